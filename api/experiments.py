@@ -1,0 +1,115 @@
+"""Experiments: create, list, read, stop, and the overlaid curves of their runs."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from api.database import Reading, Writing
+from api.errors import Invalid, NotFound
+from api.render import experiment_detail, experiment_view, run_view
+from contract.experiment import ExperimentSpec
+from contract.faults import Fault
+from contract.views import (
+    Created,
+    ExperimentDetail,
+    ExperimentPoints,
+    ExperimentView,
+    Page,
+    RunCurve,
+    RunView,
+    Stopped,
+)
+from store import clusters, experiments, points, runs
+from store.tables import Experiment, Run
+
+router = APIRouter(prefix="/experiments", tags=["experiments"])
+MAX_CURVES = 200  # more than anybody tells apart in one chart
+Limit = Annotated[int, Query(ge=1, le=500)]
+# the body may come as YAML too; api/documents.py has made it JSON before it arrives here
+YAML_TOO = {
+    "requestBody": {"content": {"application/yaml": {"schema": {"$ref": "#/components/schemas/ExperimentSpec"}}}}
+}
+
+
+@router.post("", status_code=201, openapi_extra=YAML_TOO)
+def create(spec: ExperimentSpec, db: Writing) -> Created:
+    """Store an experiment and queue one run per point of its grid."""
+    _refuse_absent_clusters(db, spec)
+    experiment_id, run_ids = runs.create(db, spec)
+    return Created(id=experiment_id, runs=run_ids)
+
+
+@router.get("")
+def listed(db: Reading, before: int | None = None, limit: Limit = 50) -> Page[ExperimentView]:
+    """Experiments, newest first."""
+    rows = experiments.page(db, before=before, limit=limit)
+    shown = rows[:limit]
+    summaries = experiments.summaries(db, [row.id for row in shown])
+    items = [experiment_view(row, summaries[row.id]) for row in shown]
+    return Page(items=items, next=shown[-1].id if len(rows) > limit else None)
+
+
+@router.get("/{experiment_id}")
+def read(experiment_id: int, db: Reading) -> ExperimentDetail:
+    """One experiment with its spec."""
+    experiment = _found(db, experiment_id)
+    return experiment_detail(experiment, experiments.summaries(db, [experiment_id])[experiment_id])
+
+
+@router.get("/{experiment_id}/runs")
+def runs_of(experiment_id: int, db: Reading, after: int = -1, limit: Limit = 200) -> Page[RunView]:
+    """The experiment's runs in the order of its grid; ask for the next page with `after=next`."""
+    _found(db, experiment_id)
+    query = select(Run).where(Run.experiment_id == experiment_id, Run.number > after).order_by(Run.number)
+    rows = db.scalars(query.limit(limit + 1)).all()
+    shown = rows[:limit]
+    return Page(items=[run_view(row) for row in shown], next=shown[-1].number if len(rows) > limit else None)
+
+
+@router.get("/{experiment_id}/points")
+def curves(
+    experiment_id: int,
+    db: Reading,
+    name: str = "loss",
+    after: Annotated[Sequence[str], Query(description="RUN:STEP, what the caller has of a run already")] = (),
+    limit: Annotated[int, Query(ge=1, le=500_000)] = 200_000,
+) -> ExperimentPoints:
+    """One series of the experiment's first 200 runs, to lay over each other; with `after`, only what is new."""
+    _found(db, experiment_id)
+    query = select(Run.id).where(Run.experiment_id == experiment_id).order_by(Run.number).limit(MAX_CURVES)
+    found, more = points.of_experiment(db, db.scalars(query).all(), name, after=_cursors(after), limit=limit)
+    curves = [RunCurve(run_id=run_id, steps=steps, values=values) for run_id, (steps, values) in found.items()]
+    return ExperimentPoints(name=name, curves=curves, more=more)
+
+
+@router.post("/{experiment_id}/stop")
+def stop(experiment_id: int, db: Writing) -> Stopped:
+    """Ask that every run of the experiment stop."""
+    _found(db, experiment_id)
+    return Stopped(stopping=runs.want_stop(db, Run.experiment_id == experiment_id))
+
+
+def _found(db: Session, experiment_id: int) -> Experiment:
+    experiment = db.get(Experiment, experiment_id)
+    if not experiment:
+        raise NotFound(f"there is no experiment {experiment_id}")
+    return experiment
+
+
+def _cursors(after: Sequence[str]) -> dict[int, int]:
+    try:
+        return {int(run): int(step) for run, step in (pair.split(":") for pair in after)}
+    except ValueError as error:
+        raise Invalid("after", [Fault(path="after", message="RUN:STEP, two whole numbers")]) from error
+
+
+def _refuse_absent_clusters(db: Session, spec: ExperimentSpec) -> None:
+    """Refuse what this service has no cluster for, as far as its scheduler has said which it has."""
+    here = {row.kind for row in clusters.all_of(db)}
+    asked = {run.resources.kind for _, run in spec.points()}
+    if here and (absent := sorted(asked - here)):
+        message = f"this service has no {absent[0]} cluster; it has {', '.join(sorted(here))}"
+        raise Invalid("the experiment cannot be carried out here", [Fault(path="base.resources.kind", message=message)])

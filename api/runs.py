@@ -1,0 +1,112 @@
+"""Runs: list, read, points as columns, log by offset, stop."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from api.database import Reading, Writing
+from api.errors import Invalid, NotFound
+from api.render import run_detail, run_view
+from contract.faults import Fault
+from contract.folder import RunFolder
+from contract.run import State
+from contract.views import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
+from store import points, runs
+from store.tables import Move, Run
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+Limit = Annotated[int, Query(ge=1, le=500)]
+MAX_SERIES = 50
+
+
+@router.get("")
+def listed(db: Reading, state: State | None = None, before: int | None = None, limit: Limit = 50) -> Page[RunView]:
+    """Runs, newest first."""
+    query = select(Run).order_by(Run.id.desc()).limit(limit + 1)
+    query = query.where(Run.state == state) if state else query
+    rows = db.scalars(query.where(Run.id < before) if before is not None else query).all()
+    shown = rows[:limit]
+    return Page(items=[run_view(row) for row in shown], next=shown[-1].id if len(rows) > limit else None)
+
+
+@router.get("/{run_id}")
+def read(run_id: int, db: Reading, request: Request) -> RunDetail:
+    """One run: its spec, its moves from state to state, and the names of its series."""
+    run = _found(db, run_id)
+    moves = list(db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)))
+    return run_detail(run, moves, points.names(db, run_id), _folder(request, run).path)
+
+
+@router.get("/{run_id}/points")
+def columns(
+    run_id: int,
+    db: Reading,
+    name: Annotated[Sequence[str], Query(description="series; all of the run's when none is given")] = (),
+    after: int = -1,
+    limit: Annotated[int, Query(ge=MAX_SERIES, le=500_000)] = 200_000,
+) -> RunPoints:
+    """Points beyond step `after` as columns, the shape that a chart draws."""
+    _found(db, run_id)
+    names = name or points.names(db, run_id)[:MAX_SERIES]
+    if len(names) > MAX_SERIES:
+        raise Invalid("too many series", [Fault(path="name", message=f"at most {MAX_SERIES}, not {len(names)}")])
+    found, more = points.of_run(db, run_id, names, after=after, limit=limit)
+    series = {key: Column(steps=steps, values=values) for key, (steps, values) in found.items()}
+    return RunPoints(series=series, more=more)
+
+
+@router.get("/{run_id}/log")
+def log(
+    run_id: int,
+    db: Reading,
+    request: Request,
+    offset: Annotated[int, Query(description="where to begin; below 0: that many bytes before the end")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1_000_000)] = 65_536,
+) -> LogPart:
+    """A part of what the run's ranks printed; ask again with `offset=next` for what has come since."""
+    path = _folder(request, _found(db, run_id)).log
+    if not path.exists():
+        return LogPart(text="", offset=0, next=0, size=0)
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        start = max(0, size + offset) if offset < 0 else min(offset, size)
+        file.seek(start)
+        part = _whole_characters(file.read(limit), start + limit >= size)
+    return LogPart(text=part.decode("utf-8", "replace"), offset=start, next=start + len(part), size=size)
+
+
+@router.post("/{run_id}/stop")
+def stop(run_id: int, db: Writing) -> Stopped:
+    """Ask that the run stop; a run that has ended stays as it is."""
+    _found(db, run_id)
+    return Stopped(stopping=runs.want_stop(db, Run.id == run_id))
+
+
+def _found(db: Session, run_id: int) -> Run:
+    run = db.get(Run, run_id)
+    if not run:
+        raise NotFound(f"there is no run {run_id}")
+    return run
+
+
+def _folder(request: Request, run: Run) -> RunFolder:
+    runs_folder: Path = request.app.state.settings.runs_folder()
+    return RunFolder.of(runs_folder, run.id, run.key)
+
+
+def _whole_characters(part: bytes, at_end: bool) -> bytes:
+    """`part` without the first bytes of a character whose last ones are yet to come."""
+    if at_end and not part:
+        return part
+    for back in range(1, min(4, len(part)) + 1):
+        byte = part[-back]
+        if byte & 0xC0 != 0x80:  # the first byte of a character, of `length` bytes
+            length = (
+                1 if byte < 0x80 else 2 if byte >> 5 == 6 else 3 if byte >> 4 == 14 else 4 if byte >> 3 == 30 else 1
+            )
+            return part[:-back] if length > back and len(part) > back else part
+    return part

@@ -1,0 +1,42 @@
+"""What a cluster says of itself: partitions, nodes and the queue, in the same words for Slurm and this machine."""
+
+from pydantic import BaseModel
+
+
+class Partition(BaseModel):
+    name: str
+    is_default: bool
+    state: str
+    nodes: int
+    idle_nodes: int
+    cpus: int
+    time_limit: str
+    gres: str
+
+
+class Node(BaseModel):
+    name: str
+    state: str
+    partitions: list[str]
+    cpus: int
+    busy_cpus: int
+    memory_mb: int
+    gres: str
+    features: list[str]
+
+
+class QueuedJob(BaseModel):
+    job_id: str
+    name: str
+    user: str
+    partition: str
+    state: str
+    nodes: int
+    elapsed: str
+    reason: str  # why it waits, or where it runs
+
+
+class ClusterReport(BaseModel):
+    partitions: list[Partition]
+    nodes: list[Node]
+    queue: list[QueuedJob]

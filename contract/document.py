@@ -1,0 +1,91 @@
+"""How a document is read from text: YAML and JSON alike, with errors that name the line."""
+
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+MAX_NODES = 100_000  # what a document may unfold to; YAML's aliases can hide billions in a few lines
+
+
+class DocumentError(ValueError):
+    """The text is not a document; the message names the line where there is one."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as its version 1.2 reads scalars: 1e-3 is a number, `on` and 2026-01-01 are strings."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+
+for tag, pattern, first in [
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
+    ("int", r"^[-+]?[0-9]+$", list("-+0123456789")),
+    ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", list("-+.0123456789")),
+]:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
+
+
+def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    return int(loader.construct_scalar(node))
+
+
+# YAML 1.1 reads 010 as eight
+_Loader.add_constructor("tag:yaml.org,2002:int", _number)
+
+
+def read(text: str | bytes) -> dict[str, Any]:
+    """Parse one YAML or JSON document that is an object; raise DocumentError on anything else."""
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        if node is None:
+            raise DocumentError("the document is empty")
+        _refuse_excess(node)
+        loaded = yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise DocumentError(f"{where}{error.problem or error.context}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+        raise error if isinstance(error, DocumentError) else DocumentError(str(error).splitlines()[0]) from error
+    except RecursionError as error:
+        raise DocumentError("the document is nested too deeply") from error
+    if not isinstance(loaded, dict):
+        raise DocumentError(f"the document is a {type(loaded).__name__}, not an object of fields and values")
+    return loaded
+
+
+def _refuse_excess(root: yaml.Node) -> None:
+    """Refuse fields given twice, values that contain themselves, and aliases that unfold without bound."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def size(node: yaml.Node) -> int:
+        if id(node) in open_nodes:
+            raise DocumentError(f"line {node.start_mark.line + 1}: a value contains itself")
+        if id(node) not in sizes:
+            open_nodes.add(id(node))
+            sizes[id(node)] = 1 + sum(size(child) for child in _children(node))
+            open_nodes.discard(id(node))
+        if sizes[id(node)] > MAX_NODES:
+            raise DocumentError(f"the document unfolds to more than {MAX_NODES:,} values")
+        return sizes[id(node)]
+
+    size(root)
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    seen: set[Hashable] = set()
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise DocumentError(f"line {key.start_mark.line + 1}: a field's name is one word")
+        if key.value in seen:
+            raise DocumentError(f"line {key.start_mark.line + 1}: the field '{key.value}' stands there twice")
+        seen.add(key.value)
+    return [value for _, value in node.value]

@@ -1,0 +1,119 @@
+"""The folder of one run: all that scheduler and trainer say to each other.
+
+spec.json               what to do; the scheduler writes it before it submits
+events.jsonl            what happened; rank 0 alone appends whole lines
+out.log                 what all ranks printed
+attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
+attempts/N.address      where rank 0 of attempt N listens
+attempts/N.rank-R.json  why rank R of attempt N fell
+submission/             what the cluster was given
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from contract.spec import RunSpec
+
+
+class Fall(NamedTuple):
+    """Why one rank could not go on."""
+
+    at: float  # seconds since 1970
+    rank: int
+    host: str
+    reason: str  # one line
+    trace: str
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    path: Path
+
+    @classmethod
+    def of(cls, root: Path, run_id: int, key: str) -> "RunFolder":
+        """The folder of a run below `root`; the key keeps two databases that share a disk apart."""
+        return cls(root / f"{run_id:06}-{key}")
+
+    @property
+    def events(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "out.log"
+
+    @property
+    def submission(self) -> Path:
+        return self.path / "submission"
+
+    def prepare(self, spec: RunSpec) -> None:
+        """Make the folder and write the spec; raise OSError when it cannot be written."""
+        (self.path / "attempts").mkdir(parents=True, exist_ok=True)
+        self.submission.mkdir(exist_ok=True)
+        self.log.touch()
+        _write(self.path / "spec.json", spec.model_dump_json(indent=2))
+
+    def read_spec(self) -> RunSpec:
+        return RunSpec.model_validate_json((self.path / "spec.json").read_bytes())
+
+    def claim(self, attempt: int, job: str) -> str:
+        """Take `attempt` for `job` unless it is taken; return the job that has it.
+
+        Every rank may ask: all ranks of one job get its name back, all ranks of any other job get the first one's.
+        """
+        path = self.path / "attempts" / f"{attempt}.json"
+        draft = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}")
+        draft.write_text(json.dumps({"job": job}))
+        try:
+            os.link(draft, path)  # whole or not at all, and once: also on NFS
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+        return self.claimed_by(attempt) or job
+
+    def claimed_by(self, attempt: int) -> str | None:
+        """The job that carries `attempt` out, if any has begun."""
+        try:
+            return str(json.loads((self.path / "attempts" / f"{attempt}.json").read_text())["job"])
+        except FileNotFoundError:
+            return None
+
+    def next_attempt(self) -> int:
+        """The first attempt that nobody has claimed."""
+        attempt = 1
+        while self.claimed_by(attempt):
+            attempt += 1
+        return attempt
+
+    def publish_address(self, attempt: int, address: str) -> None:
+        """Tell the other ranks where rank 0 listens ("host:port")."""
+        _write(self.path / "attempts" / f"{attempt}.address", address)
+
+    def read_address(self, attempt: int) -> str | None:
+        try:
+            return (self.path / "attempts" / f"{attempt}.address").read_text()
+        except FileNotFoundError:
+            return None
+
+    def note_fall(self, attempt: int, fall: Fall) -> None:
+        _write(self.path / "attempts" / f"{attempt}.rank-{fall.rank}.json", json.dumps(fall._asdict()))
+
+    def falls(self, attempt: int) -> list[Fall]:
+        """The ranks that fell, the first one first."""
+        notes: Iterable[Path] = (self.path / "attempts").glob(f"{attempt}.rank-*.json")
+        return sorted(Fall(**json.loads(note.read_text())) for note in notes)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a whole file or none: a reader never sees half of it, a crash never leaves half of it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with draft.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -1,0 +1,78 @@
+"""What a run is: the one document that every room reads."""
+
+from collections.abc import Iterator
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from contract.base import Spec
+from contract.choices import (
+    Collective,
+    ConvNet,
+    Count,
+    Data,
+    Digits,
+    Model,
+    Native,
+    Optimizer,
+    Rule,
+    Schedule,
+    Sync,
+    Torus,
+)
+from contract.faults import Fault, refusal
+from contract.resources import Local, Resources
+
+
+class RunSpec(Spec):
+    """One run, complete: a RunSpec that parses can be carried out."""
+
+    model: Model = ConvNet()
+    data: Data = Digits()
+    optimizer: Optimizer
+    schedule: Schedule
+    batch: Count  # images per step, over all ranks
+    epochs: Count
+    rule: Rule = Sync()
+    collective: Collective = Native()
+    resources: Resources = Local()
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+
+    @property
+    def batch_per_rank(self) -> int:
+        return self.batch // self.resources.world
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Whole global batches in one pass; what is left over is in another epoch's shuffle."""
+        return self.data.train_samples // self.batch
+
+    @property
+    def steps(self) -> int:
+        return self.epochs * self.steps_per_epoch
+
+    @model_validator(mode="after")
+    def _can_be_carried_out(self) -> Self:
+        if faults := list(self._misfits()):
+            raise refusal(faults)
+        return self
+
+    def _misfits(self) -> Iterator[Fault]:
+        world, batch, train = self.resources.world, self.batch, self.data.train_samples
+        if batch % world:
+            yield Fault(path="batch", message=f"batch {batch} does not divide over {world} ranks")
+        elif batch // world < 2:
+            message = f"batch {batch} over {world} ranks is 1 image per rank; batch normalization needs at least 2"
+            yield Fault(path="batch", message=message)
+        if batch > train:
+            message = f"batch {batch} is larger than the {train} training images of {self.data.kind}"
+            yield Fault(path="batch", message=message)
+        if isinstance(self.collective, Torus) and world % self.collective.rows:
+            message = f"{world} ranks do not form a torus of {self.collective.rows} rows"
+            yield Fault(path="collective.rows", message=message)
+        if self.schedule.warmup_epochs >= self.epochs:
+            message = f"a warm-up of {self.schedule.warmup_epochs:g} epochs does not end within {self.epochs} epochs"
+            yield Fault(path="schedule.warmup_epochs", message=message)
+        if self.schedule.start_rate > self.schedule.rate:
+            message = f"the warm-up starts at {self.schedule.start_rate:g}, above the rate {self.schedule.rate:g}"
+            yield Fault(path="schedule.start_rate", message=message)

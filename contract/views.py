@@ -1,0 +1,154 @@
+"""What the API answers: the shapes that the dashboard, the command and the Python client read."""
+
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from contract.cluster import ClusterReport
+from contract.experiment import ExperimentSpec, Values
+from contract.faults import Fault
+from contract.run import State
+from contract.spec import RunSpec
+
+T = TypeVar("T")
+
+
+class Page(BaseModel, Generic[T]):
+    """One page of a list, newest first; ask for the next with `before=next`."""
+
+    items: list[T]
+    next: int | None
+
+
+class RunView(BaseModel):
+    """A run as lists show it."""
+
+    id: int
+    experiment_id: int
+    number: int  # its place in the experiment's grid, from 0
+    values: Values
+    state: State
+    reason: str | None  # why it failed, was cancelled, or still waits
+    stopping: bool  # a stop was asked for and the run has not ended yet
+    attempt: int
+    job_id: str | None
+    cluster: str
+    unknown_since: datetime | None  # since when the cluster does not answer for this job
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    step: int
+    steps: int
+    latest: dict[str, float | None]  # the newest value of every series
+
+
+class MoveView(BaseModel):
+    """One step of a run's life."""
+
+    old: State | None
+    new: State
+    at: datetime
+    reason: str | None
+
+
+class RunDetail(RunView):
+    spec: RunSpec
+    moves: list[MoveView]
+    series: list[str]
+    folder: str
+
+
+class ExperimentView(BaseModel):
+    """An experiment as lists show it."""
+
+    id: int
+    name: str
+    description: str
+    created_at: datetime
+    state: State
+    runs: int
+    counts: dict[State, int]
+    progress: float  # steps taken over steps wanted, 0 to 1
+    best_accuracy: float | None  # held-out, over its runs
+
+
+class ExperimentDetail(ExperimentView):
+    spec: ExperimentSpec
+
+
+class Created(BaseModel):
+    id: int
+    runs: list[int]
+
+
+class Stopped(BaseModel):
+    """How many runs were asked to stop; those that had ended already are not among them."""
+
+    stopping: int
+
+
+class Column(BaseModel):
+    """A series in the shape that a chart draws: x and y, step by step."""
+
+    steps: list[int]
+    values: list[float | None]
+
+
+class RunPoints(BaseModel):
+    series: dict[str, Column]
+    more: bool  # the answer was cut at `limit`; ask again with `after` = the last step
+
+
+class RunCurve(Column):
+    run_id: int
+
+
+class ExperimentPoints(BaseModel):
+    name: str
+    curves: list[RunCurve]
+    more: bool
+
+
+class LogPart(BaseModel):
+    """Bytes `offset` to `next` of a run's log, as text."""
+
+    text: str
+    offset: int
+    next: int
+    size: int
+
+
+class ClusterView(BaseModel):
+    """What a cluster last said of itself, and when; `error` in its own words where it did not answer."""
+
+    kind: str
+    asked_at: datetime
+    error: str | None
+    report: ClusterReport | None
+
+
+class Health(BaseModel):
+    ok: bool
+    version: str
+
+
+class Readiness(BaseModel):
+    ready: bool
+    database: str
+    scheduler: str
+    scheduler_seen_at: datetime | None
+
+
+class Problem(BaseModel):
+    """What went wrong: a word for programs, a sentence for people, and the fields at fault."""
+
+    code: str
+    message: str
+    fields: list[Fault] = []
+
+
+class ErrorView(BaseModel):
+    """The one shape of every error."""
+
+    error: Problem

@@ -1,0 +1,27 @@
+"""`python -m migrations upgrade | downgrade REVISION | new MESSAGE | check`: the database's shape, up and down."""
+
+import sys
+
+from contract.settings import Settings
+from migrations.commands import check, downgrade, new, upgrade
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out one command on the database of the settings; 0, or 1 where `check` finds a difference."""
+    url = Settings().database_url()
+    match arguments:
+        case ["upgrade"]:
+            upgrade(url)
+        case ["downgrade", revision]:
+            downgrade(url, revision)
+        case ["new", message]:
+            new(url, message)
+        case ["check"]:
+            check(url)
+        case _:
+            sys.exit(__doc__)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,27 @@
+"""How Alembic reaches the database; run through `python -m migrations`, never by hand."""
+
+from typing import Any, Literal
+
+from alembic import context
+
+from store.session import engine_for
+from store.tables import Table, UtcDateTime
+
+
+def run() -> None:
+    """Migrate the database whose URL the caller put into the configuration."""
+    engine = engine_for(context.config.attributes["url"])
+    with engine.connect().execution_options(writes=True) as connection:
+        # batch: SQLite alters a table by copying it
+        context.configure(connection, target_metadata=Table.metadata, render_as_batch=True, render_item=_render)
+        with context.begin_transaction():
+            context.run_migrations()
+        connection.commit()
+
+
+def _render(kind: str, item: Any, _context: Any) -> str | Literal[False]:
+    """Migrations name the database's types, not ours: they must run long after ours have changed."""
+    return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, UtcDateTime) else False
+
+
+run()

@@ -1,0 +1,52 @@
+"""Experiments as lists and pages show them: counts, progress and the best accuracy over their runs."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from contract.run import State
+from contract.series import HELDOUT_ACCURACY
+from store.tables import Experiment, Point, Run, Series
+
+
+class Summary(NamedTuple):
+    counts: dict[State, int]
+    step: int
+    steps: int
+    best_accuracy: float | None
+
+
+def page(db: Session, *, before: int | None, limit: int) -> Sequence[Experiment]:
+    """Newest first, from below the id `before`; one more than `limit`, which tells that there is a next page."""
+    query = select(Experiment).order_by(Experiment.id.desc()).limit(limit + 1)
+    return db.scalars(query.where(Experiment.id < before) if before is not None else query).all()
+
+
+def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
+    """What the runs of each experiment come to, in two queries however many there are."""
+    counts: dict[int, dict[State, int]] = defaultdict(dict)
+    steps: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    taken = (
+        select(Run.experiment_id, Run.state, func.count(), func.sum(Run.step), func.sum(Run.steps))
+        .where(Run.experiment_id.in_(ids))
+        .group_by(Run.experiment_id, Run.state)
+    )
+    for experiment, state, count, step, total in db.execute(taken):
+        counts[experiment][State(state)] = count
+        steps[experiment][0] += step
+        steps[experiment][1] += total
+    best = dict(
+        db.execute(
+            select(Run.experiment_id, func.max(Point.value))
+            .join(Series, Series.run_id == Run.id)
+            .join(Point, Point.series_id == Series.id)
+            .where(Run.experiment_id.in_(ids), Series.name == HELDOUT_ACCURACY)
+            .group_by(Run.experiment_id)
+        )
+        .tuples()
+        .all()
+    )
+    return {id_: Summary(counts[id_], steps[id_][0], steps[id_][1], best.get(id_)) for id_ in ids}

@@ -1,0 +1,88 @@
+"""Points: what runs measured, written in bulk and read as columns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, islice
+
+from sqlalchemy import and_, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from contract.event import Points
+from store.tables import Point, Series, Table
+
+Columns = dict[str, tuple[list[int], list[float | None]]]
+ROWS = 10_000  # per statement: within the bound parameters that either database takes
+
+
+def put(db: Session, run_id: int, said: Sequence[Points]) -> None:
+    """Store points; a step told twice (a resumed run) keeps the later value."""
+    values = {(name, event.step): value for event in said for name, value in event.values.items()}
+    if not values:
+        return
+    series = _series_ids(db, run_id, {name for name, _ in values})
+    rows = [{"series_id": series[name], "step": step, "value": value} for (name, step), value in values.items()]
+    add = _insert(db, Point)
+    db.execute(
+        add.on_conflict_do_update(index_elements=["series_id", "step"], set_={"value": add.excluded.value}), rows
+    )
+
+
+def names(db: Session, run_id: int) -> list[str]:
+    return list(db.scalars(select(Series.name).where(Series.run_id == run_id).order_by(Series.name)))
+
+
+def of_run(db: Session, run_id: int, names: Sequence[str], *, after: int, limit: int) -> tuple[Columns, bool]:
+    """Columns of one run's series beyond step `after`; True when `limit` points did not suffice.
+
+    A cut falls between two steps, never inside one, so the last step is where to go on.
+    """
+    query = (
+        select(Series.name, Point.step, Point.value)
+        .join(Point, Point.series_id == Series.id)
+        .where(Series.run_id == run_id, Series.name.in_(names), Point.step > after)
+        .order_by(Point.step)
+        .limit(limit + 1)
+    )
+    rows = db.execute(query).all()
+    more = len(rows) > limit
+    last = rows[limit].step if more else None  # perhaps not whole: it comes again with the next answer
+    columns: Columns = {name: ([], []) for name in names}
+    for name, step, value in rows:
+        if step != last:
+            columns[name][0].append(step)
+            columns[name][1].append(value)
+    return columns, more
+
+
+def of_experiment(
+    db: Session, run_ids: Sequence[int], name: str, *, after: Mapping[int, int], limit: int
+) -> tuple[dict[int, tuple[list[int], list[float | None]]], bool]:
+    """One series of many runs, each beyond its own step in `after`; True when `limit` points did not suffice."""
+    fresh = or_(*(and_(Series.run_id == run_id, Point.step > after.get(run_id, -1)) for run_id in run_ids))
+    query = (
+        select(Series.run_id, Point.step, Point.value)
+        .join(Point, Point.series_id == Series.id)
+        .where(Series.name == name, fresh)
+        .order_by(Series.run_id, Point.step)
+        .limit(limit + 1)
+    )
+    rows = db.execute(query).all() if run_ids else []
+    curves = {
+        run_id: ([row.step for row in part], [row.value for row in part])
+        for run_id, part in (
+            (run_id, list(group)) for run_id, group in groupby(islice(rows, limit), lambda r: r.run_id)
+        )
+    }
+    return curves, len(rows) > limit
+
+
+def _series_ids(db: Session, run_id: int, names: Iterable[str]) -> dict[str, int]:
+    add = _insert(db, Series).values([{"run_id": run_id, "name": name} for name in sorted(names)])
+    db.execute(add.on_conflict_do_nothing(index_elements=["run_id", "name"]))
+    rows = db.execute(select(Series.name, Series.id).where(Series.run_id == run_id)).all()
+    return {row.name: row.id for row in rows}
+
+
+def _insert(db: Session, table: type[Table]) -> "sqlite.Insert | postgresql.Insert":
+    """INSERT ... ON CONFLICT, which both databases have and SQLAlchemy spells per dialect."""
+    return sqlite.insert(table) if db.get_bind().dialect.name == "sqlite" else postgresql.insert(table)

@@ -1,0 +1,95 @@
+"""Runs: created, found, stopped and moved from state to state."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from secrets import token_hex
+
+from sqlalchemy import ColumnElement, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from contract.experiment import ExperimentSpec
+from contract.run import ENDED, LIVE, MOVES, State
+from store.tables import Experiment, Move, Run, now
+
+
+def create(db: Session, spec: ExperimentSpec) -> tuple[int, list[int]]:
+    """Store an experiment and one queued run per point; return their ids."""
+    experiment = Experiment(name=spec.name, description=spec.description, spec=spec.model_dump(mode="json"))
+    db.add(experiment)
+    db.flush()
+    rows = [
+        {
+            "experiment_id": experiment.id,
+            "number": number,
+            "key": token_hex(4),
+            "spec": run.model_dump(mode="json"),
+            "values": values,
+            "cluster": run.resources.kind,
+            "world": run.resources.world,
+            "steps": run.steps,
+        }
+        for number, (values, run) in enumerate(spec.points())
+    ]
+    ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), rows))
+    db.execute(insert(Move), [{"run_id": run_id, "old": None, "new": State.QUEUED} for run_id in ids])
+    return experiment.id, ids
+
+
+def in_state(db: Session, *states: State) -> Sequence[Run]:
+    """All runs in any of `states`, oldest first."""
+    return db.scalars(select(Run).where(Run.state.in_(states)).order_by(Run.id)).all()
+
+
+def unstopped(db: Session) -> Sequence[Run]:
+    """Runs that were asked to stop and have not ended."""
+    return db.scalars(select(Run).where(Run.stop_wanted, Run.state.not_in(ENDED)).order_by(Run.id)).all()
+
+
+def move(db: Session, run: Run, new: State, *, reason: str | None = None, **columns: object) -> bool:
+    """Move `run` to `new` if it is still where we last saw it; False when another hand was first."""
+    old = State(run.state)
+    if new not in MOVES[old]:
+        raise ValueError(f"a run may not go from {old} to {new}")
+    at = now()
+    here = update(Run).where(Run.id == run.id, Run.state == old, Run.attempt == run.attempt)
+    change = {"state": new, "reason": reason, "moved_at": at, **_times(new, at), **columns}
+    won = db.scalar(here.values(change).returning(Run.id)) is not None
+    if won:
+        db.add(Move(run_id=run.id, old=old, new=new, reason=reason, at=at))
+        db.flush()
+        db.refresh(run)
+    return won
+
+
+def want_stop(db: Session, which: ColumnElement[bool]) -> int:
+    """Ask that the runs of `which` stop; return how many had not ended. The scheduler carries it out."""
+    wanted = update(Run).where(which, Run.state.not_in(ENDED)).values(stop_wanted=True)
+    return len(db.scalars(wanted.returning(Run.id)).all())
+
+
+def read_on(db: Session, run: Run, cursor: int) -> bool:
+    """Take the events from `run.cursor` to `cursor` as stored; False when another hand stored them first."""
+    here = update(Run).where(Run.id == run.id, Run.cursor == run.cursor)
+    return db.scalar(here.values(cursor=cursor).returning(Run.id)) is not None
+
+
+def set_unknown(db: Session, run_ids: Sequence[int], unknown: bool) -> None:
+    """Note since when a cluster has not answered for these runs, or that it answers again."""
+    if not run_ids:
+        return
+    change = update(Run).where(
+        Run.id.in_(run_ids), Run.unknown_since.is_(None) if unknown else Run.unknown_since.is_not(None)
+    )
+    db.execute(change.values(unknown_since=now() if unknown else None))
+
+
+def busy_ranks(db: Session, cluster: str) -> int:
+    """How many ranks the live runs of `cluster` hold."""
+    held = or_(Run.state.in_(LIVE), Run.state == State.SUBMITTING)
+    return sum(db.scalars(select(Run.world).where(Run.cluster == cluster, held)))
+
+
+def _times(new: State, at: datetime) -> dict[str, datetime]:
+    if new is State.RUNNING:
+        return {"started_at": at}
+    return {"ended_at": at} if new in ENDED else {}

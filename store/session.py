@@ -1,0 +1,59 @@
+"""Engines and transactions: the same code for SQLite (one machine) and PostgreSQL (teams)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import Session
+
+BUSY_S = 30  # how long a writer waits for another before it gives up
+
+
+@cache
+def engine_for(url: str) -> Engine:
+    """The process's one engine for a database URL."""
+    if make_url(url).get_backend_name() != "sqlite":
+        return create_engine(_with_driver(url), pool_pre_ping=True)
+    if path := make_url(url).database:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+@contextmanager
+def transaction(engine: Engine) -> Iterator[Session]:
+    """One unit of work: committed whole at the end, or not at all."""
+    with engine.connect() as connection:
+        writing = connection.execution_options(writes=True)
+        with Session(writing, expire_on_commit=False) as db, db.begin():
+            yield db
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Session]:
+    """A consistent view to read from; it never waits for a writer and makes none wait."""
+    with Session(engine, expire_on_commit=False) as db:
+        yield db
+
+
+def _with_driver(url: str) -> str:
+    """postgresql:// means psycopg 3 here, the driver that is installed."""
+    return url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # sqlite3 must not begin transactions of its own; _begin_sqlite does
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", f"busy_timeout={BUSY_S * 1000}"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # a writer takes the lock at once: two that read first and write later could never both go on
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,107 @@
+"""The tables. Migrations follow them; a test fails when the two differ."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, MetaData, TypeDecorator, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC; SQLite forgets the zone, so it is put back when read."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
+class Table(DeclarativeBase):
+    metadata = MetaData(
+        naming_convention={
+            "pk": "pk_%(table_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_name)s",
+        }
+    )
+    type_annotation_map = {dict[str, Any]: JSON, datetime: UtcDateTime}
+
+
+class Experiment(Table):
+    __tablename__ = "experiments"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    description: Mapped[str] = mapped_column(default="")
+    spec: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Run(Table):
+    __tablename__ = "runs"
+    __table_args__ = (UniqueConstraint("experiment_id", "number"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"))
+    number: Mapped[int]  # place in the experiment's grid
+    key: Mapped[str] = mapped_column(unique=True)  # names its folder and jobs, unlike ids unique across databases
+    spec: Mapped[dict[str, Any]]
+    values: Mapped[dict[str, Any]] = mapped_column("axis_values")
+    cluster: Mapped[str]
+    world: Mapped[int]
+    steps: Mapped[int]
+    state: Mapped[str] = mapped_column(default="queued", index=True)
+    reason: Mapped[str | None]
+    stop_wanted: Mapped[bool] = mapped_column(default=False)
+    attempt: Mapped[int] = mapped_column(default=0)
+    job_id: Mapped[str | None]
+    cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file already stored
+    step: Mapped[int] = mapped_column(default=0)
+    latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
+    unknown_since: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    moved_at: Mapped[datetime] = mapped_column(default=now)
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+
+
+class Move(Table):
+    __tablename__ = "moves"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), index=True)
+    old: Mapped[str | None]
+    new: Mapped[str]
+    reason: Mapped[str | None]
+    at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Series(Table):
+    """One curve of one run. Points hold its id, not its name: there are a thousand of them for each series."""
+
+    __tablename__ = "series"
+    __table_args__ = (UniqueConstraint("run_id", "name"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"))
+    name: Mapped[str]
+
+
+class Point(Table):
+    __tablename__ = "points"
+    __table_args__ = {"sqlite_with_rowid": False}
+    series_id: Mapped[int] = mapped_column(ForeignKey("series.id"), primary_key=True, autoincrement=False)
+    step: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    value: Mapped[float | None]  # null: not a finite number
+
+
+class Cluster(Table):
+    """What each cluster last said of itself; the scheduler writes it, the API reads it."""
+
+    __tablename__ = "clusters"
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    asked_at: Mapped[datetime]
+    error: Mapped[str | None]
+    report: Mapped[dict[str, Any] | None] = mapped_column(JSON)
