@@ -1,0 +1,1 @@
+"""A real Slurm cluster of several hosts on one Linux machine, for tests, benchmarks and trying out."""
