@@ -41,7 +41,7 @@ def _run_fields(run: Run) -> dict[str, Any]:
     plain = RunView.model_fields.keys() - {"stopping"}
     return {
         **{name: getattr(run, name) for name in plain},
-        "stopping": run.stop_wanted and State(run.state) not in ENDED,
+        "stopping": run.stop_wanted_at is not None and State(run.state) not in ENDED,
     }
 
 

@@ -1,5 +1,6 @@
 """How a document is read from text: YAML and JSON alike, with errors that name the line."""
 
+import json
 import re
 from collections.abc import Hashable
 from typing import Any
@@ -39,11 +40,34 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _number)
 def read(text: str | bytes) -> dict[str, Any]:
     """Parse one YAML or JSON document that is an object; raise DocumentError on anything else."""
     try:
+        loaded = json.loads(text, object_pairs_hook=_once)
+    except RecursionError as error:
+        raise DocumentError("the document is nested too deeply") from error
+    except DocumentError:
+        raise
+    except ValueError:  # no JSON: YAML, or nothing
+        loaded = _read_yaml(text)
+    if not isinstance(loaded, dict):
+        raise DocumentError(f"the document is a {type(loaded).__name__}, not an object of fields and values")
+    return loaded
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, unless it names a field twice."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        raise DocumentError(f"the field '{twice}' stands there twice")
+    return dict(pairs)
+
+
+def _read_yaml(text: str | bytes) -> Any:
+    try:
         node = yaml.compose(text, Loader=_Loader)
         if node is None:
             raise DocumentError("the document is empty")
         _refuse_excess(node)
-        loaded = yaml.load(text, Loader=_Loader)
+        return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -52,9 +76,6 @@ def read(text: str | bytes) -> dict[str, Any]:
         raise error if isinstance(error, DocumentError) else DocumentError(str(error).splitlines()[0]) from error
     except RecursionError as error:
         raise DocumentError("the document is nested too deeply") from error
-    if not isinstance(loaded, dict):
-        raise DocumentError(f"the document is a {type(loaded).__name__}, not an object of fields and values")
-    return loaded
 
 
 def _refuse_excess(root: yaml.Node) -> None:

@@ -71,11 +71,16 @@ def _expand(base: dict[str, Any], axes: dict[str, list[Any]]) -> tuple[list[tupl
             where = ", ".join(f"{path}={value}" for path, value in values.items())
             for fault in faults_of(error):
                 message = f"{fault.message} (point {number}: {where})" if where else fault.message
-                room = "axes" if any(f"{fault.path}.".startswith(f"{path}.") for path in axes) else "base"
-                faults.append(Fault(path=f"{room}.{fault.path}", message=message))
+                faults.append(Fault(path=_place(fault.path, axes), message=message))
             if len(faults) >= MAX_FAULTS:
                 break
     return points, faults[:MAX_FAULTS]
+
+
+def _place(path: str, axes: dict[str, list[Any]]) -> str:
+    """Where the user wrote the field: in the axis that sets it, or a part of it, or in the base."""
+    meets = any(f"{path}.".startswith(f"{axis}.") or f"{axis}.".startswith(f"{path}.") for axis in axes)
+    return f"{'axes' if meets else 'base'}.{path}"
 
 
 def _with(base: dict[str, Any], values: Values) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple
 
 from contract.spec import RunSpec
@@ -66,7 +67,7 @@ class RunFolder:
         Every rank may ask: all ranks of one job get its name back, all ranks of any other job get the first one's.
         """
         path = self.path / "attempts" / f"{attempt}.json"
-        draft = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}")
+        draft = path.with_name(f".{path.name}.{token_hex(8)}")
         draft.write_text(json.dumps({"job": job}))
         try:
             os.link(draft, path)  # whole or not at all, and once: also on NFS
@@ -111,7 +112,7 @@ class RunFolder:
 
 def _write(path: Path, text: str) -> None:
     """Write a whole file or none: a reader never sees half of it, a crash never leaves half of it."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{token_hex(8)}")
     with draft.open("w") as file:
         file.write(text)
         file.flush()

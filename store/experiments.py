@@ -38,15 +38,12 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         counts[experiment][State(state)] = count
         steps[experiment][0] += step
         steps[experiment][1] += total
-    best = dict(
-        db.execute(
-            select(Run.experiment_id, func.max(Point.value))
-            .join(Series, Series.run_id == Run.id)
-            .join(Point, Point.series_id == Series.id)
-            .where(Run.experiment_id.in_(ids), Series.name == HELDOUT_ACCURACY)
-            .group_by(Run.experiment_id)
-        )
-        .tuples()
-        .all()
+    best = (
+        select(Run.experiment_id, func.max(Point.value))
+        .join(Series, Series.run_id == Run.id)
+        .join(Point, Point.series_id == Series.id)
+        .where(Run.experiment_id.in_(ids), Series.name == HELDOUT_ACCURACY)
+        .group_by(Run.experiment_id)
     )
-    return {id_: Summary(counts[id_], steps[id_][0], steps[id_][1], best.get(id_)) for id_ in ids}
+    accuracies = {row[0]: row[1] for row in db.execute(best)}
+    return {id_: Summary(counts[id_], steps[id_][0], steps[id_][1], accuracies.get(id_)) for id_ in ids}

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from secrets import token_hex
 
-from sqlalchemy import ColumnElement, insert, or_, select, update
+from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
 
 from contract.experiment import ExperimentSpec
 from contract.run import ENDED, LIVE, MOVES, State
@@ -42,7 +43,9 @@ def in_state(db: Session, *states: State) -> Sequence[Run]:
 
 def unstopped(db: Session) -> Sequence[Run]:
     """Runs that were asked to stop and have not ended."""
-    return db.scalars(select(Run).where(Run.stop_wanted, Run.state.not_in(ENDED)).order_by(Run.id)).all()
+    return db.scalars(
+        select(Run).where(Run.stop_wanted_at.is_not(None), Run.state.not_in(ENDED)).order_by(Run.id)
+    ).all()
 
 
 def move(db: Session, run: Run, new: State, *, reason: str | None = None, **columns: object) -> bool:
@@ -56,20 +59,26 @@ def move(db: Session, run: Run, new: State, *, reason: str | None = None, **colu
     won = db.scalar(here.values(change).returning(Run.id)) is not None
     if won:
         db.add(Move(run_id=run.id, old=old, new=new, reason=reason, at=at))
-        db.flush()
-        db.refresh(run)
+        for name, value in change.items():  # `run` may come from an earlier session
+            set_committed_value(run, name, value)
     return won
 
 
-def want_stop(db: Session, which: ColumnElement[bool]) -> int:
+def want_stop(db: Session, which: ColumnElement[bool], reason: str = "stopped on request") -> int:
     """Ask that the runs of `which` stop; return how many had not ended. The scheduler carries it out."""
-    wanted = update(Run).where(which, Run.state.not_in(ENDED)).values(stop_wanted=True)
+    wanted = (
+        update(Run)
+        .where(which, Run.state.not_in(ENDED))
+        .values(
+            stop_wanted_at=func.coalesce(Run.stop_wanted_at, now()), stop_reason=func.coalesce(Run.stop_reason, reason)
+        )
+    )
     return len(db.scalars(wanted.returning(Run.id)).all())
 
 
 def read_on(db: Session, run: Run, cursor: int) -> bool:
-    """Take the events from `run.cursor` to `cursor` as stored; False when another hand stored them first."""
-    here = update(Run).where(Run.id == run.id, Run.cursor == run.cursor)
+    """Take the events from `run.cursor` to `cursor` as ours to store; False when another hand was first."""
+    here = update(Run).where(Run.id == run.id, Run.cursor == run.cursor, Run.state.in_(LIVE))
     return db.scalar(here.values(cursor=cursor).returning(Run.id)) is not None
 
 

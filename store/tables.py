@@ -56,7 +56,8 @@ class Run(Table):
     steps: Mapped[int]
     state: Mapped[str] = mapped_column(default="queued", index=True)
     reason: Mapped[str | None]
-    stop_wanted: Mapped[bool] = mapped_column(default=False)
+    stop_wanted_at: Mapped[datetime | None]
+    stop_reason: Mapped[str | None]
     attempt: Mapped[int] = mapped_column(default=0)
     job_id: Mapped[str | None]
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file already stored

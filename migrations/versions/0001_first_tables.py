@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises:
-Create Date: 2026-11-21 11:12:20.562976
+Create Date: 2026-11-21 11:20:50.736490
 """
 
 import sqlalchemy as sa
@@ -46,7 +46,8 @@ def upgrade() -> None:
         sa.Column("steps", sa.Integer(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("reason", sa.String(), nullable=True),
-        sa.Column("stop_wanted", sa.Boolean(), nullable=False),
+        sa.Column("stop_wanted_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("stop_reason", sa.String(), nullable=True),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("job_id", sa.String(), nullable=True),
         sa.Column("cursor", sa.BigInteger(), nullable=False),

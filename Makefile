@@ -1,0 +1,77 @@
+# Every habit has one verb. `make run` and `make test` set up what they need.
+# `make run ONCE=1` ends after the first experiment; `make bench NAME=...` runs benchmarks/NAME.py.
+
+SHELL := /bin/bash
+VENV := .venv
+PY := $(VENV)/bin/python
+export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
+WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
+
+.PHONY: run test test-fast test-slow check fix bench lab lab-down lab-status client migrate packages clean
+
+run: .make/service web/dist/index.html
+	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
+
+# quick checks first, then the tests that need no server, then those on real servers, Slurm and a browser
+test: packages check test-fast test-slow
+
+test-fast: .make/dev .make/web
+	$(PY) -m pytest -q -m "not (slurm or postgres or redis or browser or flow)"
+	cd web && npm test
+
+test-slow: .make/dev web/dist/index.html
+	$(PY) -m pytest -q -m "slurm or postgres or redis or browser or flow"
+
+check: .make/dev .make/web
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	cd web && npm run --silent types && npm run --silent lint
+	$(PY) -m tests.stale
+
+fix: .make/dev
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+bench: .make/dev
+	$(PY) -m benchmarks.$(NAME)
+
+lab: .make/dev
+	$(PY) -m lab up $(if $(RATE),--rate $(RATE))
+
+lab-down: .make/dev
+	$(PY) -m lab down
+
+# the dashboard's types, from the API's own description
+client: .make/dev .make/web
+	cd web && npm run client
+
+# a migration from the database as the last one left it to the tables as they are: make migrate MESSAGE="..."
+migrate: .make/dev
+	BIGBATCH_HOME=$$(mktemp -d) $(SHELL) -c '$(PY) -m migrations upgrade && $(PY) -m migrations new "$(MESSAGE)"'
+
+# Debian packages that the tests drive; elsewhere, or without root, those tests are skipped and say so
+packages:
+	@python3 tests/packages.py
+
+clean:
+	rm -rf $(VENV) .make .bigbatch web/node_modules web/dist
+
+$(PY):
+	python3 -m venv $(VENV)
+
+.make/service: pyproject.toml constraints.txt | $(PY)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[service,trainer]'
+	@mkdir -p .make && touch $@
+
+.make/dev: pyproject.toml constraints.txt | $(PY)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[service,trainer,dev]'
+	@mkdir -p .make && touch $@ .make/service
+
+.make/web: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@mkdir -p .make && touch $@
+
+web/dist/index.html: $(WEB) | .make/web
+	cd web && npm run --silent build
+	@touch $@

@@ -1,0 +1,33 @@
+"""`python -m scheduler worker | clock | close | preview`: the hands, their clock, their end, and a look ahead."""
+
+import sys
+
+from contract.experiment import ExperimentSpec
+from contract.settings import Settings
+from scheduler.app import make_app
+from scheduler.close import close
+from scheduler.preview import preview
+from scheduler.site import Site
+
+QUIET = ["--loglevel", "WARNING"]
+
+
+def main(arguments: list[str]) -> None:
+    """Carry out one command with the settings of the environment."""
+    settings = Settings()
+    match arguments:
+        case ["worker"]:
+            make_app(settings).worker_main(["worker", *QUIET, "--without-gossip", "--without-mingle"])
+        case ["clock"]:
+            make_app(settings).start(["beat", *QUIET, "--pidfile="])
+        case ["close"]:
+            close(Site.of(settings))
+        case ["preview"]:
+            for line in preview(ExperimentSpec.model_validate_json(sys.stdin.read()), settings):
+                print(line)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

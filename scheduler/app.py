@@ -1,0 +1,84 @@
+"""Celery as clock and pool. A tick carries nothing, may run twice, late, or on another worker.
+
+The broker is Redis for teams and a folder of files on one machine. Results are not kept: what a tick has done stands
+in the database.
+"""
+
+import threading
+from collections.abc import Callable
+from functools import cache, wraps
+
+from celery import Celery
+from celery.signals import worker_ready
+
+from contract.settings import Settings
+from scheduler.collect import collect
+from scheduler.launch import launch
+from scheduler.observe import observe
+from scheduler.recover import recover
+from scheduler.site import Site
+from scheduler.stop import stop
+
+PERIODS_S = {"launch": 0.5, "collect": 1.0, "stop": 1.0, "recover": 5.0, "observe": 5.0}
+LATEST_S = 5.0  # a tick that waited longer has been overtaken by the next ones
+
+
+def make_app(settings: Settings) -> Celery:
+    """The Celery application that `settings` describe; its options are written out once, here."""
+    app = Celery("bigbatch")
+    app.conf.update(
+        **_broker(settings),
+        task_ignore_result=True,
+        task_default_queue="bigbatch",
+        worker_pool="threads",  # ticks wait for files, databases and commands
+        worker_concurrency=len(PERIODS_S),
+        worker_enable_remote_control=False,
+        worker_prefetch_multiplier=1,
+        broker_connection_retry_on_startup=True,
+        beat_scheduler="celery.beat:Scheduler",  # periods alone: nothing to keep on disk
+        beat_max_loop_interval=0.5,
+        beat_schedule={
+            name: {"task": f"bigbatch.{name}", "schedule": period_s, "options": {"expires": max(period_s, LATEST_S)}}
+            for name, period_s in PERIODS_S.items()
+        },
+    )
+    site = cache(lambda: Site.of(settings))  # in the worker, at its first tick
+    for tick in (launch, collect, stop, recover, observe):
+        app.task(name=f"bigbatch.{tick.__name__}")(_alone(tick, site))
+
+    @worker_ready.connect(weak=False)
+    def first_look(**_: object) -> None:
+        observe(site())  # whoever waits for the service need not wait for its clock
+
+    return app
+
+
+def _broker(settings: Settings) -> dict[str, object]:
+    if settings.broker:
+        return {"broker_url": settings.broker}
+    queue, control = settings.home_folder() / "broker", settings.home_folder() / "broker-control"
+    for folder in (queue, control):
+        folder.mkdir(parents=True, exist_ok=True)
+    options = {
+        "data_folder_in": str(queue),
+        "data_folder_out": str(queue),
+        "control_folder": str(control),
+        "polling_interval": 0.05,  # kombu's own is a second
+    }
+    return {"broker_url": "filesystem://", "broker_transport_options": options}
+
+
+def _alone(tick: Callable[[Site], None], site: Callable[[], Site]) -> Callable[[], None]:
+    """The tick, left out when the one before has not ended in this process: slow ticks must not fill the pool."""
+    lock = threading.Lock()
+
+    @wraps(tick)
+    def run() -> None:
+        if lock.acquire(blocking=False):
+            try:
+                tick(site())
+            finally:
+                lock.release()
+
+    del run.__wrapped__  # Celery would read the tick's own argument through it
+    return run

@@ -1,0 +1,39 @@
+"""New whole lines of an events file, from a byte onward."""
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from contract.event import Event, reader
+
+AT_ONCE_BYTES = 4_000_000  # per look; a longer backlog takes several
+log = logging.getLogger(__name__)
+
+
+class Tail(NamedTuple):
+    events: list[Event]
+    cursor: int  # the byte after the last whole line
+    more: bool  # the file goes on beyond what was read at once
+
+
+def read_tail(path: Path, cursor: int) -> Tail:
+    """Read what was written since `cursor`; a half-written line waits, a torn one is skipped and named in the log."""
+    try:
+        with path.open("rb") as file:
+            file.seek(cursor)
+            fresh = file.read(AT_ONCE_BYTES)
+    except FileNotFoundError:
+        return Tail([], cursor, False)
+    whole = fresh[: fresh.rfind(b"\n") + 1]
+    events = [event for line in whole.splitlines() if (event := _parse(path, line))]
+    return Tail(events, cursor + len(whole), len(fresh) == AT_ONCE_BYTES and bool(whole))
+
+
+def _parse(path: Path, line: bytes) -> Event | None:
+    try:
+        return reader.validate_json(line)
+    except ValidationError:
+        log.warning("%s: not an event, skipped: %r", path, line[:200])
+        return None

@@ -1,0 +1,86 @@
+"""Bad input at the door: refused at once, in one shape, naming the field and the sum."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.api.conftest import SPEC, post
+
+
+def problem(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> tuple[int, str, str, list[str]]:
+    answer = post(client, text, kind)
+    assert set(answer.json()) == {"error"}
+    error = answer.json()["error"]
+    assert client.get("/api/v1/experiments").json()["items"] == []
+    return (
+        answer.status_code,
+        error["code"],
+        error["message"],
+        [f"{f['path']}: {f['message']}" for f in error["fields"]],
+    )
+
+
+def test_malformed_yaml_is_named_with_its_line(client: TestClient) -> None:
+    status, code, message, _ = problem(client, "name: x\nbase: {batch: [64\n")
+    assert (status, code) == (400, "malformed_document")
+    assert "line 3, column 1" in message
+
+
+JSON, YAML = "application/json", "application/yaml"
+
+
+@pytest.mark.parametrize(("text", "kind"), [("{", JSON), ("", YAML), ("[" * 9999, JSON), ('{"name": NaN}', JSON)])
+def test_other_malformed_bodies_are_refused(client: TestClient, text: str, kind: str) -> None:
+    assert problem(client, text, kind)[0] in (400, 422)
+
+
+def test_an_unknown_field_is_named(client: TestClient) -> None:
+    assert problem(client, SPEC + "  epoch: 3\n") == (
+        422,
+        "invalid",
+        "the request does not parse",
+        ["base.epoch: there is no such field"],
+    )
+
+
+def test_an_impossible_world_is_named_with_its_sum(client: TestClient) -> None:
+    faults = problem(client, SPEC.replace("batch: 64", "batch: 7"))[3]
+    assert faults == ["base.batch: batch 7 does not divide over 4 ranks"]
+
+
+def test_an_unknown_model_is_named_with_those_there_are(client: TestClient) -> None:
+    (fault,) = problem(client, SPEC + "  model: {kind: resnet51}\n")[3]
+    assert fault.startswith("base.model:")
+    assert "'convnet', 'resnet50'" in fault
+
+
+def test_a_body_of_ten_megabytes_is_refused_unread(client: TestClient) -> None:
+    status, code, _, _ = problem(client, b"name: " + b"x" * 10_000_000)
+    assert (status, code) == (413, "too_large")
+
+
+def test_a_body_that_hides_its_length_is_refused_as_well(client: TestClient) -> None:
+    pieces = (b"x" * 100_000 for _ in range(100))
+    answer = client.post("/api/v1/experiments", content=pieces, headers={"content-type": "application/yaml"})
+    assert answer.status_code == 413
+
+
+def test_a_sweep_of_a_million_points_is_refused_with_its_size(client: TestClient) -> None:
+    seeds = ", ".join(map(str, range(1000)))
+    batches = ", ".join(str(4 * n) for n in range(2, 1002))
+    faults = problem(client, SPEC + f"axes: {{seed: [{seeds}], batch: [{batches}]}}\n")[3]
+    assert faults == ["axes: the sweep has 1000 x 1000 = 1,000,000 points; at most 10,000 are taken"]
+
+
+def test_bad_points_of_a_sweep_are_named(client: TestClient) -> None:
+    faults = problem(client, SPEC + "axes: {batch: [64, 6]}\n")[3]
+    assert faults == ["axes.batch: batch 6 does not divide over 4 ranks (point 1: batch=6)"]
+
+
+def test_a_base_that_names_a_file_is_no_base_here(client: TestClient) -> None:
+    """Files are the command's affair: the service never opens a path that a spec names."""
+    faults = problem(client, "name: x\nbase: ../../etc/passwd\n")[3]
+    assert faults == ["base: an object of fields and values belongs here"]
+
+
+def test_a_type_that_a_form_can_send_is_refused(client: TestClient) -> None:
+    assert problem(client, SPEC, "text/plain")[:2] == (415, "unsupported_type")

@@ -1,0 +1,113 @@
+"""Experiments by REST: taken in either form, listed in pages, stopped."""
+
+import json
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from contract.cluster import ClusterReport
+from contract.document import read
+from contract.event import Points
+from store import clusters, points
+from store.session import transaction
+from tests.api.conftest import SPEC, post
+
+AXES = SPEC + "axes: {seed: [0, 1, 2]}\n"
+
+
+def test_an_experiment_goes_in_as_yaml_and_as_json(client: TestClient) -> None:
+    as_yaml = post(client, AXES)
+    as_json = post(client, json.dumps(read(AXES)), "application/json")
+    assert (as_yaml.status_code, as_yaml.json()) == (201, {"id": 1, "runs": [1, 2, 3]})
+    assert (as_json.status_code, as_json.json()) == (201, {"id": 2, "runs": [4, 5, 6]})
+    one, two = (client.get(f"/api/v1/experiments/{n}").json() for n in (1, 2))
+    assert one["spec"] == two["spec"]
+    assert (one["name"], one["state"], one["runs"], one["counts"]) == ("lars against sgd", "queued", 3, {"queued": 3})
+
+
+def test_lists_come_in_pages_newest_first(client: TestClient) -> None:
+    for _ in range(5):
+        post(client, SPEC)
+    seen, before = [], None
+    while True:
+        page = client.get("/api/v1/experiments", params={"limit": 2, **({"before": before} if before else {})}).json()
+        seen.append([item["id"] for item in page["items"]])
+        before = page["next"]
+        if before is None:
+            break
+    assert seen == [[5, 4], [3, 2], [1]]
+
+
+def test_the_runs_of_an_experiment_come_in_pages_in_the_order_of_its_grid(client: TestClient) -> None:
+    post(client, AXES)
+    first = client.get("/api/v1/experiments/1/runs", params={"limit": 2}).json()
+    rest = client.get("/api/v1/experiments/1/runs", params={"limit": 2, "after": first["next"]}).json()
+    assert [run["values"] for run in first["items"] + rest["items"]] == [{"seed": n} for n in range(3)]
+    assert rest["next"] is None
+
+
+def test_curves_lie_over_each_other_and_continue_where_the_reader_is(client: TestClient, sqlite_engine: Engine) -> None:
+    post(client, AXES)
+    with transaction(sqlite_engine) as db:
+        for run in (1, 2):
+            said = [Points(attempt=1, at=0, step=s, values={"loss": s / run}) for s in range(1, 4)]
+            points.put(db, run, said)
+    whole = client.get("/api/v1/experiments/1/points", params={"name": "loss"}).json()
+    fresh = client.get("/api/v1/experiments/1/points", params={"name": "loss", "after": ["1:2", "2:3"]}).json()
+    assert whole["curves"][1] == {"run_id": 2, "steps": [1, 2, 3], "values": [0.5, 1.0, 1.5]}
+    assert fresh["curves"] == [{"run_id": 1, "steps": [3], "values": [3.0]}]
+    bad = client.get("/api/v1/experiments/1/points", params={"after": "x"})
+    assert (bad.status_code, bad.json()["error"]["fields"][0]["path"]) == (422, "after")
+
+
+def test_a_stop_is_taken_for_every_run_that_has_not_ended(client: TestClient) -> None:
+    post(client, AXES)
+    assert client.post("/api/v1/runs/1/stop").json() == {"stopping": 1}
+    assert client.post("/api/v1/experiments/1/stop").json() == {"stopping": 3}
+    assert client.get("/api/v1/runs/1").json()["stopping"] is True
+
+
+def test_what_is_not_there_is_404_in_the_one_shape(client: TestClient) -> None:
+    for path in (
+        "experiments/9",
+        "experiments/9/runs",
+        "experiments/9/points",
+        "runs/9",
+        "runs/9/points",
+        "runs/9/log",
+    ):
+        answer = client.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found"), path
+    assert client.get("/api/v1/nothing").json() == {
+        "error": {"code": "not_found", "message": "Not Found", "fields": []}
+    }
+
+
+def test_a_cluster_that_the_service_does_not_have_is_refused_at_the_door(
+    client: TestClient, sqlite_engine: Engine
+) -> None:
+    with transaction(sqlite_engine) as db:
+        clusters.put(db, "local", ClusterReport(partitions=[], nodes=[], queue=[]), None)
+    answer = post(client, SPEC.replace("kind: local", "kind: slurm"))
+    assert answer.status_code == 422
+    assert answer.json()["error"]["fields"] == [
+        {"path": "base.resources.kind", "message": "this service has no slurm cluster; it has local"}
+    ]
+
+
+def test_a_log_is_read_by_offset_and_never_cuts_a_character(client: TestClient) -> None:
+    post(client, SPEC)
+    folder = Path(client.get("/api/v1/runs/1").json()["folder"])
+    folder.mkdir(parents=True)
+    text = "step 1: déjà vu ✓\n" * 50
+    (folder / "out.log").write_text(text)
+    got, offset = "", 0
+    while True:
+        part = client.get("/api/v1/runs/1/log", params={"offset": offset, "limit": 7}).json()
+        if part["next"] == offset:
+            break
+        got, offset = got + part["text"], part["next"]
+    assert got == text
+    tail = client.get("/api/v1/runs/1/log", params={"offset": -10}).json()
+    assert text.endswith(tail["text"].lstrip("�"))

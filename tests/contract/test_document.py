@@ -1,0 +1,50 @@
+"""Documents: YAML and JSON alike, and a clear word about what is neither."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contract.document import DocumentError, read
+
+# nine levels of ten aliases each
+BILLION_LAUGHS = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghi")
+)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+
+
+@given(st.dictionaries(st.text(), values))
+def test_json_is_read_as_json_reads_it(document: dict[str, object]) -> None:
+    assert read(json.dumps(document)) == document
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e-3", 0.001), ("1E5", 100000.0), ("010", 10), ("on", "on"), ("2026-01-01", "2026-01-01"), ("1:30", "1:30")],
+)
+def test_scalars_are_read_as_yaml_1_2_reads_them(text: str, value: object) -> None:
+    assert read(f"x: {text}") == {"x": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: [1", "line 1, column 6: expected ',' or ']'"),
+        ("", "the document is empty"),
+        ("- 1", "the document is a list"),
+        ("a: 1\na: 2", "line 2: the field 'a' stands there twice"),
+        ("a: &x [*x]", "line 1: a value contains itself"),
+        ("[" * 5000, "nested too deeply"),
+        ("a: !!python/object:os.system x", "line 1, column 4: could not determine a constructor"),
+        (b"\xff\xfe\x00", "unacceptable character"),
+        (BILLION_LAUGHS, "unfolds to more than 100,000 values"),
+    ],
+    ids=["open bracket", "empty", "list", "twice", "cycle", "deep", "tag", "bytes", "billion laughs"],
+)
+def test_what_is_no_document_is_refused_with_its_line(text: str | bytes, complaint: str) -> None:
+    with pytest.raises(DocumentError, match=complaint.replace("[", r"\[").replace("]", r"\]")):
+        read(text)

@@ -1,0 +1,111 @@
+"""Specs: what parses can run, and what does not is refused with the field and the sum."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from contract.experiment import ExperimentSpec
+from contract.faults import faults_of
+from contract.spec import RunSpec
+
+BASE: dict[str, Any] = {
+    "optimizer": {"kind": "lars"},
+    "schedule": {"kind": "polynomial", "rate": 8.0},
+    "batch": 64,
+    "epochs": 3,
+    "resources": {"kind": "local", "ranks_per_node": 4},
+}
+
+
+def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list[str]:
+    with pytest.raises(ValidationError) as caught:
+        ExperimentSpec.model_validate({"name": "x", "base": {**BASE, **base}, "axes": axes or {}})
+    return [f"{fault.path}: {fault.message}" for fault in faults_of(caught.value)]
+
+
+@pytest.mark.parametrize(
+    ("base", "complaint"),
+    [
+        ({"batch": 7}, "base.batch: batch 7 does not divide over 4 ranks"),
+        ({"batch": 4}, "base.batch: batch 4 over 4 ranks is 1 image per rank; batch normalization needs at least 2"),
+        ({"batch": 2048}, "base.batch: batch 2048 is larger than the 1437 training images of digits"),
+        ({"batch": True}, "base.batch: input should be a valid integer"),
+        ({"collective": {"kind": "torus", "rows": 3}}, "base.collective.rows: 4 ranks do not form a torus of 3 rows"),
+        ({"optimizer": {"kind": "lars", "momentun": 1}}, "base.optimizer.momentun: there is no such field"),
+        ({"optimizer": {"kind": "lars", "momentum": 1.0}}, "base.optimizer.momentum: input should be less than 1"),
+        ({"optimizer": {}}, "base.optimizer: an object with a field 'kind' belongs here"),
+        ({"optimizer": 3}, "base.optimizer: an object of fields and values belongs here"),
+        ({"schedule": {"kind": "constant"}}, "base.schedule.rate: this field is needed"),
+        (
+            {"schedule": {"kind": "constant", "rate": 1.0, "warmup_epochs": 3.0}},
+            "base.schedule.warmup_epochs: a warm-up of 3 epochs does not end within 3 epochs",
+        ),
+        (
+            {"schedule": {"kind": "constant", "rate": 1.0, "start_rate": 2.0}},
+            "base.schedule.start_rate: the warm-up starts at 2, above the rate 1",
+        ),
+    ],
+)
+def test_a_misfit_is_named_with_its_field_and_sum(base: dict[str, Any], complaint: str) -> None:
+    assert complaints(base) == [complaint]
+
+
+def test_an_unknown_model_is_refused_with_those_there_are() -> None:
+    (complaint,) = complaints({"model": {"kind": "resnet51"}})
+    assert complaint.startswith("base.model:")
+    assert "resnet51" in complaint
+    assert "'convnet', 'resnet50'" in complaint
+
+
+@pytest.mark.parametrize("ranks", [0, 129, 10**9])
+def test_an_impossible_world_is_refused(ranks: int) -> None:
+    (complaint,) = complaints({"resources": {"kind": "local", "ranks_per_node": ranks}})
+    assert complaint.startswith("base.resources.ranks_per_node: input should be")
+
+
+@pytest.mark.parametrize("word", ["gpu\n#SBATCH --uid=0", "a b", "$(id)", "`id`", "x'y"])
+def test_a_word_for_sbatch_is_one_word(word: str) -> None:
+    (complaint,) = complaints({"resources": {"kind": "slurm", "partition": word, "ranks_per_node": 4}})
+    assert complaint.startswith("base.resources.partition:")
+
+
+def test_every_bad_point_of_a_sweep_is_named() -> None:
+    assert complaints({}, {"batch": [64, 7, 9], "seed": [0]}) == [
+        "axes.batch: batch 7 does not divide over 4 ranks (point 1: batch=7, seed=0)",
+        "axes.batch: batch 9 does not divide over 4 ranks (point 2: batch=9, seed=0)",
+    ]
+
+
+def test_a_sweep_of_a_million_points_is_refused_with_its_size() -> None:
+    (complaint,) = complaints({}, {"seed": list(range(1000)), "batch": list(range(1000))})
+    assert complaint == "axes: the sweep has 1000 x 1000 = 1,000,000 points; at most 10,000 are taken"
+
+
+@pytest.mark.parametrize(
+    ("axes", "complaint"),
+    [
+        ({"optimiser.x": [1]}, "axes.optimiser: there is no such field"),
+        ({"seed": [1, 1]}, "axes.seed: 1 stands there twice"),
+        ({"seed": []}, "axes.seed: list should have at least 1 item"),
+        ({"seed..x": [1]}, "axes.seed..x: 'seed..x' is not a dotted path"),
+        (
+            {"optimizer": [{"kind": "sgd"}], "optimizer.momentum": [0.1]},
+            "axes.optimizer.momentum: the axis 'optimizer'",
+        ),
+    ],
+)
+def test_a_bad_axis_is_named(axes: dict[str, Any], complaint: str) -> None:
+    assert complaints({}, axes)[0].startswith(complaint)
+
+
+def test_a_grid_has_every_combination_and_the_last_axis_turns_fastest() -> None:
+    spec = ExperimentSpec.model_validate({"name": "x", "base": BASE, "axes": {"batch": [64, 128], "seed": [0, 1]}})
+    assert [(run.batch, run.seed) for _, run in spec.points()] == [(64, 0), (64, 1), (128, 0), (128, 1)]
+    assert spec.points()[1][0] == {"batch": 64, "seed": 1}
+
+
+def test_a_run_survives_its_own_json() -> None:
+    run = RunSpec.model_validate(BASE)
+    assert RunSpec.model_validate_json(run.model_dump_json()) == run
+    assert (run.batch_per_rank, run.steps_per_epoch, run.steps) == (16, 22, 66)

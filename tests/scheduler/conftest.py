@@ -1,0 +1,84 @@
+"""A site whose cluster does as it is told: for faults that a real one cannot be made to have."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from contract.cluster import ClusterReport
+from contract.event import Event
+from contract.run import State
+from scheduler.clusters.cluster import Alive, Answer, DoubtError, Job
+from scheduler.site import Site
+from store import runs
+from store.session import snapshot, transaction
+from store.tables import Run
+from tests.conftest import Experiment
+
+
+class Puppet:
+    """Takes every job, and answers as `answers` and `trouble` say."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Job] = {}
+        self.cancelled: list[tuple[str, bool]] = []
+        self.answers: dict[str, Answer] = {}
+        self.trouble: Exception | None = None  # raised after the job was taken: sbatch that "timed out"
+
+    def submit(self, job: Job) -> str:
+        job_id = f"job{len(self.jobs) + 1}"
+        self.jobs[job_id] = job
+        if self.trouble:
+            raise self.trouble
+        return job_id
+
+    def ask(self, job_ids: Sequence[str]) -> Mapping[str, Answer]:
+        return {job_id: self.answers.get(job_id, Alive()) for job_id in job_ids}
+
+    def find(self, job: Job) -> str | None:
+        return next((job_id for job_id, known in self.jobs.items() if known.name == job.name), None)
+
+    def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
+        self.cancelled += [(job_id, force) for job_id in job_ids]
+
+    def report(self) -> ClusterReport:
+        raise DoubtError("no answer")
+
+    def script(self, job: Job) -> str:
+        return job.name
+
+
+@pytest.fixture
+def puppet() -> Puppet:
+    return Puppet()
+
+
+@pytest.fixture
+def site(engine: Engine, puppet: Puppet, tmp_path: Path) -> Site:
+    return Site(engine, {"local": puppet}, tmp_path / "runs", local_ranks=1000)
+
+
+@pytest.fixture
+def run_ids(site: Site, experiment: Experiment) -> list[int]:
+    with transaction(site.engine) as db:
+        return runs.create(db, experiment({"seed": [0, 1, 2]}))[1]
+
+
+def read(site: Site, run_id: int) -> Run:
+    with snapshot(site.engine) as db:
+        return db.get_one(Run, run_id)
+
+
+def states(site: Site) -> list[State]:
+    with snapshot(site.engine) as db:
+        return [State(run.state) for run in runs.in_state(db, *State)]
+
+
+Say = Callable[..., None]
+
+
+def say(site: Site, run_id: int, *events: Event, torn: str = "") -> None:
+    """Write into the run's events file what its rank 0 would."""
+    with site.folder_of(read(site, run_id)).events.open("a") as file:
+        file.write("".join(event.model_dump_json() + "\n" for event in events) + torn)

@@ -1,0 +1,163 @@
+"""Collecting: every point once, every end true, and silence never taken for death."""
+
+import pytest
+from sqlalchemy import select
+
+from contract.event import Failed, Finished, Points, Started
+from contract.folder import Fall
+from contract.run import State
+from scheduler.clusters.cluster import Alive, Gone, Unknown
+from scheduler.collect import collect
+from scheduler.launch import launch
+from scheduler.site import Site
+from scheduler.tail import AT_ONCE_BYTES, read_tail
+from store import points
+from store.session import snapshot
+from store.tables import Move
+from tests.scheduler.conftest import Puppet, read, say
+
+STARTED = Started(attempt=1, at=0.0, world=2, hosts=["h", "h"], device="cpu", steps=4, versions={})
+FINISHED = Finished(attempt=1, at=9.0, step=4)
+WORD = Failed(attempt=1, at=9.0, rank=1, reason="rank 1 on h: ValueError: no")
+
+
+def told(step: int) -> Points:
+    return Points(attempt=1, at=float(step), step=step, values={"loss": 1.0 / step, "heldout_accuracy": None})
+
+
+@pytest.fixture
+def run_id(site: Site, run_ids: list[int]) -> int:
+    launch(site)
+    return run_ids[0]
+
+
+def losses(site: Site, run_id: int) -> list[int]:
+    with snapshot(site.engine) as db:
+        return points.of_run(db, run_id, ["loss"], after=-1, limit=1000)[0]["loss"][0]
+
+
+def test_a_run_lives_from_its_first_word_to_its_last(site: Site, run_id: int) -> None:
+    say(site, run_id, STARTED, told(1), told(2))
+    collect(site)
+    run = read(site, run_id)
+    assert (run.state, run.step, run.latest) == (State.RUNNING, 2, {"loss": 0.5, "heldout_accuracy": None})
+    say(site, run_id, told(3), told(4), FINISHED)
+    collect(site)
+    assert (read(site, run_id).state, losses(site, run_id)) == (State.DONE, [1, 2, 3, 4])
+    with snapshot(site.engine) as db:
+        moves = db.scalars(select(Move.new).where(Move.run_id == run_id).order_by(Move.id)).all()
+    assert moves == ["queued", "submitting", "pending", "running", "done"]
+
+
+def test_a_half_written_line_waits_for_its_other_half(site: Site, run_id: int) -> None:
+    line = told(1).model_dump_json()
+    say(site, run_id, STARTED, torn=line[:20])
+    collect(site)
+    assert losses(site, run_id) == []
+    say(site, run_id, torn=line[20:] + "\n")
+    collect(site)
+    assert losses(site, run_id) == [1]
+
+
+def test_a_line_that_is_no_event_costs_nothing_but_itself(site: Site, run_id: int) -> None:
+    """Forces the fault: a line torn by a crash, and one of a newer trainer with a word nobody here knows."""
+    say(site, run_id, STARTED, told(1), torn='{"kind": "poi\n{"kind": "sang", "attempt": 1, "at": 0}\n\x00\xff\n')
+    say(site, run_id, told(2))
+    collect(site)
+    assert (read(site, run_id).state, losses(site, run_id)) == (State.RUNNING, [1, 2])
+
+
+def test_what_a_dead_job_wrote_last_is_stored_before_it_is_called_dead(site: Site, puppet: Puppet, run_id: int) -> None:
+    say(site, run_id, STARTED, told(1), told(2))
+    puppet.answers["job1"] = Gone("a node of the job failed")
+    collect(site)
+    run = read(site, run_id)
+    assert (run.state, losses(site, run_id)) == (State.FAILED, [1, 2])
+    assert run.reason == "a node of the job failed; it never began to train, see its log"
+
+
+def test_a_job_that_is_gone_and_has_finished_is_done(site: Site, puppet: Puppet, run_id: int) -> None:
+    say(site, run_id, STARTED, told(1), FINISHED)
+    puppet.answers["job1"] = Gone("the job ended")
+    collect(site)
+    assert read(site, run_id).state == State.DONE
+
+
+def test_the_first_rank_to_fall_gives_the_reason(site: Site, puppet: Puppet, run_id: int) -> None:
+    folder = site.folder_of(read(site, run_id))
+    folder.claim(1, "job1")
+    folder.note_fall(1, Fall(20.0, 0, "h", "rank 0 on h: connection closed", ""))
+    folder.note_fall(1, Fall(10.0, 1, "h", "rank 1 on h: ValueError: no", ""))
+    puppet.answers["job1"] = Gone("exit code 1")
+    collect(site)
+    assert read(site, run_id).reason == "rank 1 on h: ValueError: no"
+
+
+def test_a_run_that_says_it_failed_has_its_job_ended(site: Site, puppet: Puppet, run_id: int) -> None:
+    say(site, run_id, STARTED, WORD)
+    collect(site)
+    assert (read(site, run_id).state, read(site, run_id).reason) == (State.FAILED, "rank 1 on h: ValueError: no")
+    assert puppet.cancelled == [("job1", False)]
+
+
+def test_silence_is_noted_with_its_beginning_and_kills_nothing(site: Site, puppet: Puppet, run_id: int) -> None:
+    """Forces the fault: the cluster does not answer, for a while."""
+    say(site, run_id, STARTED, told(1))
+    puppet.answers["job1"] = Unknown("squeue gave no answer")
+    collect(site)
+    since = read(site, run_id).unknown_since
+    say(site, run_id, told(2))
+    collect(site)
+    run = read(site, run_id)
+    assert (run.state, run.unknown_since, losses(site, run_id)) == (State.RUNNING, since, [1, 2])
+    assert since is not None
+    puppet.answers["job1"] = Alive()
+    collect(site)
+    assert read(site, run_id).unknown_since is None
+
+
+def test_words_of_an_earlier_attempt_move_nothing(site: Site, run_id: int) -> None:
+    say(site, run_id, Finished(attempt=0, at=0.0, step=4))
+    collect(site)
+    assert read(site, run_id).state == State.PENDING
+
+
+def test_a_collector_that_died_before_it_committed_repeats_harmlessly(
+    site: Site, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the process ends after the points were written and before the transaction's end."""
+    say(site, run_id, STARTED, told(1), told(2))
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scheduler.collect._move_by", die)
+        with pytest.raises(KeyboardInterrupt):
+            collect(site)
+    assert losses(site, run_id) == []
+    collect(site)
+    assert (losses(site, run_id), read(site, run_id).state) == ([1, 2], State.RUNNING)
+
+
+def test_a_long_backlog_is_read_in_parts_and_to_its_end(site: Site, puppet: Puppet, run_id: int) -> None:
+    """A scheduler that was away while a run wrote megabytes, and came back after its job's end."""
+    events = site.folder_of(read(site, run_id)).events
+    wide = Points(attempt=1, at=0.0, step=1, values={f"layer{n}": 1.0 for n in range(100)})
+    count = 2 * AT_ONCE_BYTES // len(wide.model_dump_json())
+    say(site, run_id, STARTED, *(wide.model_copy(update={"step": step}) for step in range(1, count + 1)), FINISHED)
+    assert read_tail(events, 0).more
+    puppet.answers["job1"] = Gone("the job ended")
+    collect(site)
+    assert (read(site, run_id).state, read(site, run_id).step) == (State.DONE, count)
+
+
+def test_one_runs_trouble_does_not_keep_the_others_waiting(
+    site: Site, run_ids: list[int], run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the first run's events cannot be read."""
+    say(site, run_ids[1], STARTED, told(1))
+    broken = site.folder_of(read(site, run_id)).events
+    broken.mkdir()
+    collect(site)
+    assert read(site, run_ids[1]).state == State.RUNNING

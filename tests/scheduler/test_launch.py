@@ -1,0 +1,136 @@
+"""Launching: each run once, whatever happens in between; refusals in the cluster's own words."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from contract.run import State
+from scheduler.clusters.cluster import DoubtError, RefusedError
+from scheduler.launch import launch
+from scheduler.recover import recover
+from scheduler.site import Site
+from store import runs
+from store.session import snapshot, transaction
+from store.tables import Run
+from tests.conftest import Experiment
+from tests.scheduler.conftest import Puppet, read, states
+
+AT_ONCE = timedelta(0)
+
+
+def test_eight_launchers_submit_fifty_runs_once_each(site: Site, puppet: Puppet, experiment: Experiment) -> None:
+    """Forces the race: eight launchers begin at the same moment on the same fifty queued runs."""
+    with transaction(site.engine) as db:
+        runs.create(db, experiment({"seed": list(range(50))}))
+    together = threading.Barrier(8)
+
+    def go() -> None:
+        together.wait()
+        launch(site)
+
+    threads = [threading.Thread(target=go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    names = [job.name for job in puppet.jobs.values()]
+    assert (len(names), len(set(names))) == (50, 50)
+    assert states(site) == [State.PENDING] * 50
+
+
+def test_a_refusal_fails_the_run_in_the_clusters_words(site: Site, puppet: Puppet, run_ids: list[int]) -> None:
+    puppet.trouble = RefusedError("invalid partition specified: nosuch")
+    launch(site)
+    run = read(site, run_ids[0])
+    assert (run.state, run.reason) == (State.FAILED, "local refused the job: invalid partition specified: nosuch")
+
+
+def test_a_run_folder_that_cannot_be_written_fails_the_run_with_its_path(site: Site, run_ids: list[int]) -> None:
+    """Forces the fault: a file lies where the folder of run folders should be."""
+    site.runs_folder.write_text("in the way")
+    launch(site)
+    run = read(site, run_ids[0])
+    assert run.state == State.FAILED
+    assert "the run folder cannot be written" in str(run.reason)
+    assert str(site.runs_folder) in str(run.reason)
+
+
+def test_a_job_taken_though_sbatch_timed_out_is_adopted_by_its_name(
+    site: Site, puppet: Puppet, run_ids: list[int]
+) -> None:
+    """Forces the fault: the cluster takes the job and the answer is lost."""
+    puppet.trouble = DoubtError("Socket timed out on send/recv operation")
+    launch(site)
+    assert states(site) == [State.SUBMITTING] * 3
+    launch(site)
+    recover(site, AT_ONCE)
+    assert states(site) == [State.PENDING] * 3
+    assert len(puppet.jobs) == 3
+
+
+def test_a_submission_that_was_surely_lost_is_made_again(site: Site, puppet: Puppet, run_ids: list[int]) -> None:
+    """Forces the fault: the launcher dies after it took the run and before it submitted it."""
+    with transaction(site.engine) as db:
+        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    recover(site)
+    assert read(site, run_ids[0]).state == State.SUBMITTING, "a launcher that is slow must not be overtaken"
+    recover(site, AT_ONCE)
+    assert read(site, run_ids[0]).state == State.QUEUED
+    launch(site)
+    assert (read(site, run_ids[0]).state, read(site, run_ids[0]).attempt) == (State.PENDING, 2)
+
+
+def test_a_job_that_came_and_went_before_anybody_looked_is_known_by_its_claim(
+    site: Site, puppet: Puppet, run_ids: list[int]
+) -> None:
+    """Forces the fault: the launcher dies after submission, the job claims its attempt, ends and is forgotten."""
+    with transaction(site.engine) as db:
+        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    job = site.job_of(read(site, run_ids[0]))
+    job.folder.prepare(job.spec)
+    job.folder.claim(1, "job77")
+    recover(site, AT_ONCE)
+    assert (read(site, run_ids[0]).state, read(site, run_ids[0]).job_id) == (State.PENDING, "job77")
+
+
+def test_a_launcher_that_was_given_up_cancels_what_it_submitted(
+    site: Site, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: while sbatch is slow, the run is declared lost and queued again."""
+    submit = puppet.submit
+
+    def slow(job):  # type: ignore[no-untyped-def]
+        with transaction(site.engine) as db:
+            for run in runs.in_state(db, State.SUBMITTING):
+                runs.move(db, run, State.QUEUED)
+        return submit(job)
+
+    monkeypatch.setattr(puppet, "submit", slow)
+    launch(site)
+    assert puppet.cancelled == [("job1", False), ("job2", False), ("job3", False)]
+
+
+def test_local_runs_wait_for_room_and_a_wide_one_gets_the_machine_to_itself(
+    engine: Engine, site: Site, experiment: Experiment
+) -> None:
+    small = Site(engine, site.clusters, site.runs_folder, local_ranks=5)
+    with transaction(engine) as db:
+        runs.create(db, experiment({"seed": [0, 1, 2]}))
+    launch(small)
+    assert states(small) == [State.PENDING, State.PENDING, State.QUEUED]
+    narrow = Site(engine, site.clusters, site.runs_folder, local_ranks=1)
+    with transaction(engine) as db:
+        for run in runs.in_state(db, State.PENDING):
+            runs.move(db, run, State.DONE)
+    launch(narrow)
+    assert states(narrow)[2] == State.PENDING
+
+
+def test_what_waits_for_an_absent_cluster_stays_queued(site: Site, experiment: Experiment) -> None:
+    with transaction(site.engine) as db:
+        runs.create(db, experiment(resources={"kind": "slurm", "ranks_per_node": 2}))
+    launch(site)
+    with snapshot(site.engine) as db:
+        assert runs.in_state(db, State.QUEUED)

@@ -1,0 +1,91 @@
+"""Runs in the store: moved once, stopped as wished, on both databases."""
+
+import threading
+
+import pytest
+from sqlalchemy import Engine, select
+
+from contract.run import State
+from store import runs
+from store.session import snapshot, transaction
+from store.tables import Move, Run
+from tests.conftest import Experiment
+
+
+@pytest.fixture
+def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
+    with transaction(engine) as db:
+        return runs.create(db, experiment({"seed": [0, 1, 2]}))[1]
+
+
+def test_an_experiment_is_stored_with_a_queued_run_per_point(engine: Engine, run_ids: list[int]) -> None:
+    with snapshot(engine) as db:
+        stored = runs.in_state(db, State.QUEUED)
+        assert [(run.id, run.number, run.values, run.world) for run in stored] == [
+            (run_id, number, {"seed": number}, 2) for number, run_id in enumerate(run_ids)
+        ]
+        assert [move.new for move in db.scalars(select(Move))] == ["queued"] * 3
+
+
+def test_of_eight_hands_that_move_a_run_one_wins(engine: Engine, run_ids: list[int]) -> None:
+    """Forces the race: eight threads have all seen the run queued before the first of them moves it."""
+    together, won = threading.Barrier(8), []
+
+    def take() -> None:
+        with snapshot(engine) as db:
+            run = db.get_one(Run, run_ids[0])
+        together.wait()
+        with transaction(engine) as db:
+            won.append(runs.move(db, run, State.SUBMITTING, attempt=1))
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == [False] * 7 + [True]
+    with snapshot(engine) as db:
+        assert len(db.scalars(select(Move).where(Move.run_id == run_ids[0])).all()) == 2
+
+
+def test_a_move_that_is_not_in_the_table_is_refused(engine: Engine, run_ids: list[int]) -> None:
+    with transaction(engine) as db, pytest.raises(ValueError, match="may not go from queued to done"):
+        runs.move(db, db.get_one(Run, run_ids[0]), State.DONE)
+
+
+def test_a_hand_of_an_earlier_attempt_moves_nothing(engine: Engine, run_ids: list[int]) -> None:
+    with snapshot(engine) as db:
+        late = db.get_one(Run, run_ids[0])
+    with transaction(engine) as db:
+        run = db.get_one(Run, run_ids[0])
+        runs.move(db, run, State.SUBMITTING, attempt=1)
+        runs.move(db, run, State.QUEUED)
+    with transaction(engine) as db:
+        assert not runs.move(db, late, State.SUBMITTING, attempt=1)
+
+
+def test_a_stop_is_wished_of_those_that_have_not_ended_and_keeps_its_first_moment(
+    engine: Engine, run_ids: list[int]
+) -> None:
+    with transaction(engine) as db:
+        runs.move(db, db.get_one(Run, run_ids[0]), State.CANCELLED)
+        assert runs.want_stop(db, Run.id.in_(run_ids)) == 2
+    with transaction(engine) as db:
+        first = db.get_one(Run, run_ids[1]).stop_wanted_at
+        runs.want_stop(db, Run.id.in_(run_ids), "another reason")
+    with snapshot(engine) as db:
+        run = db.get_one(Run, run_ids[1])
+        assert (run.stop_wanted_at, run.stop_reason) == (first, "stopped on request")
+        assert [run.id for run in runs.unstopped(db)] == run_ids[1:]
+
+
+def test_what_a_transaction_did_before_it_failed_is_undone(engine: Engine, run_ids: list[int]) -> None:
+    def cancel_and_fail() -> None:
+        with transaction(engine) as db:
+            runs.move(db, db.get_one(Run, run_ids[0]), State.CANCELLED)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        cancel_and_fail()
+    with snapshot(engine) as db:
+        assert db.get_one(Run, run_ids[0]).state == State.QUEUED

@@ -1,0 +1,135 @@
+"""The house: who may import whom, how long a file may be, and that nothing is left undocumented."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract.document import read
+from contract.experiment import ExperimentSpec
+from contract.settings import Settings
+
+HOUSE = Path(__file__).parents[1]
+WEB = {"fastapi", "starlette", "uvicorn"}
+BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
+MAY_IMPORT = {
+    "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
+    "store": {"contract", "sqlalchemy"},
+    "migrations": {"contract", "store", "alembic", "sqlalchemy"},
+    "api": {"contract", "store", "sqlalchemy", "pydantic", *WEB},
+    "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "submitit", "psutil"},
+    "bigbatch": {"contract", "httpx", "typer", "rich", "psutil", "pydantic"},
+    "trainers": {"contract", "torch", "numpy", "psutil", "submitit", "pydantic"},
+    "trainers/collectives": BENCH,
+    "trainers/rules": BENCH,
+    "trainers/optimizers": BENCH,
+    "trainers/schedules": BENCH,
+    "trainers/models": BENCH,
+    "trainers/data": {*BENCH, "sklearn"},
+    "lab": set(),
+}
+FILES = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=HOUSE, capture_output=True, text=True)
+WRITTEN = [HOUSE / name for name in FILES.stdout.splitlines() if (HOUSE / name).is_file()]
+GENERATED = {"schema.d.ts", "package-lock.json", "constraints.txt"}
+CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
+
+
+def imports(source: str) -> set[str]:
+    """The modules that a file imports, wherever in it; relative ones begin with dots."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return found
+
+
+def strangers(place: str, source: str) -> set[str]:
+    """What a file at `place` (a folder of the house) imports and may not."""
+    room = max((r for r in MAY_IMPORT if f"{place}/".startswith(f"{r}/")), key=len)
+    allowed = MAY_IMPORT[room] | sys.stdlib_module_names
+    return {name for name in imports(source) if name.split(".")[0] not in allowed and not is_own(room, name)}
+
+
+def is_own(room: str, name: str) -> bool:
+    """A room may import itself; a bench of the workshop may import any other bench, but not the foreman."""
+    if name.startswith("."):
+        return not name.startswith("..")
+    top, *rest = name.split(".")
+    return bool(rest) and f"{top}/{rest[0]}" in MAY_IMPORT if "/" in room else top == room
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_every_room_keeps_to_its_floor(room: str) -> None:
+    for path in sorted((HOUSE / room).rglob("*.py")):
+        place = path.relative_to(HOUSE).parent.as_posix()
+        assert not strangers(place, path.read_text()), path.relative_to(HOUSE)
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        ("api", "import scheduler.launch"),
+        ("scheduler", "from api.app import create_app"),
+        ("store", "from trainers import engine"),
+        ("trainers", "import sqlalchemy"),
+        ("trainers/rules", "from contract.spec import RunSpec"),
+        ("trainers/collectives", "from trainers.engine import train"),
+        ("bigbatch", "def f():\n    from store import runs"),
+        ("contract", "import torch"),
+    ],
+)
+def test_a_planted_breach_is_caught(place: str, source: str) -> None:
+    assert strangers(place, source)
+
+
+def test_importing_the_job_leaves_torch_unloaded() -> None:
+    code = "import sys, trainers.job; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=HOUSE).returncode == 0
+
+
+def test_no_file_is_longer_than_300_lines() -> None:
+    long = {p.name: n for p in WRITTEN if p.suffix in CODE and p.name not in GENERATED and (n := lines(p)) > 300}
+    assert not long
+
+
+def lines(path: Path) -> int:
+    return path.read_text().count("\n")
+
+
+def test_every_python_file_says_what_it_is() -> None:
+    silent = [p for p in WRITTEN if p.suffix == ".py" and (s := p.read_text()) and not ast.get_docstring(ast.parse(s))]
+    assert not silent
+
+
+@pytest.mark.parametrize("recipe", sorted((HOUSE / "recipes").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_recipe_parses(recipe: Path) -> None:
+    assert ExperimentSpec.model_validate(read(recipe.read_bytes())).points()
+
+
+def test_every_setting_is_documented() -> None:
+    guide = (HOUSE / "docs" / "settings.md").read_text()
+    missing = [name for name in Settings.model_fields if f"`BIGBATCH_{name.upper()}`" not in guide]
+    assert not missing
+
+
+def test_every_endpoint_is_documented(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "api", "--openapi"]
+    done = subprocess.run(command, cwd=HOUSE, capture_output=True, env={"BIGBATCH_HOME": str(tmp_path)}, check=True)
+    guide = (HOUSE / "docs" / "api.md").read_text()
+    wanted = [
+        f"`{verb.upper()} {path.removeprefix('/api/v1')}`"
+        for path, verbs in json.loads(done.stdout)["paths"].items()
+        for verb in verbs
+    ]
+    assert [line for line in wanted if line not in guide] == []
+
+
+def test_no_lock_names_a_registry() -> None:
+    lock = HOUSE / "web" / "package-lock.json"
+    assert '"resolved"' not in lock.read_text()
+    assert "://" not in (HOUSE / "constraints.txt").read_text()
