@@ -12,6 +12,7 @@ from celery import Celery
 from celery.signals import worker_ready
 
 from contract.settings import Settings
+from scheduler import folder_broker
 from scheduler.collect import collect
 from scheduler.launch import launch
 from scheduler.observe import observe
@@ -65,7 +66,7 @@ def _broker(settings: Settings) -> dict[str, object]:
         "control_folder": str(control),
         "polling_interval": 0.05,  # kombu's own is a second
     }
-    return {"broker_url": "filesystem://", "broker_transport_options": options}
+    return {"broker_url": folder_broker.URL, "broker_transport_options": options}
 
 
 def _alone(tick: Callable[[Site], None], site: Callable[[], Site]) -> Callable[[], None]:

@@ -1,0 +1,100 @@
+"""From a POST to a curve, on real parts: embedded ones, and those of a team."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.flow.service import Service
+from tests.servers import wait_for
+
+pytestmark = pytest.mark.flow
+SPEC = """
+name: flow
+base:
+  optimizer: {{kind: lars}}
+  schedule: {{kind: polynomial, rate: 8.0, warmup_epochs: 1.0}}
+  batch: 128
+  epochs: 3
+  collective: {{kind: torus, rows: 2}}
+  resources: {resources}
+"""
+STEPS = 33  # 3 epochs of 1437 // 128
+LONG = SPEC.replace("epochs: 3", "epochs: 3000")
+
+
+def curve_is_whole(service: Service, run: dict[str, Any]) -> None:
+    assert run["state"] == "done", service.story(run["id"])
+    series = service.get(f"/runs/{run['id']}/points")["series"]
+    for name in ("loss", "learning_rate", "samples_per_s", "compute_s", "communication_s", "input_s"):
+        assert series[name]["steps"] == list(range(1, STEPS + 1)), name
+        assert None not in series[name]["values"]
+    assert series["heldout_accuracy"]["steps"] == [11, 22, 33]
+    assert series["loss"]["values"][-1] < series["loss"]["values"][0]
+    assert [move["new"] for move in run["moves"]] == ["queued", "submitting", "pending", "running", "done"]
+
+
+def test_on_sqlite_a_folder_as_broker_and_this_machine(embedded: Service) -> None:
+    (run_id,) = embedded.post(SPEC.format(resources="{kind: local, ranks_per_node: 4}"))
+    curve_is_whole(embedded, embedded.wait_for_end(run_id))
+
+
+@pytest.mark.slurm
+@pytest.mark.postgres
+@pytest.mark.redis
+@pytest.mark.parametrize(
+    "where",
+    ['partition: gpu, gres: "gpu:2"', "partition: knl, constraint: knl&quad, cpus_per_rank: 2"],
+    ids=["gpu", "knl"],
+)
+def test_on_postgresql_redis_and_slurm(team: Service, where: str) -> None:
+    (run_id,) = team.post(SPEC.format(resources=f"{{kind: slurm, nodes: 2, ranks_per_node: 2, {where}}}"))
+    curve_is_whole(team, team.wait_for_end(run_id))
+
+
+@pytest.mark.slurm
+@pytest.mark.postgres
+@pytest.mark.redis
+def test_a_partition_that_slurm_refuses_fails_the_run_in_slurms_own_words(team: Service) -> None:
+    (run_id,) = team.post(SPEC.format(resources="{kind: slurm, partition: nosuch, ranks_per_node: 4}"))
+    run = team.wait_for_end(run_id)
+    assert run["state"] == "failed"
+    assert "invalid partition specified: nosuch" in run["reason"]
+
+
+@pytest.mark.slurm
+@pytest.mark.postgres
+@pytest.mark.redis
+def test_slurm_tells_its_partitions_nodes_and_queue(team: Service) -> None:
+    wait_for("slurm's report", lambda: any(c["kind"] == "slurm" and c["report"] for c in team.get("/clusters")))
+    report = next(c for c in team.get("/clusters") if c["kind"] == "slurm")["report"]
+    assert {p["name"] for p in report["partitions"]} >= {"gpu", "knl"}
+    assert {n["name"] for n in report["nodes"]} >= {"gpu1", "knl1"}
+    assert next(n for n in report["nodes"] if n["name"] == "gpu1")["gres"].startswith("gpu:4")
+
+
+@pytest.mark.slurm
+@pytest.mark.postgres
+@pytest.mark.redis
+def test_a_run_on_slurm_is_stopped(team: Service) -> None:
+    (run_id,) = team.post(LONG.format(resources="{kind: slurm, nodes: 2, ranks_per_node: 2, partition: gpu}"))
+    stopped(team, run_id)
+
+
+def test_a_run_on_this_machine_is_stopped(embedded: Service) -> None:
+    (run_id,) = embedded.post(LONG.format(resources="{kind: local, ranks_per_node: 2}").replace("rows: 2", "rows: 1"))
+    stopped(embedded, run_id)
+
+
+def stopped(service: Service, run_id: int) -> None:
+    service.wait_until(run_id, step=3)
+    httpx.post(f"http://127.0.0.1:{service.port}/api/v1/runs/{run_id}/stop").raise_for_status()
+    run = service.wait_for_end(run_id, 60)
+    assert (run["state"], run["reason"]) == ("cancelled", "stopped on request")
+    wait_for("the job's end", lambda: run["job_id"] not in jobs(service))
+
+
+def jobs(service: Service) -> list[str]:
+    """The jobs that the service's clusters say they have."""
+    reports = [cluster["report"] for cluster in service.get("/clusters") if cluster["report"]]
+    return [job["job_id"] for report in reports for job in report["queue"]]

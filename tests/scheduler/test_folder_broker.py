@@ -1,0 +1,46 @@
+"""The broker in a folder: messages are whole, under any load, and a torn one stops nobody."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from kombu import Connection
+
+from scheduler.folder_broker import URL
+
+
+# kombu remembers which queues it has declared for as long as the process lives: every test has a queue of its own
+@pytest.fixture
+def options(tmp_path: Path) -> dict[str, object]:
+    for name in ("queue", "control"):
+        (tmp_path / name).mkdir()
+    queue = str(tmp_path / "queue")
+    return {"data_folder_in": queue, "data_folder_out": queue, "control_folder": str(tmp_path / "control")}
+
+
+def test_every_message_arrives_whole_while_others_are_written(options: dict[str, object]) -> None:
+    """Forces the race that kombu's own transport loses: readers look while four writers write."""
+    count, got = 200, []
+
+    def write() -> None:
+        with Connection(URL, transport_options=options) as connection, connection.SimpleQueue("race") as queue:
+            for number in range(count):
+                queue.put({"number": number, "padding": "x" * 20_000})
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    with Connection(URL, transport_options=options) as connection, connection.SimpleQueue("race") as queue:
+        for writer in writers:
+            writer.start()
+        for _ in range(4 * count):
+            message = queue.get(timeout=20)
+            got.append(message.payload["number"])
+            message.ack()
+    assert sorted(got) == sorted(4 * list(range(count)))
+
+
+def test_a_torn_message_is_dropped(options: dict[str, object], tmp_path: Path) -> None:
+    """Forces the fault: a message of no bytes lies in the queue, before a whole one."""
+    with Connection(URL, transport_options=options) as connection, connection.SimpleQueue("torn") as queue:
+        queue.put({"number": 1})
+        (tmp_path / "queue" / "0_torn.torn.msg").touch()
+        assert queue.get(timeout=10).payload == {"number": 1}
