@@ -19,12 +19,12 @@ TRANSPORT_ALIASES["bigbatch-folder"] = "scheduler.folder_broker:Transport"
 
 
 class Channel(filesystem.Channel):
-    def _put(self, queue: str, message: Any, **_: Any) -> None:
+    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:
         """Write under a name that no reader looks for, then rename: a message is there whole or not at all."""
         name = f"{time.monotonic_ns() // 1_000_000}_{uuid.uuid4()}.{queue}.msg"
         folder = Path(self.data_folder_out)
         draft = folder / f".{name}"
-        draft.write_text(dumps(message))
+        draft.write_text(dumps(payload))
         os.replace(draft, folder / name)
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
