@@ -19,7 +19,7 @@ TRANSPORT_ALIASES["bigbatch-folder"] = "scheduler.folder_broker:Transport"
 
 
 class Channel(filesystem.Channel):
-    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override]  # the stubs disagree on names
         """Write under a name that no reader looks for, then rename: a message is there whole or not at all."""
         name = f"{time.monotonic_ns() // 1_000_000}_{uuid.uuid4()}.{queue}.msg"
         folder = Path(self.data_folder_out)

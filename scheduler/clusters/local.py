@@ -101,7 +101,8 @@ class Local:
 
 
 def _command(job: Job) -> list[str]:
-    return [sys.executable, "-m", "trainers", str(job.folder.path), "--attempt", str(job.attempt)]
+    # -P: a folder called "trainers" where the service was started must not come before ours
+    return [sys.executable, "-P", "-m", "trainers", str(job.folder.path), "--attempt", str(job.attempt)]
 
 
 def _identity(process: psutil.Process) -> str:

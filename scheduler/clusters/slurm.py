@@ -89,7 +89,7 @@ class Slurm:
         return str(self._executor(job)._make_submission_file_text(self._command(job), ""))
 
     def _command(self, job: Job) -> str:
-        return f"{self._python} -u -m trainers {shlex.quote(str(job.folder.path))} --attempt {job.attempt}"
+        return f"{self._python} -P -u -m trainers {shlex.quote(str(job.folder.path))} --attempt {job.attempt}"
 
     def _executor(self, job: Job) -> _Executor:
         need, log = job.spec.resources, str(job.folder.log)
@@ -150,7 +150,7 @@ def _long_gone(job_ids: Sequence[str]) -> dict[str, Answer]:
         listed = rows(ask("sacct", "-X", "-n", "-P", "-j", ",".join(job_ids), "-o", "JobIDRaw,State,ExitCode"))
     except DoubtError:
         return {job_id: _ask_controller(job_id) for job_id in job_ids}
-    told = {job_id: answer_for(state, code) for job_id, state, code in listed}
+    told = {job_id: answer_for(state, "" if code == "0:0" else f"exit code {code}") for job_id, state, code in listed}
     return {job_id: told.get(job_id) or Unknown("neither squeue nor sacct knows the job yet") for job_id in job_ids}
 
 

@@ -24,12 +24,14 @@ ENDED = {
 
 
 def answer_for(state: str, detail: str) -> Answer | None:
-    """Translate one state ("CANCELLED by 0" counts as CANCELLED); None for a word that Slurm never had before."""
+    """Translate one state ("CANCELLED by 0" counts as CANCELLED); None for a word that Slurm never had before.
+
+    `detail` is Slurm's reason or the exit code.
+    """
     word = state.split()[0].rstrip("+") if state else ""
     if word in ALIVE:
         waits = detail if word == "PENDING" and detail not in ("", "None") else None
         return Alive(waits)
     if word in ENDED:
-        suffix = f" (exit code {detail})" if detail not in ("", "0:0", "None") else ""
-        return Gone(f"{ENDED[word]}{suffix}")
+        return Gone(f"{ENDED[word]} ({detail})" if detail not in ("", "None") else ENDED[word])
     return None

@@ -1,0 +1,113 @@
+"""Jobs on this machine: real processes, found again, ended whole."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from contract.folder import RunFolder
+from contract.spec import RunSpec
+from scheduler.clusters import local
+from scheduler.clusters.cluster import Alive, Gone, Job
+from scheduler.clusters.local import Local
+from tests.conftest import Experiment
+from tests.servers import wait_for
+
+# a job of two processes; the second one does not listen to SIGTERM when told to
+TREE = """
+import signal, subprocess, sys, time
+child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_{mode}); print('up', flush=True); time.sleep(60)"
+inner = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE)
+inner.stdout.readline()
+print("ready", flush=True)
+inner.wait()
+"""
+
+
+@pytest.fixture
+def job(tmp_path: Path, experiment: Experiment) -> Job:
+    spec: RunSpec = experiment().base
+    folder = RunFolder.of(tmp_path, 1, "cafe")
+    folder.prepare(spec)
+    return Job("bigbatch-cafe-1", folder, 1, spec)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
+    """A cluster whose jobs are the small tree above; nothing of them is left afterwards."""
+    monkeypatch.setattr(local, "_command", lambda job: [sys.executable, "-c", TREE.format(mode="DFL")])
+    yield Local()
+    for process in marked():
+        process.kill()
+
+
+def marked() -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(local.MARK) == "bigbatch-cafe-1" and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_a_job_lives_and_is_found_by_name_from_another_process(cluster: Local, job: Job) -> None:
+    job_id = cluster.submit(job)
+    other = Local()  # knows nothing of what the first one started, as a worker that came up after a crash
+    assert (other.ask([job_id])[job_id], other.find(job)) == (Alive(), job_id)
+    assert [queued.job_id for queued in other.report().queue] == [job_id]
+
+
+def test_cancelling_ends_every_process_of_the_job(cluster: Local, job: Job) -> None:
+    job_id = cluster.submit(job)
+    wait_for("both processes", lambda: "ready" in job.folder.log.read_text())
+    assert len(marked()) == 2
+    cluster.cancel([job_id])
+    wait_for("the end", lambda: not marked())
+    assert cluster.ask([job_id])[job_id] == Gone("the job was ended by SIGTERM")
+    assert cluster.find(job) is None
+    cluster.cancel([job_id])
+
+
+def test_force_ends_what_does_not_listen(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces the fault: a process of the job ignores SIGTERM and outlives the job's first process."""
+    monkeypatch.setattr(local, "_command", lambda job: [sys.executable, "-c", TREE.format(mode="IGN")])
+    job_id = cluster.submit(job)
+    wait_for("both processes", lambda: "ready" in job.folder.log.read_text())
+    cluster.cancel([job_id])
+    wait_for("the first process's end", lambda: len(marked()) == 1)
+    cluster.cancel([job_id], force=True)
+    wait_for("the end", lambda: not marked())
+
+
+def test_a_process_that_got_the_pid_of_a_dead_job_is_not_the_job_and_is_left_alone(cluster: Local) -> None:
+    """Forces the fault: a job's id names a pid that now belongs to this very test."""
+    stale = f"{os.getpid()}@12345.00"
+    assert isinstance(cluster.ask([stale])[stale], Gone)
+    cluster.cancel([stale], force=True)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("sys.exit(3)", "exit code 3"), ("os.kill(os.getpid(), 9)", "the job was ended by SIGKILL")],
+)
+def test_how_a_job_ended_is_told(
+    cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    monkeypatch.setattr(local, "_command", lambda job: [sys.executable, "-c", f"import os, sys; {code}"])
+    job_id, answers = cluster.submit(job), []
+    wait_for("its end", lambda: bool(answers.append(cluster.ask([job_id])[job_id])) or answers[-1] != Alive())
+    assert answers[-1] == Gone(reason)
+    assert isinstance(cluster.ask([job_id])[job_id], Gone), "also when asked again"
+
+
+def test_a_log_that_cannot_be_opened_is_a_refusal(cluster: Local, job: Job) -> None:
+    """Forces the fault: a folder lies where the log should be."""
+    job.folder.log.unlink()
+    job.folder.log.mkdir()
+    with pytest.raises(local.RefusedError, match=r"could not be started.*out\.log"):
+        cluster.submit(job)
