@@ -27,7 +27,7 @@ check: .make/dev .make/web
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	cd web && npm run --silent types && npm run --silent lint
-	$(PY) -m tests.stale
+	cd web && npm run --silent client:check
 
 fix: .make/dev
 	$(VENV)/bin/ruff format .
@@ -44,7 +44,7 @@ lab-down: .make/dev
 
 # the dashboard's types, from the API's own description
 client: .make/dev .make/web
-	cd web && npm run client
+	cd web && npm run --silent client
 
 # a migration from the database as the last one left it to the tables as they are: make migrate MESSAGE="..."
 migrate: .make/dev

@@ -24,7 +24,14 @@ def main() -> None:
         return
     if wish.host not in LOOPBACK and not settings.token:
         sys.exit(f"{wish.host} is not loopback, so whoever reaches it could run jobs as you: set BIGBATCH_TOKEN first")
-    uvicorn.run(create_app(settings), host=wish.host, port=wish.port, log_level="warning", server_header=False)
+    uvicorn.run(
+        create_app(settings),
+        host=wish.host,
+        port=wish.port,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=3,  # an open page must not keep the service from ending
+    )
 
 
 if __name__ == "__main__":

@@ -84,12 +84,10 @@ class RunFolder:
         except FileNotFoundError:
             return None
 
-    def next_attempt(self) -> int:
-        """The first attempt that nobody has claimed."""
-        attempt = 1
-        while self.claimed_by(attempt):
-            attempt += 1
-        return attempt
+    def latest_attempt(self) -> int:
+        """The highest attempt that anybody has claimed; 0 when none is."""
+        names = [path.stem for path in (self.path / "attempts").glob("*.json")]
+        return max((int(name) for name in names if name.isdecimal()), default=0)
 
     def publish_address(self, attempt: int, address: str) -> None:
         """Tell the other ranks where rank 0 listens ("host:port")."""

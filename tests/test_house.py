@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "store": {"contract", "sqlalchemy"},
     "migrations": {"contract", "store", "alembic", "sqlalchemy"},
     "api": {"contract", "store", "sqlalchemy", "pydantic", *WEB},
-    "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "submitit", "psutil"},
+    "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "bigbatch": {"contract", "httpx", "typer", "rich", "psutil", "pydantic"},
     "trainers": {"contract", "torch", "numpy", "psutil", "submitit", "pydantic"},
     "trainers/collectives": BENCH,

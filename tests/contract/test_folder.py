@@ -37,10 +37,12 @@ def test_one_of_many_jobs_gets_the_claim_and_all_learn_which(folder: RunFolder) 
     assert not list((folder.path / "attempts").glob(".*"))
 
 
-def test_attempts_count_up_as_they_are_claimed(folder: RunFolder) -> None:
-    assert folder.next_attempt() == 1
-    folder.claim(1, "a")
-    assert folder.next_attempt() == 2
+def test_the_latest_attempt_is_the_highest_that_is_claimed(folder: RunFolder) -> None:
+    assert folder.latest_attempt() == 0
+    folder.claim(2, "a")
+    folder.claim(10, "b")
+    folder.note_fall(11, Fall(1.0, 0, "h", "a fall is no claim", ""))
+    assert folder.latest_attempt() == 10
 
 
 def test_the_first_rank_to_fall_comes_first(folder: RunFolder) -> None:

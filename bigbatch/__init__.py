@@ -1,0 +1,6 @@
+"""Bigbatch's handle: the `bigbatch` command and a typed Python client."""
+
+from bigbatch.client import Client
+from bigbatch.errors import ApiError, BigbatchError, DocumentRefused, Unreachable
+
+__all__ = ["ApiError", "BigbatchError", "Client", "DocumentRefused", "Unreachable"]

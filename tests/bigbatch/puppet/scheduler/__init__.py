@@ -1,0 +1,1 @@
+"""Stands in for the scheduler where a fault must be forced."""

@@ -1,0 +1,174 @@
+"""The typed client against the real API, and against faults that a real one cannot be made to have."""
+
+import json
+
+import httpx
+import pytest
+
+from bigbatch import ApiError, BigbatchError, Client, Unreachable, client, connection
+from contract.document import read
+from contract.experiment import ExperimentSpec
+from contract.run import State
+from contract.settings import Settings
+from tests.bigbatch import seed
+from tests.bigbatch.conftest import SPEC, Site, serving
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "WAITS_S", (0.01, 0.01))
+
+
+def answering(*answers: httpx.Response | httpx.TransportError) -> tuple[Client, list[httpx.Request]]:
+    """A client whose service gives `answers`, one after the other, and the requests that it gets."""
+    waiting, asked = list(answers), list[httpx.Request]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        given = waiting.pop(0)
+        if isinstance(given, httpx.TransportError):
+            raise given
+        return given
+
+    return Client("http://service", transport=httpx.MockTransport(answer)), asked
+
+
+@pytest.mark.parametrize("spec", [SPEC, read(SPEC), ExperimentSpec.model_validate(read(SPEC))])
+def test_an_experiment_is_created_from_text_a_dict_or_a_model(client: Client, spec: object) -> None:
+    created = client.create(spec)  # type: ignore[arg-type]
+    assert client.experiment(created.id).spec == ExperimentSpec.model_validate(read(SPEC))
+    assert [run.id for run in client.runs(created.id)] == created.runs
+    assert client.run(created.runs[1]).spec.schedule.rate == 0.1
+
+
+def test_a_value_that_json_has_no_word_for_is_the_services_to_refuse(client: Client) -> None:
+    with pytest.raises(ApiError) as refused:
+        client.create({**read(SPEC), "axes": {"schedule.rate": [float("inf")]}})
+    assert refused.value.status in (400, 422)
+
+
+def test_lists_go_on_page_after_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigbatch.client.PAGE", 2)
+    ids = [client.create(SPEC.replace("[0.05, 0.1]", "[0.1, 0.2, 0.3, 0.4, 0.5]")).id for _ in range(5)]
+    assert [e.id for e in client.experiments(limit=5)] == ids[::-1]
+    assert [e.id for e in client.experiments(before=ids[-1], limit=3)] == ids[-2:0:-1]
+    assert {e.id for e in client.experiments()} >= set(ids)
+    assert [run.number for run in client.runs(ids[0])] == [0, 1, 2, 3, 4]
+    assert [run.number for run in client.runs(ids[0], after=1)] == [2, 3, 4]
+
+
+def test_points_and_logs_are_read_on(client: Client, site: Site) -> None:
+    run_id = client.create(SPEC).runs[0]
+    seed.measure(site, run_id, 5, loss=0.5, learning_rate=0.1)
+    assert client.points(run_id).series["loss"].steps == [1, 2, 3, 4, 5]
+    assert client.points(run_id, ["loss"], after=3).series.keys() == {"loss"}
+    assert client.points(run_id, ["loss"], after=3).series["loss"].values == [0.5, 0.5]
+    seed.log_of(site, run_id).log.write_text("one\ntwo\n")
+    assert client.log(run_id).text == "one\ntwo\n"
+    assert client.log(run_id, -4).text == "two\n"
+
+
+def test_points_that_do_not_fit_into_one_answer_are_asked_for_again() -> None:
+    def part(first: int, more: bool) -> httpx.Response:
+        column = {"steps": [first, first + 1], "values": [0.5, None]}
+        return httpx.Response(200, json={"series": {"loss": column}, "more": more})
+
+    client, asked = answering(part(1, True), part(3, True), part(5, False))
+    points = client.points(7)
+    assert points.series["loss"].steps == [1, 2, 3, 4, 5, 6]
+    assert not points.more
+    assert [request.url.params["after"] for request in asked] == ["-1", "2", "4"]
+
+
+def test_what_was_asked_to_stop_is_counted(client: Client, site: Site) -> None:
+    created = client.create(SPEC)
+    seed.move(site, created.runs[0], [State.CANCELLED])
+    assert client.stop_experiment(created.id).stopping == 1
+    assert client.stop_run(created.runs[0]).stopping == 0
+
+
+def test_the_service_tells_how_it_is(client: Client) -> None:
+    assert client.health().ok
+    assert client.clusters() == []
+    assert client.ready().scheduler == "has not been seen yet"
+
+
+def test_an_error_names_every_field_on_a_line_of_its_own(client: Client) -> None:
+    with pytest.raises(ApiError) as refused:
+        client.create(SPEC.replace("batch: 64", "batch: 0").replace("kind: sgd", "kind: sgd, momentun: 1"))
+    assert refused.value.status == 422
+    lines = str(refused.value).splitlines()
+    assert lines[0] == refused.value.problem.message
+    assert {line.split(":")[0] for line in lines[1:]} == {"base.batch", "base.optimizer.momentun"}
+
+
+def test_what_is_not_there_is_an_api_error(client: Client) -> None:
+    with pytest.raises(ApiError, match="there is no run 123456"):
+        client.run(123456)
+
+
+def test_nobody_there_says_how_to_start_the_service() -> None:
+    with pytest.raises(Unreachable, match=r"nothing answers at http://127\.0\.0\.1:1 .*`bigbatch up`"):
+        Client("http://127.0.0.1:1").health()
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://service", "http://", "http://service:port"])
+def test_an_address_that_is_none_is_named(url: str) -> None:
+    with pytest.raises(BigbatchError, match="is no address of a service"):
+        Client(url).health()
+
+
+def test_a_read_is_tried_again() -> None:
+    client, asked = answering(
+        httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(200, json={"ok": True, "version": "1"})
+    )
+    assert client.health().ok
+    assert len(asked) == 3
+
+
+def test_a_read_is_not_tried_for_ever() -> None:
+    client, asked = answering(*[httpx.ReadTimeout("slow")] * 5)
+    with pytest.raises(Unreachable, match="broke off"):
+        client.health()
+    assert len(asked) == 3
+
+
+def test_a_write_is_sent_once() -> None:
+    client, asked = answering(httpx.ReadTimeout("slow"), httpx.Response(201, json={"id": 1, "runs": []}))
+    with pytest.raises(Unreachable, match="look before you send it again"):
+        client.create(SPEC)
+    assert len(asked) == 1
+
+
+def test_an_answer_of_another_service_is_told_apart() -> None:
+    client, _ = answering(httpx.Response(200, text="<html>"), httpx.Response(404, text="<html>"))
+    with pytest.raises(BigbatchError, match="is another service"):
+        client.health()
+    with pytest.raises(ApiError, match="answered 404 Not Found, not in Bigbatch's words"):
+        client.health()
+
+
+def test_a_service_with_a_token_is_told_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Settings(home=site.home, token="secret")) as url:
+        with pytest.raises(ApiError, match="set BIGBATCH_TOKEN"):
+            Client(url).health()
+        assert Client(url, "secret").health().ok
+        monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+        assert Client(url).health().ok
+
+
+def test_a_token_that_no_header_can_carry_is_refused() -> None:
+    with pytest.raises(BigbatchError, match="no HTTP header"):
+        Client("http://service", "g\u00e9heim\n")
+
+
+def test_the_documents_sent_are_whole() -> None:
+    client, asked = answering(*[httpx.Response(201, json={"id": 1, "runs": []})] * 2)
+    client.create(SPEC)
+    client.create(read(SPEC))
+    assert asked[0].headers["content-type"] == "application/yaml"
+    assert json.loads(asked[1].content) == read(SPEC)
+
+
+def test_the_page_size_is_within_what_the_api_takes() -> None:
+    assert client.PAGE <= 500

@@ -1,0 +1,210 @@
+"""`bigbatch up` as a user has it: one process tree that starts whole, heals, and leaves nothing behind."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bigbatch.client import Client
+from bigbatch.errors import Unreachable
+from bigbatch.lock import locked
+from tests.bigbatch.conftest import Call
+
+PUPPET = Path(__file__).parent / "puppet"
+PARTS = ["clock", "worker", "api"]
+
+
+class Up:
+    """A running command whose output goes to a file."""
+
+    def __init__(self, folder: Path, *words: str, puppet: str | None = "") -> None:
+        self.home, self._said = folder / "home", folder / "said"
+        environment = {**os.environ, "BIGBATCH_HOME": str(self.home), "PYTHONUNBUFFERED": "1"}
+        if puppet is not None:
+            environment |= {"PYTHONPATH": str(PUPPET), "PUPPET": puppet}
+        command = [sys.executable, "-m", "bigbatch.cli", *words]
+        with self._said.open("wb") as said:
+            self.process = subprocess.Popen(
+                command, stdout=said, stderr=said, env=environment, start_new_session=True, cwd=folder
+            )
+
+    def said(self) -> str:
+        return self._said.read_text()
+
+    def wait_for(self, text: str, limit_s: float = 40) -> str:
+        until = time.monotonic() + limit_s
+        while text not in self.said():
+            assert time.monotonic() < until, self.said()
+            assert self.process.poll() is None, self.said()
+            time.sleep(0.05)
+        return self.said()
+
+    def url(self) -> str:
+        return self.wait_for("Bigbatch is at http").split("Bigbatch is at ")[1].split()[0]
+
+    def part(self, name: str) -> psutil.Process:
+        children = psutil.Process(self.process.pid).children()
+        return next(child for child in children if name in child.cmdline())
+
+    def tree(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[list[Up]]:
+    """Put what was started here: it is ended, whatever the test found."""
+    started: list[Up] = []
+    yield started
+    for up in started:
+        if up.process.poll() is None:
+            for process in up.tree():
+                process.kill()
+            up.process.kill()
+            up.process.wait()
+
+
+def gone(processes: list[psutil.Process], limit_s: float) -> bool:
+    return not psutil.wait_procs(processes, timeout=limit_s)[1]
+
+
+def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
+    up = Up(tmp_path, "up", "--port", "0", puppet=None)  # the real scheduler: that its parts end in time is its promise
+    started.append(up)
+    url, tree = up.url(), up.tree()
+    assert Client(url).ready().ready
+    assert len(tree) >= len(PARTS)
+    assert all(os.getsid(process.pid) != os.getsid(up.process.pid) for process in tree)  # no Ctrl-C of their own
+    up.process.send_signal(signal.SIGINT)
+    assert up.process.wait(30) == 0, up.said()
+    assert gone(tree, 0.1)
+    assert not (up.home / "up.lock").exists()
+    assert (up.home / "logs" / "close.log").exists()
+    assert "Traceback" not in up.said()
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", int(url.rsplit(":", 1)[1])))
+
+
+def test_the_parts_end_when_up_is_killed(tmp_path: Path, started: list[Up]) -> None:
+    up = Up(tmp_path, "up", "--port", "0", puppet=None)
+    started.append(up)
+    up.url()
+    tree = up.tree()
+    up.process.kill()
+    up.process.wait()
+    assert gone(tree, 20)
+    with locked(up.home):  # and its lock went with it
+        pass
+
+
+def test_a_part_that_dies_is_started_again(tmp_path: Path, started: list[Up]) -> None:
+    up = Up(tmp_path, "up", "--port", "0")
+    started.append(up)
+    client = Client(up.url())
+    for name in ("worker", "api"):
+        up.part(name).kill()
+        up.wait_for(f"{name} ended (signal 9); starting it again in 1 s")
+    until = time.monotonic() + 30
+    while not answers(client):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    tree = up.tree()
+    assert len(tree) == len(PARTS)
+    up.process.send_signal(signal.SIGTERM)
+    assert up.process.wait(30) == 0, up.said()
+    assert gone(tree, 0.1)
+    assert (up.home / "closed").exists()
+
+
+def answers(client: Client) -> bool:
+    try:
+        return client.ready().ready
+    except Unreachable:
+        return False
+
+
+def test_a_part_that_does_not_start_is_shown_with_its_last_words(tmp_path: Path, started: list[Up]) -> None:
+    up = Up(tmp_path, "up", "--port", "0", puppet="falls")
+    started.append(up)
+    assert up.process.wait(40) == 1
+    assert "worker ended (exit code 1); the last lines of " in up.said()
+    assert "the worker cannot find its feet" in up.said()
+    assert (up.home / "closed").exists()
+
+
+def test_first_run_carries_one_experiment_out(tmp_path: Path, spec: Path, started: list[Up]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        up = Up(tmp_path, "first-run", "--once", str(spec), "--port", str(port))
+        started.append(up)
+        assert up.process.wait(60) == 0, up.said()
+    assert f"Port {port} is taken, so this is on " in up.said()
+    assert "/experiments/1" in up.said()
+    assert "run 2 schedule.rate=0.1: held-out accuracy 91.25 %" in up.said()
+    assert not (up.home / "up.lock").exists()
+
+
+def test_first_run_stays_and_a_second_ctrl_c_kills_at_once(tmp_path: Path, spec: Path, started: list[Up]) -> None:
+    up = Up(tmp_path, "first-run", str(spec), "--port", "0", puppet="resists")
+    started.append(up)
+    up.wait_for("until Ctrl-C")
+    tree = up.tree()
+    up.process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert up.process.poll() is None
+    again = time.monotonic()
+    up.process.send_signal(signal.SIGINT)
+    assert up.process.wait(30) == 0
+    assert time.monotonic() - again < 5
+    assert gone(tree, 0.1)
+
+
+def test_a_port_that_is_taken_is_refused_before_anything_starts(call: Call, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = call("up", "--port", port)
+    assert said == (1, "", f"port {port} is taken: choose another with --port\n")
+    assert not (tmp_path / "home" / "logs").exists()
+    assert not (tmp_path / "home" / "up.lock").exists()
+
+
+def test_a_second_service_on_the_same_home_is_refused(call: Call, tmp_path: Path) -> None:
+    with locked(tmp_path / "home"):
+        said = call("up", "--port", 0)
+    assert said == (1, "", f"the service is up already on {tmp_path / 'home'}, process {os.getpid()}\n")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_beyond_loopback_a_token_is_needed(call: Call, host: str) -> None:
+    said = call("up", "--host", host)
+    assert said.code == 1
+    assert "set BIGBATCH_TOKEN" in said.err
+
+
+def test_an_address_that_is_not_ours_is_refused(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    for words in (("--host", "192.0.2.1"), ("--host", "no such host"), ("--port", "70000")):
+        said = call("up", *words)
+        assert said.code == 1
+        assert len(said.err.splitlines()) == 1
+
+
+def test_a_setting_that_does_not_parse_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIGBATCH_LOCAL_RANKS", "many")
+    said = call("up")
+    assert said.code == 1
+    assert said.err.startswith("BIGBATCH_LOCAL_RANKS: ")
+
+
+def test_a_home_that_cannot_be_made_is_named(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = call("up", "--home", tmp_path / "file")
+    assert said.code == 1
+    assert "cannot be the service's home" in said.err

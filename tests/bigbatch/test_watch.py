@@ -1,0 +1,154 @@
+"""Following experiments and logs until they end, also when the service goes away for a while."""
+
+import io
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bigbatch.client import Client
+from bigbatch.watch import watch_to_end
+from contract.run import State
+from contract.settings import Settings
+from migrations.commands import upgrade
+from store.session import engine_for
+from tests.bigbatch import seed
+from tests.bigbatch.conftest import SPEC, Call, Site, serving
+from tests.bigbatch.seed import TO_RUNNING
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("follow.LOOK_S", "follow.SILENT_S", "logs.LOOK_S", "progress.LINE_S"):
+        monkeypatch.setattr(f"bigbatch.{name}", 0.05)
+    monkeypatch.setattr("bigbatch.connection.WAITS_S", (0.01,))
+
+
+@contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Do `work` a moment after the block has begun."""
+    timer = threading.Timer(0.4, work)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+
+
+def test_watch_ends_with_0_when_every_run_is_done(client: Client, site: Site, call: Call) -> None:
+    created = client.create(SPEC)
+
+    def train() -> None:
+        for run_id in created.runs:
+            seed.move(site, run_id, TO_RUNNING, step=3, latest={"loss": 0.25})
+        time.sleep(0.3)
+        for run_id in created.runs:
+            seed.move(site, run_id, [State.DONE], step=44, latest={"heldout_accuracy": 0.95})
+
+    with meanwhile(train):
+        said = call("watch", created.id)
+    first, *between, one, two = said.out.splitlines()
+    assert said.code == 0
+    assert first.startswith("0 %: 2 queued")
+    assert any("2 running" in line and "3/44  loss 0.25" in line for line in between)
+    assert one == f"run {created.runs[0]} schedule.rate=0.05: held-out accuracy 95.00 %"
+    assert two.startswith(f"run {created.runs[1]} ")
+
+
+@pytest.mark.parametrize("end", [State.FAILED, State.CANCELLED])
+def test_watch_ends_with_1_and_the_reason_otherwise(client: Client, site: Site, call: Call, end: State) -> None:
+    created = client.create(SPEC)
+    seed.move(site, created.runs[0], [*TO_RUNNING, State.DONE], step=44)
+    seed.move(site, created.runs[1], [*TO_RUNNING, end], step=7, reason="rank 3 fell: out of memory")
+    said = call("watch", created.id)
+    assert said.code == 1
+    assert f"{end} at step 7 of 44: rank 3 fell: out of memory" in said.out.splitlines()[-1]
+
+
+def test_submit_watches_too(client: Client, site: Site, call: Call, spec: Path) -> None:
+    def fail() -> None:
+        newest = next(client.experiments())
+        for run in client.runs(newest.id):
+            seed.move(site, run.id, [State.SUBMITTING, State.FAILED], reason="no")
+
+    with meanwhile(fail):
+        assert call("submit", "--watch", spec).code == 1
+
+
+def test_a_terminal_gets_bars_for_the_live_runs(client: Client, site: Site) -> None:
+    rates = ", ".join(f"0.0{number}" for number in range(1, 10)) + ", 0.1, 0.2, 0.3"
+    created = client.create(SPEC.replace("0.05, 0.1", rates))
+    for run_id in created.runs[:10]:
+        seed.move(site, run_id, TO_RUNNING, step=11, latest={"loss": 0.5})
+    seed.move(site, created.runs[10], [*TO_RUNNING, State.DONE])
+    shown = io.StringIO()
+
+    def cancel(_: float) -> None:
+        client.stop_experiment(created.id)
+        for number, run_id in enumerate(created.runs):
+            if number != 10:
+                seed.move(site, run_id, [State.CANCELLED])
+
+    out = Console(file=shown, force_terminal=True, width=120, _environ={"TERM": "xterm"})
+    assert not watch_to_end(client, created.id, out, pause=cancel)
+    first = shown.getvalue().split("100 %")[0]
+    assert "10 running, 1 done" in first
+    assert first.count("11/44") == 8
+    assert "━" in first
+
+
+def test_watch_outlives_a_service_that_goes_away(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(home=tmp_path)
+    upgrade(settings.database_url())
+    own = Site("", tmp_path, engine_for(settings.database_url()))
+    before = serving(settings)
+    results: list[bool] = []
+    with before as url:
+        client = Client(url)
+        created = client.create(SPEC)
+        watching = threading.Thread(
+            target=lambda: results.append(watch_to_end(client, created.id, Console(file=io.StringIO())))
+        )
+        watching.start()
+        time.sleep(0.3)
+    time.sleep(0.3)
+    for run_id in created.runs:
+        seed.move(own, run_id, [*TO_RUNNING, State.DONE])
+    with serving(settings, before.port):
+        watching.join(10)
+    assert results == [True]
+    gone, back = capfd.readouterr().err.splitlines()
+    assert gone.endswith("; still trying")
+    assert back == "the service answers again"
+
+
+def test_logs_prints_what_is_there(client: Client, site: Site, call: Call) -> None:
+    run_id = client.create(SPEC).runs[0]
+    assert call("logs", run_id).out == ""
+    text = "grüße [bold]\n" * 20_000  # more than one answer holds
+    seed.log_of(site, run_id).log.write_text(text)
+    assert call("logs", run_id).out == text
+
+
+def test_logs_follows_until_the_run_ends(client: Client, site: Site, call: Call) -> None:
+    run_id = client.create(SPEC).runs[0]
+    log = seed.log_of(site, run_id).log
+    log.write_text("one\n")
+
+    def say(text: str) -> None:
+        with log.open("a") as file:
+            file.write(text)
+
+    def train() -> None:
+        seed.move(site, run_id, TO_RUNNING)
+        say("two\n")
+        time.sleep(0.2)
+        say("three\n")
+        seed.move(site, run_id, [State.DONE])
+
+    with meanwhile(train):
+        assert call("logs", run_id, "-f").out == "one\ntwo\nthree\n"

@@ -1,0 +1,235 @@
+"""A database as a busy week would leave it: a sweep in every state, a run that trains, a run that fell."""
+
+import math
+import random
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, update
+from sqlalchemy.orm import Session
+
+from contract.cluster import ClusterReport, Node, Partition, QueuedJob
+from contract.event import Points
+from contract.experiment import ExperimentSpec
+from contract.folder import RunFolder
+from contract.run import State
+from contract.series import (
+    COMMUNICATION_S,
+    COMPUTE_S,
+    EPOCH,
+    HELDOUT_ACCURACY,
+    HELDOUT_LOSS,
+    INPUT_S,
+    LOSS,
+    RATE,
+    SAMPLES_PER_S,
+)
+from store import clusters, points, runs
+from store.session import transaction
+from store.tables import Experiment, Move, Run, now
+
+SAMPLES = 16_384
+WAYS = {
+    State.QUEUED: [],
+    State.SUBMITTING: [State.SUBMITTING],
+    State.PENDING: [State.SUBMITTING, State.PENDING],
+    State.RUNNING: [State.SUBMITTING, State.PENDING, State.RUNNING],
+    State.DONE: [State.SUBMITTING, State.PENDING, State.RUNNING, State.DONE],
+    State.FAILED: [State.SUBMITTING, State.PENDING, State.RUNNING, State.FAILED],
+    State.CANCELLED: [State.CANCELLED],
+}
+
+
+def spec(name: str, *, epochs: int = 30, axes: dict[str, list[Any]] | None = None, **base: Any) -> ExperimentSpec:
+    """An experiment on synthetic images, small enough to seed."""
+    run = {
+        "data": {"kind": "synthetic", "train_samples": SAMPLES, "heldout_samples": 2048},
+        "optimizer": {"kind": "lars", "weight_decay": 0.0001},
+        "schedule": {"kind": "polynomial", "rate": 1.6, "warmup_epochs": 3.0},
+        "batch": 512,
+        "epochs": epochs,
+        "collective": {"kind": "torus", "rows": 2},
+        "resources": {"kind": "slurm", "partition": "cpu", "nodes": 4, "ranks_per_node": 2},
+        **base,
+    }
+    return ExperimentSpec.model_validate({"name": name, "base": run, "axes": axes or {}})
+
+
+def measure(run: Run, first: int, last: int) -> Iterator[Points]:
+    """What a run would say from step `first` to `last`; the same every time."""
+    batch, total = run.spec["batch"], run.steps
+    rate, per_epoch = run.spec["schedule"]["rate"], max(1, SAMPLES // batch)
+    warmup = run.spec["schedule"]["warmup_epochs"] * per_epoch
+    fit = math.exp(-((math.log2(rate / 1.6 * 512 / batch)) ** 2) / 6)  # rates that suit their batch learn best
+    dice = random.Random(run.id * 100_003 + first)
+    for step in range(first, last + 1):
+        done = step / total
+        learned = 1 - math.exp(-6 * done * (0.35 + fit))
+        loss = 2.3 * (1 - learned * (0.82 + 0.14 * fit)) * math.exp(dice.gauss(0, 0.05))
+        compute = 0.00035 * batch / 8 + abs(dice.gauss(0, 0.0012))
+        wire = 0.011 + abs(dice.gauss(0, 0.003)) + (0.02 if dice.random() < 0.01 else 0)
+        wait = 0.0016 + abs(dice.gauss(0, 0.0006))
+        rise = min(1.0, step / warmup) if warmup else 1.0
+        values: dict[str, float | None] = {
+            LOSS: None if 0.5 < done < 0.51 and run.number == 11 else loss,
+            RATE: rate * rise * (1 - done) ** 2,
+            SAMPLES_PER_S: batch / (compute + wire + wait),
+            COMPUTE_S: compute,
+            COMMUNICATION_S: wire,
+            INPUT_S: wait,
+        }
+        if step % per_epoch == 0:
+            accuracy = 0.1 + (0.84 + 0.05 * fit) * learned**1.3 + dice.gauss(0, 0.004)
+            values |= {EPOCH: step / per_epoch, HELDOUT_LOSS: loss * 1.06, HELDOUT_ACCURACY: min(accuracy, 0.999)}
+        yield Points(attempt=1, at=0.0, step=step, values=values)
+
+
+def grow(db: Session, run: Run, to: int) -> None:
+    """Let `run` take the steps up to `to`."""
+    said = list(measure(run, run.step + 1, to))
+    points.put(db, run.id, said)
+    latest = dict(run.latest)
+    for event in said:
+        latest |= event.values
+    db.execute(update(Run).where(Run.id == run.id).values(step=to, latest=latest))
+    db.refresh(run)
+
+
+def bring_to(db: Session, run: Run, state: State, *, share: float = 1.0, reason: str | None = None) -> None:
+    """Move `run` to `state` by the legal way, with `share` of its steps taken."""
+    at = now() - timedelta(minutes=50)
+    for state_on_the_way in WAYS[state]:
+        last = state_on_the_way is state
+        runs.move(db, run, state_on_the_way, reason=reason if last else None)
+    if State.PENDING in WAYS[state]:
+        db.execute(update(Run).where(Run.id == run.id).values(attempt=1, job_id=str(4_200 + run.id)))
+    db.refresh(run)
+    if run.started_at:
+        grow(db, run, max(1, int(run.steps * share)))
+    _age(db, run, at, ended=state is not State.RUNNING)
+
+
+def _age(db: Session, run: Run, created: datetime, *, ended: bool) -> None:
+    """Spread the run's moves over the past, as they would have come."""
+    gaps = (0, 2, 3, 41, 60 + run.step * 0.6)
+    moves = db.query(Move).where(Move.run_id == run.id).order_by(Move.id).all()
+    at = created + timedelta(seconds=7 * run.number)
+    times: dict[str, datetime] = {"created_at": at}
+    for move, gap in zip(moves, gaps, strict=False):
+        at += timedelta(seconds=gap)
+        move.at = at
+        if move.new == State.RUNNING:
+            times["started_at"] = at
+    if ended and run.ended_at:
+        times["ended_at"] = at
+    db.execute(update(Run).where(Run.id == run.id).values(**times, moved_at=at))
+    db.refresh(run)
+
+
+def write_log(root: Path, run: Run, lines: int) -> None:
+    folder = RunFolder.of(root, run.id, run.key)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    said = [f"[rank 0] epoch {n // 32 + 1:3d}  step {n:5d}  loss {2.3 * 0.995**n:.4f}" for n in range(1, lines + 1)]
+    folder.log.write_text("\n".join([f"world {run.world}, gloo, torus 2 x {run.world // 2}", *said]) + "\n")
+
+
+def seed(engine: Engine, root: Path) -> dict[str, int]:
+    """Fill an empty, migrated database; say which ids the interesting rows have."""
+    with transaction(engine) as db:
+        _report_clusters(db)
+        for name in ("digits baseline", "ring or torus, 16 ranks", "warm-up length at batch 1024"):
+            axes = {"collective.kind": ["native", "ring"]} if "ring" in name else {}
+            base = {"collective": {"kind": "native"}}
+            for run in _created(db, spec(name, epochs=10, axes=axes, **base))[1]:
+                bring_to(db, run, State.DONE)
+        sweep = _seed_sweep(db, root)
+        failed = _seed_failed(db, root)
+        experiment, (growing,) = _created(db, spec("torus on four nodes", epochs=60, batch=256))
+        bring_to(db, growing, State.RUNNING, share=0.2)
+        write_log(root, growing, 400)
+        db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=12)
+        return {"sweep": sweep, "failed": failed, "growing": growing.id, "growing_experiment": experiment}
+
+
+def _created(db: Session, wish: ExperimentSpec) -> tuple[int, list[Run]]:
+    experiment, ids = runs.create(db, wish)
+    db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=50)
+    return experiment, [db.get_one(Run, id_) for id_ in ids]
+
+
+def _seed_sweep(db: Session, root: Path) -> int:
+    axes: dict[str, list[Any]] = {"schedule.rate": [0.4, 0.8, 1.6, 3.2], "batch": [256, 512, 1024]}
+    wish = spec("learning rate against batch size", axes=axes)
+    wish = wish.model_copy(update={"description": "Does the best rate grow with the batch? LARS, 2D torus, 8 ranks."})
+    experiment, made = _created(db, wish)
+    ends = [State.DONE] * 6 + [State.RUNNING, State.PENDING, State.FAILED, State.SUBMITTING, State.CANCELLED]
+    for run, state in zip(made, ends, strict=False):
+        reason = "rank 5 on cpu-3 fell: RuntimeError: loss is not a number" if state is State.FAILED else None
+        reason = "stopped on request" if state is State.CANCELLED else reason
+        bring_to(db, run, state, share=0.6 if state in (State.RUNNING, State.FAILED) else 1.0, reason=reason)
+        write_log(root, run, min(run.step, 300))
+    return experiment
+
+
+def _seed_failed(db: Session, root: Path) -> int:
+    _, (run,) = _created(db, spec("a rate too far", schedule={"kind": "constant", "rate": 40.0}))
+    bring_to(
+        db, run, State.FAILED, share=0.12, reason="rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
+    )
+    write_log(root, run, 115)
+    return run.id
+
+
+def _report_clusters(db: Session) -> None:
+    names = [f"cpu-{number}" for number in range(1, 7)] + ["gpu-1", "gpu-2"]
+    states = ["allocated"] * 3 + ["mixed", "idle", "idle", "allocated", "down"]
+    nodes = [
+        Node(
+            name=name,
+            state=state,
+            partitions=["gpu" if name.startswith("gpu") else "cpu"],
+            cpus=32,
+            busy_cpus={"allocated": 32, "mixed": 12}.get(state, 0),
+            memory_mb=192_000,
+            gres="gpu:4" if name.startswith("gpu") else "",
+            features=["knl", "quad"] if name == "cpu-6" else [],
+        )
+        for name, state in zip(names, states, strict=True)
+    ]
+    queue = [_job("4219", "bigbatch-000010-1", "RUNNING", "cpu-[1-4]"), _job("4220", "bigbatch-000011-1", "PENDING")]
+    partitions = [_partition("cpu", 6, 2, default=True), _partition("gpu", 2, 0)]
+    clusters.put(db, "slurm", ClusterReport(partitions=partitions, nodes=nodes, queue=queue), None)
+    own = Node(
+        name="desk", state="idle", partitions=["local"], cpus=8, busy_cpus=1, memory_mb=32_000, gres="", features=[]
+    )
+    local = ClusterReport(partitions=[_partition("local", 1, 1, default=True)], nodes=[own], queue=[])
+    clusters.put(db, "local", local, None)
+
+
+def _job(job_id: str, name: str, state: str, reason: str = "(Resources)") -> QueuedJob:
+    return QueuedJob(
+        job_id=job_id,
+        name=name,
+        user="ada",
+        partition="cpu",
+        state=state,
+        nodes=4,
+        elapsed="21:07" if state == "RUNNING" else "0:00",
+        reason=reason,
+    )
+
+
+def _partition(name: str, nodes: int, idle: int, *, default: bool = False) -> Partition:
+    gres = "gpu:4" if name == "gpu" else ""
+    return Partition(
+        name=name,
+        is_default=default,
+        state="up",
+        nodes=nodes,
+        idle_nodes=idle,
+        cpus=32 * nodes,
+        time_limit="1-00:00:00",
+        gres=gres,
+    )

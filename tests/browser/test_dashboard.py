@@ -1,0 +1,140 @@
+"""The dashboard in a real browser, on a real service."""
+
+import re
+import time
+from collections.abc import Callable
+
+import httpx
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Dashboard
+
+Opener = Callable[..., Page]
+pytestmark = pytest.mark.browser
+LATEST_S = 3.0  # how far a curve may be behind its trainer
+
+# the newest step of the loss chart, as its crosshair tells it
+NEWEST = "() => Number(document.querySelector('[role=slider][aria-label^=\"Loss\"]')?.getAttribute('aria-valuemax'))"
+
+
+def test_the_list_shows_every_experiment_newest_first(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page("/")
+    page.get_by_role("link", name="torus on four nodes").wait_for()
+    names = page.locator(".experiments a").all_inner_texts()
+    assert names[:3] == ["torus on four nodes", "a rate too far", "learning rate against batch size"]
+
+
+def test_a_curve_grows_without_a_reload_within_three_seconds(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/runs/{dashboard.ids['growing']}")
+    page.wait_for_function(f"({NEWEST})() > 0")
+    page.evaluate("window.untouched = true")
+    for _ in range(3):
+        last, stored = dashboard.grow(dashboard.ids["growing"], 5), time.monotonic()
+        page.wait_for_function(f"({NEWEST})() === {last}", timeout=5_000)
+        assert time.monotonic() - stored < LATEST_S
+    assert page.evaluate("window.untouched")
+    # growing is not taken for a reader's zoom
+    assert not page.get_by_role("button", name="all steps").count()
+
+
+def test_the_overlaid_curves_of_an_experiment_grow_too(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['growing_experiment']}")
+    page.get_by_role("radio", name="Training loss").check(force=True)
+    chart = page.get_by_role("slider", name="Training loss")
+    last = dashboard.grow(dashboard.ids["growing"], 5)
+    page.wait_for_function(
+        "([chart, last]) => Number(chart.getAttribute('aria-valuemax')) === last",
+        arg=[chart.element_handle(), last],
+        timeout=5_000,
+    )
+
+
+def test_pointing_at_a_row_dims_the_other_curves(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['sweep']}")
+    row = page.locator("tr", has=page.get_by_role("link", name="Run 9", exact=True))
+    page.wait_for_function("document.querySelectorAll('.legend-entry:enabled').length > 2")
+    plain = page.locator(".plot canvas").screenshot()
+    row.hover()
+    page.locator("tr.lit").wait_for()
+    assert page.locator(".plot canvas").screenshot() != plain
+    assert re.match(r"Run 9, rate 0.8, batch 512: \d+\.\d+% at step 960", page.locator(".reading").inner_text())
+
+
+def test_stop_asks_first_and_then_posts(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['sweep']}")
+    posted: list[str] = []
+    page.on("request", lambda request: posted.append(request.url) if request.method == "POST" else None)
+    stop = page.get_by_role("button", name=re.compile("^Stop 4 runs$")).first
+    stop.click()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert posted == []
+    stop.click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop 4 runs").click()
+    page.get_by_role("button", name="Stopping…").wait_for()
+    assert [url.rpartition("/api/v1")[2] for url in posted] == [f"/experiments/{dashboard.ids['sweep']}/stop"]
+    runs = httpx.get(f"{dashboard.url}/api/v1/experiments/{dashboard.ids['sweep']}/runs").json()["items"]
+    assert sum(run["stopping"] for run in runs) == 4
+
+
+def test_why_a_run_failed_is_the_first_thing_below_its_name(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/runs/{dashboard.ids['failed']}")
+    assert "loss is nan" in page.locator(".page-head + * + .trouble, .page-head + .trouble").inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 800, 1440])
+def test_no_page_scrolls_sideways(open_page: Opener, dashboard: Dashboard, width: int) -> None:
+    ids = dashboard.ids
+    paths = ["/", f"/experiments/{ids['sweep']}", f"/runs/{ids['growing']}", f"/runs/{ids['failed']}", "/clusters"]
+    for path in paths:
+        page = open_page(path, width=width)
+        page.locator("h1").wait_for()
+        page.wait_for_timeout(500)
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide == 0, path
+
+
+def test_the_keyboard_alone_leads_from_the_list_to_a_run(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page("/")
+    page.get_by_role("link", name="torus on four nodes").wait_for()
+    page.keyboard.press("Tab")
+    assert _focused(page) == "Skip to the content"
+    page.keyboard.press("Enter")
+    _tab_to(page, "learning rate against batch size")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Run 5", exact=True).wait_for()
+    _tab_to(page, "Run 5")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/*")
+    page.get_by_role("heading", name="Run 5").wait_for()
+    _tab_to(page, "")  # the first chart
+    page.keyboard.press("ArrowLeft")
+    assert "step" in page.evaluate("document.activeElement.getAttribute('aria-valuetext')")
+
+
+def test_light_and_dark_differ_and_the_choice_is_remembered(open_page: Opener, dashboard: Dashboard) -> None:
+    light, dark = open_page("/", theme="light"), open_page("/", theme="dark")
+    assert _paper(light) != _paper(dark)
+    light.get_by_role("button", name="Change to the dark theme").click()
+    assert _paper(light) == _paper(dark)
+    light.reload()
+    assert _paper(light) == _paper(dark)
+
+
+def _focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.innerText"))
+
+
+def _tab_to(page: Page, text: str) -> None:
+    """Press Tab until what has the focus reads `text`; a chart reads as nothing."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        role = page.evaluate("document.activeElement.getAttribute('role')")
+        if _focused(page).strip() == text and (text or role == "slider"):
+            return
+    raise AssertionError(f"no Tab leads to '{text}'")
+
+
+def _paper(page: Page) -> str:
+    return str(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))

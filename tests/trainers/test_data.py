@@ -1,0 +1,96 @@
+"""Data: the digits' fixed split, images from a seed, and a sampler that does not know the world."""
+
+import time
+
+import pytest
+import torch
+from sklearn.datasets import load_digits
+
+from contract.choices import Digits
+from trainers.data.digits import digits
+from trainers.data.sampler import permutation, slices
+from trainers.data.split import Split
+from trainers.data.synthetic import synthetic
+
+
+def every(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
+    return split.batch(torch.arange(len(split)))
+
+
+def test_the_digits_are_those_of_the_contract() -> None:
+    train, heldout = digits()
+    assert (len(train), len(heldout)) == (Digits().train_samples, Digits().heldout_samples)
+    x_BCHW, y_B = every(train)
+    assert x_BCHW.shape[1:] == Digits().shape
+    assert set(y_B.tolist()) == set(range(Digits().classes))
+    assert x_BCHW.mean().item() == pytest.approx(0, abs=1e-5)
+    assert x_BCHW.std().item() == pytest.approx(1, abs=1e-5)
+
+
+def test_no_digit_is_both_trained_on_and_held_out_and_none_is_lost() -> None:
+    """Put together again and sorted, the two splits are scikit-learn's data set, image by image with its class."""
+    train, heldout = digits()
+    images, classes = zip(every(train), every(heldout), strict=True)
+    x_NC, y_N = torch.cat(images).flatten(1), torch.cat(classes)
+    low, high = x_NC.min(), x_NC.max()
+    pixels_NC = ((x_NC - low) / (high - low) * 16).round().long()
+    bunch = load_digits()
+    expected = sorted([*row, y] for row, y in zip(bunch.data.astype(int).tolist(), bunch.target.tolist(), strict=True))
+    assert sorted([*row, y] for row, y in zip(pixels_NC.tolist(), y_N.tolist(), strict=True)) == expected
+
+
+def test_the_digits_split_is_always_the_same() -> None:
+    assert torch.equal(every(digits()[1])[0], every(digits()[1])[0])
+
+
+def test_an_image_from_a_seed_depends_on_seed_and_number_alone() -> None:
+    shape = (3, 9, 12)
+    train, _ = synthetic(shape, 5, train_samples=50, heldout_samples=10, seed=7)
+    longer, _ = synthetic(shape, 5, train_samples=70, heldout_samples=10, seed=7)
+    other, _ = synthetic(shape, 5, train_samples=50, heldout_samples=10, seed=8)
+    x_BCHW, y_B = train.batch(torch.tensor([4, 11, 30]))
+    assert torch.equal(x_BCHW[2:], longer.batch(torch.tensor([30]))[0])
+    assert not torch.equal(x_BCHW, other.batch(torch.tensor([4, 11, 30]))[0])
+    assert y_B.tolist() == [4, 1, 0]
+    assert x_BCHW.shape == (3, *shape)
+
+
+def test_no_synthetic_image_occurs_twice_nor_in_both_splits() -> None:
+    train, heldout = synthetic((1, 8, 8), 3, train_samples=3000, heldout_samples=500, seed=0)
+    images_NC = torch.cat([every(train)[0], every(heldout)[0]]).flatten(1)
+    assert len(torch.unique(images_NC, dim=0)) == 3500
+
+
+def test_synthetic_noise_is_as_strong_as_the_pattern() -> None:
+    train, _ = synthetic((3, 16, 16), 10, train_samples=2000, heldout_samples=1, seed=0)
+    x_BCHW, y_B = every(train)
+    noise_BCHW = x_BCHW[y_B == 3] - x_BCHW[y_B == 3].mean(dim=0)
+    assert noise_BCHW.std().item() == pytest.approx(1, abs=0.05)
+
+
+def test_a_batch_of_large_images_is_cheap() -> None:
+    """224 x 224 in well under the 10 ms per image that even a fast net takes on a core."""
+    train, _ = synthetic((3, 224, 224), 1000, train_samples=1_281_167, heldout_samples=50_000, seed=0)
+    train.batch(torch.arange(4))
+    start = time.perf_counter()
+    train.batch(torch.arange(16) * 70_000)
+    assert (time.perf_counter() - start) / 16 < 0.05  # generous: the machine may be busy
+
+
+@pytest.mark.parametrize("world", [1, 2, 4, 8])
+def test_the_images_of_a_step_do_not_depend_on_the_world(world: int) -> None:
+    order_N = permutation(100, seed=3, epoch=2)
+    ranks = [list(slices(order_N, 24, rank=rank, world=world)) for rank in range(world)]
+    steps = [torch.cat(parts) for parts in zip(*ranks, strict=True)]
+    assert torch.equal(torch.stack(steps), order_N[:96].view(4, 24))
+
+
+def test_epochs_and_seeds_have_orders_of_their_own() -> None:
+    orders = [permutation(50, seed=seed, epoch=epoch) for seed in (0, 1, 2**32 - 1) for epoch in range(3)]
+    assert len({tuple(order.tolist()) for order in orders}) == len(orders)
+    assert all(sorted(order.tolist()) == list(range(50)) for order in orders)
+
+
+def test_a_batch_that_does_not_divide_is_refused_with_the_sum() -> None:
+    with pytest.raises(ValueError, match="a batch of 10 does not divide over 4 ranks"):
+        next(slices(torch.arange(50), 10, rank=0, world=4))

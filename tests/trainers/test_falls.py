@@ -1,0 +1,122 @@
+"""What a job leaves when something goes wrong. Each docstring says what the test forces."""
+
+import os
+import signal
+from pathlib import Path
+
+from contract.event import Failed, Points
+from contract.folder import RunFolder
+from tests.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
+
+ENDLESS = 100_000  # epochs
+
+
+def endless(path: Path) -> RunFolder:
+    return prepare(path, epochs=ENDLESS)
+
+
+def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
+    """SIGKILL to rank 2, as the kernel does when memory runs out: it cannot say a word itself."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    ranks_of(job)[2].kill()
+    status, _ = finish(job)
+    assert status == 1
+    fall = folder.falls(1)[0]
+    assert fall.rank == 2
+    assert fall.reason.endswith("killed by SIGKILL")
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert (failed.rank, failed.reason) == (2, fall.reason)
+    until(lambda: not group(job.pid))
+
+
+def test_when_rank_0_is_killed_its_fall_is_noted_by_the_parent(tmp_path: Path) -> None:
+    """SIGKILL to rank 0, which alone may write events: the notes have to do."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    ranks_of(job)[0].kill()
+    assert finish(job)[0] == 1
+    assert folder.falls(1)[0].rank == 0
+    assert isinstance(events(folder)[-1], Points)
+    until(lambda: not group(job.pid))
+
+
+def test_a_killed_parent_leaves_no_rank_behind(tmp_path: Path) -> None:
+    """SIGKILL to the parent alone, so that nobody is left to end the ranks."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    os.kill(job.pid, signal.SIGKILL)
+    finish(job)
+    until(lambda: not group(job.pid))
+
+
+def test_a_signal_to_the_group_ends_all_at_once(tmp_path: Path) -> None:
+    """SIGTERM to the process group, as the scheduler stops a local job."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    os.killpg(job.pid, signal.SIGTERM)
+    assert finish(job)[0] == -signal.SIGTERM
+    until(lambda: not group(job.pid))
+    assert not any(isinstance(event, Failed) for event in events(folder))
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_says_where(tmp_path: Path) -> None:
+    """A learning rate of 1e30 with plain SGD: the weights leave float32 within a few steps."""
+    rates = {"kind": "constant", "rate": 1e30}
+    folder = prepare(tmp_path / "run", optimizer={"kind": "sgd"}, schedule=rates, epochs=5)
+    status, errors = finish(start(folder))
+    assert status == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert "Diverged: at step " in failed.reason
+    assert "the loss is" in failed.reason
+    assert "with a learning rate of 1e+30" in failed.reason
+    assert losses(folder)[-1] is None
+    assert None not in losses(folder)[:-1]
+    assert "Traceback" in errors
+
+
+def test_the_first_fall_is_the_reason_and_its_echoes_are_not(tmp_path: Path) -> None:
+    """Rank 3 alone cannot load its data: the others only see their connections break."""
+    folder = prepare(tmp_path / "run")
+    broken = tmp_path / "sitecustomize.py"
+    broken.write_text(BREAKS_RANK_3)
+    status, _ = finish(start(folder, environment={"PYTHONPATH": str(tmp_path)}))
+    assert status == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 3
+    assert "rank 3 on " in failed.reason
+    assert "OSError: the disk is gone" in failed.reason
+    assert "OSError" in folder.falls(1)[0].trace
+
+
+BREAKS_RANK_3 = """
+import builtins, sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
+
+class Breaker(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name != "trainers.evaluation":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+        def exec_module(module):
+            load(module)
+            average = module.average_statistics
+            def broken(model):
+                if module.dist.get_rank() == 3:
+                    raise OSError("the disk is gone")
+                average(model)
+            module.average_statistics = broken
+        spec.loader.exec_module = exec_module
+        return spec
+
+sys.meta_path.insert(0, Breaker())
+"""

@@ -1,0 +1,95 @@
+"""Plans are proven without a network, and the proof sees every kind of fault."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from trainers.collectives import ring, torus
+from trainers.collectives.plan import Round, Send, check, split, together
+
+ONE = range(1)
+
+
+@pytest.mark.parametrize("world", range(1, 65))
+def test_the_ring_is_proven_for_every_world(world: int) -> None:
+    check(ring.allreduce(range(world), range(world)), world=world, chunks=world)
+
+
+@pytest.mark.parametrize("world", range(1, 65))
+def test_the_torus_is_proven_for_every_grid(world: int) -> None:
+    for rows in (rows for rows in range(1, world + 1) if world % rows == 0):
+        check(torus.allreduce(range(world), range(world), rows=rows), world=world, chunks=world)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 6), (6, 1), (2, 2), (4, 4), (3, 5), (8, 8)])
+def test_the_torus_takes_as_many_rounds_as_the_paper_counts(rows: int, columns: int) -> None:
+    world = rows * columns
+    assert len(list(torus.allreduce(range(world), range(world), rows=rows))) == 2 * (columns - 1) + 2 * (rows - 1)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 6), (2, 2), (3, 5), (8, 8)])
+def test_every_rank_sends_as_much_in_a_torus_as_in_a_ring(rows: int, columns: int) -> None:
+    world = rows * columns
+    for rounds in (torus.allreduce(range(world), range(world), rows=rows), ring.allreduce(range(world), range(world))):
+        assert sent_chunks(rounds, world) == [2 * (world - 1)] * world
+
+
+def sent_chunks(rounds: Iterator[Round], world: int) -> list[int]:
+    sends = [send for round_ in rounds for send in round_]
+    return [sum(len(send.chunks) for send in sends if send.src == rank) for rank in range(world)]
+
+
+def test_a_torus_works_among_any_ranks_in_any_order() -> None:
+    plans = [torus.allreduce(ranks, range(4), rows=2) for ranks in ([6, 0, 2, 4], [1, 7, 5, 3])]
+    evens_to_odds = [Send(rank, rank + 1, range(4), add=True) for rank in range(0, 8, 2)]
+    and_back = [Send(rank + 1, rank, range(4), add=False) for rank in range(0, 8, 2)]
+    check([*together(*plans), evens_to_odds, and_back], world=8, chunks=4)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "fault"),
+    [
+        ([[Send(0, 1, ONE, add=True)]], "rank 0 ends without rank 1 in chunk 0"),
+        ([[Send(0, 1, ONE, True)], [Send(0, 1, ONE, True)]], "round 1: rank 1 counts rank 0 twice in chunk 0"),
+        (
+            [[Send(0, 1, ONE, True)], [Send(1, 0, ONE, True)]],
+            "round 1: rank 0 counts rank 0 twice in chunk 0, adding from",
+        ),
+        ([[Send(0, 1, ONE, True), Send(1, 0, ONE, False)]], "round 0: rank 1 sends chunk 0 while it receives it"),
+        ([[Send(0, 2, ONE, True)]], "round 0: there is no rank 2 among 2"),
+        ([[Send(-1, 1, ONE, True)]], "round 0: there is no rank -1 among 2"),
+        ([[Send(1, 1, ONE, True)]], "round 0: rank 1 sends to itself"),
+        ([[Send(0, 1, range(1, 2), True)]], r"round 0: rank 0 sends range\(1, 2\), which is no run of the 1 chunks"),
+    ],
+)
+def test_a_planted_fault_is_named(rounds: list[Round], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        check(rounds, world=2, chunks=1)
+
+
+def test_two_writers_of_one_chunk_are_a_fault() -> None:
+    with pytest.raises(ValueError, match="round 0: ranks 0 and 1 both write chunk 0 of rank 2"):
+        check([[Send(0, 2, ONE, add=False), Send(1, 2, ONE, add=True)]], world=3, chunks=1)
+
+
+def test_sums_in_different_orders_are_a_fault() -> None:
+    """Rank 1 makes ((0 + 3) + 1) + 2 and rank 3 makes (1 + 2) + (0 + 3): equal sums, but not bit by bit."""
+    moves = [(3, 0, True), (1, 3, False), (0, 1, True), (2, 1, True), (2, 3, True), (0, 3, True)]
+    moves += [(1, 0, False), (1, 2, False)]
+    with pytest.raises(ValueError, match="ranks 0 and 3 sum chunk 0 in different orders, so their bits may differ"):
+        check([[Send(src, dst, ONE, add)] for src, dst, add in moves], world=4, chunks=1)
+
+
+def test_a_ring_that_loses_a_message_is_caught_wherever_it_is_lost() -> None:
+    whole = list(ring.allreduce(range(4), range(4)))
+    for number, sends in enumerate(whole):
+        for lost in range(len(sends)):
+            holed = [*whole[:number], [*sends[:lost], *sends[lost + 1 :]], *whole[number + 1 :]]
+            with pytest.raises(ValueError, match="ends without"):
+                check(holed, world=4, chunks=4)
+
+
+def test_chunks_split_evenly_or_not_at_all() -> None:
+    assert split(range(2, 8), 3) == [range(2, 4), range(4, 6), range(6, 8)]
+    with pytest.raises(ValueError, match="5 chunks do not split into 2 equal parts"):
+        split(range(5), 2)

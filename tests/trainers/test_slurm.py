@@ -1,0 +1,93 @@
+"""One process per rank, as srun starts them; Slurm's variables are set by hand, everything else is real."""
+
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from contract.event import Finished, Started
+from contract.folder import RunFolder
+from tests.trainers.jobs import events, finish, losses, prepare, start, until
+from trainers.place import Place, in_slurm
+
+RESOURCES = {"kind": "slurm", "nodes": 1, "ranks_per_node": 2}
+
+
+def task(number: int, tasks: int = 2, **more: str) -> dict[str, str]:
+    """What srun tells task `number` of those that share one node."""
+    return {
+        "SLURM_JOB_ID": "77",
+        "SLURM_PROCID": str(number),
+        "SLURM_NTASKS": str(tasks),
+        "SLURM_LOCALID": str(number),
+        "SLURM_NODEID": "0",
+        "SLURM_STEP_TASKS_PER_NODE": str(tasks),
+        "SLURMD_NODENAME": "localhost",
+        **more,
+    }
+
+
+def slurm_folder(path: Path, **choices: object) -> RunFolder:
+    return prepare(path, resources=RESOURCES, collective={"kind": "ring"}, **choices)
+
+
+def test_two_tasks_meet_through_the_folder_and_train(tmp_path: Path) -> None:
+    """Also: SIGUSR2, which Slurm sends before the time limit, is told in one line and stops nothing."""
+    folder = slurm_folder(tmp_path / "run", epochs=10)
+    jobs = [start(folder, environment=task(number)) for number in (1, 0)]  # rank 1 waits for rank 0
+    until(lambda: losses(folder))
+    for job in jobs:
+        job.send_signal(signal.SIGUSR2)
+    (status_1, errors_1), (status_0, errors_0) = (finish(job) for job in jobs)
+    assert (status_1, errors_1, status_0) == (0, "", 0)
+    assert errors_0 == "time limit in 90 s\n"
+    started, *_, finished = events(folder)
+    assert isinstance(started, Started)
+    assert started.hosts == ["localhost", "localhost"]
+    assert isinstance(finished, Finished)
+    assert folder.claimed_by(1) == "77"
+
+
+def test_a_world_of_another_size_than_the_spec_s_is_refused_with_both(tmp_path: Path) -> None:
+    """Slurm gives three tasks where the spec says two."""
+    folder = slurm_folder(tmp_path / "run")
+    status, _ = finish(start(folder, environment=task(0, tasks=3)))
+    assert status == 1
+    assert "the spec asks for 2 ranks; 3 were started" in events(folder)[-1].model_dump()["reason"]
+
+
+def test_a_requeued_job_does_not_repeat_its_attempt(tmp_path: Path) -> None:
+    """Slurm starts the same job id again after a node failure."""
+    folder = slurm_folder(tmp_path / "run")
+    folder.claim(1, "77")
+    environment = task(0, SLURM_RESTART_COUNT="1")
+    status, errors = finish(start(folder, "--attempt", "1", environment=environment))
+    assert status == 3
+    assert "belongs to job 77; this is job 77 (restart 1)" in errors
+
+
+def test_a_local_run_inside_a_slurm_shell_is_local(tmp_path: Path) -> None:
+    """A user's shell inside an allocation carries Slurm's variables, and srun did not start the job."""
+    folder = prepare(tmp_path / "run")
+    assert finish(start(folder, environment=task(0)))[0] == 0
+    assert len(losses(folder)) == folder.read_spec().steps
+
+
+def test_a_task_s_place_is_read_from_slurm() -> None:
+    environment = task(3, SLURM_NTASKS="7", SLURM_LOCALID="1", SLURM_NODEID="2", SLURMD_NODENAME="n3")
+    environment["SLURM_STEP_TASKS_PER_NODE"] = "2(x2),3"
+    assert in_slurm(environment) == Place(3, 7, local_rank=1, local_world=3, host="n3", address="n3")
+
+
+def test_without_a_node_name_the_host_s_own_is_used() -> None:
+    environment = task(0)
+    del environment["SLURMD_NODENAME"]
+    assert in_slurm(environment).address == socket.gethostname()
+
+
+@pytest.mark.parametrize(("spelled", "counts"), [("4", [4]), ("2(x3),1", [2, 2, 2, 1]), ("1,2(x2)", [1, 2, 2])])
+def test_tasks_per_node_as_slurm_spells_them(spelled: str, counts: list[int]) -> None:
+    for node, count in enumerate(counts):
+        environment = task(0, SLURM_NODEID=str(node), SLURM_STEP_TASKS_PER_NODE=spelled)
+        assert in_slurm(environment).local_world == count

@@ -1,0 +1,64 @@
+"""Synchronous SGD on four ranks is SGD on the whole batch."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from tests.trainers.ranks import on_ranks
+from trainers.collectives import native, ring, torus
+from trainers.collectives.runner import Allreduce, follow
+from trainers.rules.sync import Sync
+
+WORLD, BATCH, STEPS = 4, 24, 5
+
+
+def train(rank: int, world: int, allreduce: Allreduce) -> tuple[list[float], list[Tensor]]:
+    """Train without batch normalization, whose statistics are each rank's own; return losses and weights."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.01)
+    rule = Sync(model.parameters(), optimizer, allreduce=allreduce, world=world)
+    data, share, losses = torch.Generator().manual_seed(1), BATCH // world, []
+    for _ in range(STEPS):
+        x_BCHW = torch.randn(BATCH, 1, 8, 8, generator=data)[rank * share : (rank + 1) * share]
+        y_B = torch.randint(10, (BATCH,), generator=data)[rank * share : (rank + 1) * share]
+        loss = cross_entropy(model(x_BCHW), y_B)
+        loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(rule.step(loss).item())
+    return losses, [p.detach() for p in model.parameters()]
+
+
+def train_with_each() -> dict[str, tuple[list[float], list[Tensor]]]:
+    ranks = range(WORLD)
+    collectives = {
+        "native": native.allreduce,
+        "ring": follow(ring.allreduce(ranks, ranks), chunks=WORLD),
+        "torus": follow(torus.allreduce(ranks, ranks, rows=2), chunks=WORLD),
+    }
+    return {name: train(dist.get_rank(), WORLD, allreduce) for name, allreduce in collectives.items()}
+
+
+def alone(x_N: Tensor) -> None:
+    """The sum over a world of one."""
+
+
+def test_four_ranks_equal_one_process_on_the_whole_batch() -> None:
+    expected_losses, expected = train(0, 1, alone)
+    for of_rank in on_ranks(WORLD, train_with_each):
+        for losses, weights in of_rank.values():
+            assert losses == pytest.approx(expected_losses, rel=1e-5)
+            torch.testing.assert_close(weights, expected)
+
+
+def test_a_gradient_that_left_the_flat_buffer_is_noticed() -> None:
+    """zero_grad() drops the views; without the check every rank would go on alone, unnoticed."""
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    rule = Sync(model.parameters(), optimizer, allreduce=alone, world=1)
+    optimizer.zero_grad()
+    loss = model(torch.ones(1, 2)).sum()
+    loss.backward()
+    with pytest.raises(RuntimeError, match="leave out zero_grad"):
+        rule.step(loss)

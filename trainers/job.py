@@ -1,0 +1,83 @@
+"""A run folder comes to life: this process becomes one rank under Slurm, or the parent of all ranks elsewhere.
+
+The one file of this room that a scheduler imports: torch stays unloaded until a rank lives.
+Exit status: 0 done, 1 failed, 2 no spec that can be read, 3 another job has this attempt.
+"""
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import NoReturn
+
+import psutil
+from pydantic import ValidationError
+
+from contract.faults import faults_of
+from contract.folder import RunFolder
+from contract.resources import Local
+from contract.spec import RunSpec
+from trainers import local, place, rank
+from trainers.claim import Refused, settle
+
+NO_SPEC, NOT_OURS = 2, 3
+WARNING_S = 90  # how long before the time limit Slurm sends SIGUSR2, as the scheduler asks it to
+
+
+def carry_out(folder: RunFolder, attempt: int | None = None) -> None:
+    """Carry an attempt out; by hand, without a number, the next free one. Raise SystemExit unless all went well."""
+    run = _read(folder)
+    # a local run started from a shell inside a Slurm job is still a local one
+    is_one_rank = {"SLURM_JOB_ID", "SLURM_PROCID"} <= os.environ.keys() and not isinstance(run.resources, Local)
+    try:
+        status = _one_rank(folder, attempt) if is_one_rank else _all_ranks(folder, attempt)
+    except Refused as refusal:
+        _leave(NOT_OURS, str(refusal))
+    if status:
+        raise SystemExit(status)
+
+
+def _read(folder: RunFolder) -> RunSpec:
+    try:
+        return folder.read_spec()
+    except OSError as error:
+        _leave(NO_SPEC, f"no spec can be read in {folder.path}: {error.strerror}")
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{fault.path}: {fault.message}" if fault.path else fault.message for fault in faults_of(error)
+        )
+        _leave(NO_SPEC, f"the spec in {folder.path} cannot be carried out: {faults}")
+
+
+def _leave(status: int, message: str) -> NoReturn:
+    print(" ".join(message.split()), file=sys.stderr)
+    raise SystemExit(status)
+
+
+def _one_rank(folder: RunFolder, attempt: int | None) -> int:
+    if threading.current_thread() is threading.main_thread():
+        # submitit lets SIGTERM pass by and requeues on SIGUSR2; here the first ends a rank, the second is news
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGUSR2, _tell_time)
+    here = place.in_slurm()
+    rank.live(folder, settle(folder, attempt, job=_slurm_job()), here)
+    return 0
+
+
+def _slurm_job() -> str:
+    """The job's id; a job that Slurm has requeued is not the one that claimed the attempt before."""
+    restarts = os.environ.get("SLURM_RESTART_COUNT", "0")
+    return os.environ["SLURM_JOB_ID"] + ("" if restarts == "0" else f" (restart {restarts})")
+
+
+def _tell_time(signum: int, frame: FrameType | None) -> None:
+    if os.environ["SLURM_PROCID"] == "0":
+        print(f"time limit in {WARNING_S} s", file=sys.stderr, flush=True)
+
+
+def _all_ranks(folder: RunFolder, attempt: int | None) -> int:
+    pid = os.getpid()
+    # a pid alone may be another process's tomorrow
+    job = f"{pid}@{psutil.Process(pid).create_time():.2f}"
+    return local.carry_out(folder, settle(folder, attempt, job=job))

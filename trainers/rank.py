@@ -1,0 +1,30 @@
+"""The life of one rank: train, or say why it could not."""
+
+import os
+import sys
+import traceback
+
+from contract.folder import RunFolder
+from trainers import falls
+from trainers.place import Place
+from trainers.report import Report
+
+FALLEN = 1  # exit status
+
+
+def live(folder: RunFolder, attempt: int, place: Place) -> None:
+    """Carry out one rank; where that fails, leave a note in the folder and end this process."""
+    try:
+        from trainers import engine  # loads torch
+
+        report = Report(folder, attempt, rank=place.rank)
+        engine.train(folder, attempt, place, report=report)
+    except Exception as error:
+        try:
+            traceback.print_exc()
+            first = falls.note(folder, attempt, place, error)
+            Report(folder, attempt, rank=place.rank).failed(first.rank, first.reason)
+        finally:
+            # at once: cleaning up behind broken connections may wait for ranks that are gone
+            sys.stderr.flush()
+            os._exit(FALLEN)

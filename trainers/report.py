@@ -1,0 +1,60 @@
+"""What the run says: whole lines at the end of the events file, written by rank 0 alone."""
+
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+
+from contract import series
+from contract.event import Event, Failed, Finished, Points, Started
+from contract.folder import RunFolder
+
+
+class Report:
+    """Says what happens in one attempt; silent on every rank but the first."""
+
+    def __init__(self, folder: RunFolder, attempt: int, *, rank: int) -> None:
+        self._attempt = attempt
+        self._file: int | None = None
+        if rank == 0:
+            self._file = os.open(folder.events, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def started(self, hosts: Sequence[str], *, device: str, steps: int, versions: dict[str, str]) -> None:
+        self._say(
+            Started(
+                attempt=self._attempt,
+                at=time.time(),
+                world=len(hosts),
+                hosts=list(hosts),
+                device=device,
+                steps=steps,
+                versions=versions,
+            )
+        )
+
+    def points(self, step: int, values: Mapping[str, float]) -> None:
+        finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        self._say(Points(attempt=self._attempt, at=time.time(), step=step, values=finite))
+
+    def epoch(self, step: int, values: Mapping[str, float]) -> None:
+        """Say what an epoch came to; the log has it as a line for people."""
+        self.points(step, values)
+        if self._file is not None:
+            loss, accuracy = values[series.HELDOUT_LOSS], values[series.HELDOUT_ACCURACY]
+            told = f"held-out loss {loss:.4g}, accuracy {accuracy:.2%}"
+            print(f"epoch {values[series.EPOCH]:g}, step {step}: {told}", flush=True)
+
+    def finished(self, step: int) -> None:
+        self._say(Finished(attempt=self._attempt, at=time.time(), step=step))
+
+    def failed(self, rank: int, reason: str) -> None:
+        self._say(Failed(attempt=self._attempt, at=time.time(), rank=rank, reason=reason))
+
+    def _say(self, event: Event) -> None:
+        if self._file is None:
+            return
+        line = event.model_dump_json().encode() + b"\n"
+        # one write, unbuffered: a reader sees whole lines, and a killed rank leaves every line it said
+        written = os.write(self._file, line)
+        if written != len(line):
+            raise OSError(f"only {written} of {len(line)} bytes of an event were written")

@@ -1,0 +1,45 @@
+/** One run: where it stands, why it fell, its curves, where its time goes, its spec and its log. */
+import type { RunDetail } from "@/shared/api/types";
+import { Pending } from "@/shared/notice/Notice";
+import { Announce } from "@/shared/page/Announce";
+import { useTitle } from "@/shared/page/useTitle";
+import { hasEnded } from "@/shared/state/state";
+import { usePoints } from "./api/usePoints";
+import { useRun } from "./api/useRun";
+import { Curves } from "./Curves";
+import { Figures } from "./Figures";
+import { LogPanel } from "./LogPanel";
+import { RunHead } from "./RunHead";
+import { SpecPanel } from "./SpecPanel";
+import { TimePanel } from "./TimePanel";
+import { Timeline } from "./Timeline";
+import { Trouble } from "./Trouble";
+import "./run.css";
+
+export function RunPage({ id }: { id: number }) {
+  const { data, error } = useRun(id);
+  if (!data) return <Pending error={error} />;
+  return <Run key={data.id} run={data} />;
+}
+
+function Run({ run }: { run: RunDetail }) {
+  const series = usePoints(run);
+  const live = !hasEnded(run.state);
+  const share = `${Math.floor((run.step / run.steps) * 100)}%`;
+  useTitle(`${run.state === "running" ? share : run.state} · Run ${run.id}`);
+  return (
+    <>
+      <Announce text={`Run ${run.id} is ${run.stopping ? "stopping" : run.state}`} />
+      <RunHead run={run} />
+      <Trouble run={run} />
+      <Figures run={run} series={series} />
+      <Timeline run={run} />
+      <Curves run={run} series={series} />
+      <TimePanel run={run} series={series} />
+      <div className="run-texts">
+        <SpecPanel run={run} />
+        <LogPanel runId={run.id} live={live} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+/** Where the time of a step goes: computing, in collectives, waiting for input. */
+import type { Column } from "@/shared/api/types";
+import type { Sheet } from "@/shared/curves/column";
+import { COMMUNICATION_S, COMPUTE_S, INPUT_S } from "@/shared/series/catalog";
+import type { Series } from "./api/usePoints";
+
+const BINS = 160; // steps are averaged: single ones say nothing at the width of a page
+
+export const PARTS = [
+  { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
+  { name: COMMUNICATION_S, title: "Communication", color: { light: "#dd8836", dark: "#e0924a" } },
+  { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },
+] as const;
+
+export interface Split {
+  means: Sheet; // seconds per step of every part, per bin
+  stack: Sheet; // the same, each on top of the one before
+  shares: number[]; // of all time so far, summing to 1
+}
+
+/** Null before anything was measured. */
+export function splitOf(series: Series): Split | null {
+  const columns = PARTS.map((part) => series[part.name]);
+  const x = columns[0]?.steps ?? [];
+  if (!x.length || columns.some((column) => column?.steps.length !== x.length)) return null;
+  const per = Math.ceil(x.length / BINS);
+  const ends = Array.from({ length: Math.ceil(x.length / per) }, (_, bin) =>
+    Math.min((bin + 1) * per, x.length),
+  );
+  const steps = ends.map((end) => x[end - 1] ?? 0);
+  const ys = columns.map((column) => ends.map((end) => mean(column, end - per, end)));
+  const totals = columns.map((column) =>
+    (column?.values ?? []).reduce<number>((sum, value) => sum + (value ?? 0), 0),
+  );
+  const total = totals.reduce((sum, value) => sum + value, 0) || 1;
+  return {
+    means: { x: steps, ys },
+    stack: { x: steps, ys: piled(ys) },
+    shares: totals.map((part) => part / total),
+  };
+}
+
+function mean(column: Column | undefined, from: number, to: number): number {
+  const values = (column?.values.slice(Math.max(0, from), to) ?? []).filter((value) => value !== null);
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+function piled(ys: number[][]): number[][] {
+  return ys.reduce<number[][]>((piles, values) => {
+    const below = piles.at(-1);
+    return [...piles, values.map((value, index) => value + (below?.[index] ?? 0))];
+  }, []);
+}

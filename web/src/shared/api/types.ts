@@ -1,0 +1,13 @@
+/** The service's shapes by their names. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type ClusterView = Schemas["ClusterView"];
+export type Column = Schemas["Column"];
+export type ExperimentDetail = Schemas["ExperimentDetail"];
+export type ExperimentView = Schemas["ExperimentView"];
+export type MoveView = Schemas["MoveView"];
+export type RunDetail = Schemas["RunDetail"];
+export type RunView = Schemas["RunView"];
+export type State = Schemas["State"];

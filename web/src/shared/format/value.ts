@@ -1,0 +1,34 @@
+/** What an axis is called and what a run has there. */
+
+/** The shortest tail of each dotted path that is still unlike the others: schedule.rate -> rate. */
+export function axisNames(paths: string[]): Map<string, string> {
+  const leaf = (path: string) => path.split(".").at(-1) ?? path;
+  const leaves = paths.map(leaf);
+  return new Map(
+    paths.map((path) => {
+      const alone = leaves.filter((other) => other === leaf(path)).length === 1 && leaf(path) !== "kind";
+      return [path, (alone ? leaf(path) : path.split(".").slice(-2).join(" ")).replaceAll("_", " ")];
+    }),
+  );
+}
+
+/** A value in one line: 0.4, torus rows 2, on. */
+export function valueText(value: unknown): string {
+  if (typeof value === "boolean") return value ? "on" : "off";
+  if (value === null || value === undefined) return "none";
+  if (Array.isArray(value)) return value.map(valueText).join(", ");
+  if (typeof value !== "object") return JSON.stringify(value).replace(/^"|"$/g, "");
+  return Object.entries(value)
+    .map(([key, inner]) =>
+      key === "kind" ? valueText(inner) : `${key.replaceAll("_", " ")} ${valueText(inner)}`,
+    )
+    .join(" ");
+}
+
+/** "rate 0.4, batch 512": what tells a run from its siblings. */
+export function valuesText(values: Record<string, unknown>): string {
+  const names = axisNames(Object.keys(values));
+  return Object.entries(values)
+    .map(([path, value]) => `${names.get(path) ?? path} ${valueText(value)}`)
+    .join(", ");
+}

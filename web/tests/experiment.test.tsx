@@ -1,0 +1,105 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import { chartOf } from "./charts";
+import { open } from "./open";
+import { anExperiment, aRun, Service } from "./service";
+
+const AXES = { "schedule.rate": [0.4, 0.1], batch: [64, 128] };
+
+function sweep() {
+  const runs = [0.4, 0.1].flatMap((rate, row) =>
+    [64, 128].map((batch, column) => {
+      const number = row * 2 + column;
+      const latest = { heldout_accuracy: 0.9 + number / 100, loss: 1 };
+      return aRun({ id: 10 + number, number, values: { "schedule.rate": rate, batch }, latest });
+    }),
+  );
+  const spec = { base: { epochs: 2 }, axes: AXES, name: "a sweep" };
+  return new Service({
+    "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 4 }, runs: 4 }),
+    "GET /experiments/3/runs": () => ({ items: runs, next: null }),
+    "GET /experiments/3/points": (url) => ({
+      name: url.searchParams.get("name"),
+      // a run that is known is known whole
+      curves: url.searchParams.has("after")
+        ? []
+        : runs.map((run) => ({ run_id: run.id, steps: [5, 10], values: [0.5, 0.9] })),
+      more: false,
+    }),
+    "POST /experiments/3/stop": () => ({ stopping: 4 }),
+  });
+}
+
+test("the axes are columns, and every run has its row", async () => {
+  sweep();
+  open("/experiments/3");
+  const row = (await screen.findByRole("link", { name: "Run 11" })).closest("tr");
+  expect(row).toHaveTextContent(/0\.4.*128.*running.*3 of 10.*91\.00%/);
+  expect(screen.getByRole("columnheader", { name: "rate" })).toBeVisible();
+  expect(screen.getAllByRole("row")).toHaveLength(5);
+});
+
+test("pointing at an axis value lights its curves, pressing it puts them away", async () => {
+  sweep();
+  open("/experiments/3");
+  const entry = await screen.findByRole("button", { name: "0.1", pressed: true });
+  await waitFor(() => {
+    expect(entry).toBeEnabled();
+  });
+  await userEvent.hover(entry);
+  expect(chartOf("12")?.lit).toEqual(new Set(["12", "13"]));
+  await userEvent.click(entry);
+  expect(chartOf("12")?.hidden).toEqual(new Set(["12", "13"]));
+  expect(entry).toHaveAttribute("aria-pressed", "false");
+  await userEvent.click(screen.getByRole("button", { name: "show all" }));
+  expect(chartOf("12")?.hidden).toEqual(new Set());
+});
+
+test("another series is asked for when it is chosen, and only what is new after that", async () => {
+  const service = sweep();
+  open("/experiments/3");
+  await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));
+  await waitFor(() => {
+    expect(service.asked).toContain("GET /experiments/3/points?name=loss");
+  });
+  const more = "GET /experiments/3/points?name=loss&after=10:10&after=11:10&after=12:10&after=13:10";
+  await waitFor(
+    () => {
+      expect(service.asked).toContain(more);
+    },
+    { timeout: 3000 },
+  );
+});
+
+test("a column's heading sorts the runs by it", async () => {
+  sweep();
+  open("/experiments/3");
+  await userEvent.click(await screen.findByRole("button", { name: "Held-out accuracy" }));
+  const first = screen.getAllByRole("row")[1] as HTMLElement;
+  await waitFor(() => {
+    expect(within(first).getByRole("link")).toHaveTextContent("Run 13");
+  });
+});
+
+test("stopping asks first, and nothing is stopped when the answer is no", async () => {
+  const service = sweep();
+  open("/experiments/3");
+  const stop = await screen.findByRole("button", { name: "Stop 4 runs" });
+  await userEvent.click(stop);
+  await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Let it train" }));
+  expect(screen.queryByRole("dialog")).toBeNull();
+  expect(stop).toHaveFocus();
+  expect(service.asked).not.toContain("POST /experiments/3/stop");
+  await userEvent.click(stop);
+  await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Stop 4 runs" }));
+  await waitFor(() => {
+    expect(service.asked).toContain("POST /experiments/3/stop");
+  });
+});
+
+test("an experiment that is not there says so in the service's words", async () => {
+  new Service({});
+  open("/experiments/99");
+  expect(await screen.findByText(/there is no GET \/experiments\/99/i)).toBeVisible();
+});

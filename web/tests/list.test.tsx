@@ -1,0 +1,90 @@
+import { screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import { open } from "./open";
+import { anExperiment, Service } from "./service";
+
+const clusters = () => [];
+
+function listing(items: unknown[], next: number | null = null) {
+  return new Service({
+    "GET /experiments": (url) =>
+      url.searchParams.has("before")
+        ? {
+            items: [anExperiment({ id: 1, name: "an old one", state: "done", counts: { done: 1 } })],
+            next: null,
+          }
+        : { items, next },
+    "GET /experiments/3/points": () => ({ name: "heldout_accuracy", curves: [], more: false }),
+    "GET /clusters": clusters,
+  });
+}
+
+test("an experiment shows its name, how far it is and how good", async () => {
+  listing([anExperiment()]);
+  open("/");
+  const row = (await screen.findByRole("link", { name: "a sweep" })).closest("li");
+  expect(row).toHaveTextContent("62%");
+  expect(row).toHaveTextContent("93.12%");
+  expect(screen.getByRole("progressbar")).toHaveAttribute(
+    "aria-valuetext",
+    "62% of all steps; 1 done, 1 running",
+  );
+  expect(document.title).toContain("1 under way");
+});
+
+test("older experiments are one link away, and so are the newest from there", async () => {
+  listing([anExperiment()], 3);
+  open("/");
+  await userEvent.click(await screen.findByRole("link", { name: "Older" }));
+  expect(await screen.findByRole("link", { name: "an old one" })).toBeVisible();
+  await userEvent.click(screen.getByRole("link", { name: "Newest" }));
+  expect(await screen.findByRole("link", { name: "a sweep" })).toBeVisible();
+});
+
+test("an empty list says how to submit the first experiment", async () => {
+  listing([]);
+  open("/");
+  expect(await screen.findByText("bigbatch submit recipes/first-run.yaml")).toBeVisible();
+});
+
+test("a silent service is said so, the list stays, and the word goes when it answers again", async () => {
+  const service = listing([anExperiment()]);
+  open("/");
+  await screen.findByRole("link", { name: "a sweep" });
+  service.down = true;
+  expect(await screen.findByText(/does not answer/, {}, { timeout: 3000 })).toBeVisible();
+  expect(screen.getByRole("link", { name: "a sweep" })).toBeVisible();
+  service.down = false;
+  await waitFor(
+    () => {
+      expect(screen.queryByText(/does not answer/)).toBeNull();
+    },
+    { timeout: 3000 },
+  );
+});
+
+test("a cluster that does not answer says why beside what it said last", async () => {
+  const service = listing([anExperiment()]);
+  const partition = {
+    name: "cpu",
+    is_default: true,
+    state: "up",
+    nodes: 4,
+    idle_nodes: 3,
+    cpus: 8,
+    time_limit: "",
+    gres: "",
+  };
+  service.answers["GET /clusters"] = () => [
+    {
+      kind: "slurm",
+      asked_at: "2026-01-05T12:00:00Z",
+      error: "squeue: connection refused",
+      report: { partitions: [partition], nodes: [], queue: [] },
+    },
+  ];
+  open("/");
+  expect(await screen.findByRole("alert")).toHaveTextContent("squeue: connection refused");
+  expect(screen.getByText("3 of 4 idle")).toBeVisible();
+});

@@ -1,0 +1,99 @@
+import { fireEvent, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import type { RunDetail } from "@/shared/api/types";
+import { chartOf } from "./charts";
+import { open } from "./open";
+import { anExperiment, aRunDetail, Service } from "./service";
+
+const LOSS = { steps: [1, 2, 3], values: [2.0, null, 1.5] };
+
+function running(change: Partial<RunDetail> = {}) {
+  const log = { text: "world 8\n", offset: 0, next: 8, size: 8 };
+  return new Service({
+    "GET /runs/7": () => aRunDetail(change),
+    "GET /runs/7/points": () => ({ series: { loss: LOSS }, more: false }),
+    "GET /runs/7/log": (url) =>
+      url.searchParams.get("offset") === "8" ? { ...log, text: "", offset: 8 } : log,
+    "GET /experiments/3": () => anExperiment(),
+    "POST /runs/7/stop": () => ({ stopping: 1 }),
+  });
+}
+
+test("a curve grows by what is new, and what is no number stays a gap", async () => {
+  const service = running();
+  open("/runs/7");
+  await waitFor(() => {
+    expect(chartOf("loss")?.sheet.ys[0]).toEqual([2.0, null, 1.5]);
+  });
+  service.answers["GET /runs/7/points"] = (url) => {
+    expect(url.searchParams.get("after")).toBe("2");
+    return { series: { loss: { steps: [3, 4], values: [1.5, 1.2] } }, more: false };
+  };
+  await waitFor(
+    () => {
+      expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3, 4]);
+    },
+    { timeout: 3000 },
+  );
+});
+
+test("a cut answer is asked on until it is whole", async () => {
+  const service = running();
+  service.answers["GET /runs/7/points"] = (url) =>
+    url.searchParams.get("after") === "-1"
+      ? { series: { loss: { steps: [1, 2], values: [3, 2] } }, more: true }
+      : { series: { loss: { steps: [3], values: [1] } }, more: false };
+  open("/runs/7");
+  await waitFor(() => {
+    expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3]);
+  });
+});
+
+test("why a run failed stands where nobody overlooks it", async () => {
+  running({ state: "failed", reason: "rank 2 fell: loss is nan", ended_at: "2026-01-05T12:05:00Z" });
+  open("/runs/7");
+  expect(await screen.findByRole("heading", { name: "Failed at step 3" })).toBeVisible();
+  expect(screen.getByText("rank 2 fell: loss is nan")).toBeVisible();
+  expect(screen.queryByRole("button", { name: /Stop/ })).toBeNull();
+  expect(document.title).toContain("failed");
+});
+
+test("the tab's title tells how far the run is, and a change of state is said aloud", async () => {
+  const service = running();
+  open("/runs/7");
+  await waitFor(() => {
+    expect(document.title).toBe("30% · Run 7 · Bigbatch");
+  });
+  service.answers["GET /runs/7"] = () => aRunDetail({ state: "done", step: 10 });
+  expect(await screen.findByText("Run 7 is done", {}, { timeout: 3000 })).toBeInTheDocument();
+});
+
+test("stopping asks first and then says that it is under way", async () => {
+  const service = running();
+  open("/runs/7");
+  await userEvent.click(await screen.findByRole("button", { name: "Stop run 7" }));
+  expect(screen.getByRole("dialog", { name: "Stop run 7?" })).toHaveTextContent("3 of 10 steps");
+  service.answers["GET /runs/7"] = () => aRunDetail({ stopping: true });
+  await userEvent.click(screen.getAllByRole("button", { name: "Stop run 7" }).at(-1) as HTMLElement);
+  expect(await screen.findByRole("button", { name: "Stopping…" })).toBeDisabled();
+  expect(service.asked).toContain("POST /runs/7/stop");
+});
+
+test("the log grows, stops following when scrolled up, and follows again when asked", async () => {
+  const service = running();
+  open("/runs/7");
+  const log = await screen.findByText(/world 8/);
+  service.answers["GET /runs/7/log"] = () => ({ text: "step 1\n", offset: 8, next: 15, size: 15 });
+  await waitFor(
+    () => {
+      expect(log).toHaveTextContent("world 8 step 1");
+    },
+    { timeout: 3000 },
+  );
+  Object.defineProperty(log, "scrollHeight", { value: 1000 });
+  log.scrollTop = 0;
+  fireEvent.scroll(log);
+  await userEvent.click(await screen.findByRole("button", { name: "follow" }));
+  expect(log.scrollTop).toBe(1000);
+});

@@ -1,0 +1,77 @@
+/** A service in the test's hands, answering with what the contract promises. */
+import { vi } from "vitest";
+import type { ExperimentDetail, RunDetail, RunView } from "@/shared/api/types";
+
+type Answer = (url: URL) => unknown;
+
+/** Answers by "GET /path"; anything else is 404. `down` makes the service unreachable. */
+export class Service {
+  down = false;
+  readonly asked: string[] = [];
+
+  constructor(readonly answers: Record<string, Answer>) {
+    vi.stubGlobal("fetch", (request: Request) => this.answer(request));
+  }
+
+  private answer(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    const key = `${request.method} ${url.pathname.replace("/api/v1", "")}`;
+    this.asked.push(key + decodeURIComponent(url.search));
+    if (this.down) return Promise.reject(new TypeError("Failed to fetch"));
+    const found = this.answers[key];
+    if (found) return Promise.resolve(Response.json(found(url)));
+    const error = { code: "not_found", message: `there is no ${key}`, fields: [] };
+    return Promise.resolve(Response.json({ error }, { status: 404 }));
+  }
+}
+
+const AT = "2026-01-05T12:00:00Z";
+
+export function aRun(change: Partial<RunView> = {}): RunView {
+  return {
+    id: 7,
+    experiment_id: 3,
+    number: 0,
+    values: {},
+    state: "running",
+    reason: null,
+    stopping: false,
+    attempt: 1,
+    job_id: "4207",
+    cluster: "slurm",
+    unknown_since: null,
+    created_at: AT,
+    started_at: AT,
+    ended_at: null,
+    step: 3,
+    steps: 10,
+    latest: { loss: 0.51234, heldout_accuracy: 0.9312 },
+    ...change,
+  };
+}
+
+export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
+  const spec = { optimizer: { kind: "sgd" }, batch: 64, epochs: 2 } as unknown as RunDetail["spec"];
+  const moves: RunDetail["moves"] = [
+    { old: null, new: "queued", at: AT, reason: null },
+    { old: "queued", new: "running", at: "2026-01-05T12:00:41Z", reason: null },
+  ];
+  return { ...aRun(), spec, moves, series: ["loss"], folder: "/runs/000007-ab", ...change };
+}
+
+export function anExperiment(change: Partial<ExperimentDetail> = {}): ExperimentDetail {
+  const spec = { base: { epochs: 2 }, axes: {}, name: "a sweep" } as unknown as ExperimentDetail["spec"];
+  return {
+    id: 3,
+    name: "a sweep",
+    description: "",
+    created_at: AT,
+    state: "running",
+    runs: 2,
+    counts: { running: 1, done: 1 },
+    progress: 0.625,
+    best_accuracy: 0.9312,
+    spec,
+    ...change,
+  };
+}

@@ -1,0 +1,21 @@
+/** What jsdom lacks of a browser, and a chart that remembers what it was asked to show. */
+import "@testing-library/jest-dom/vitest";
+import { cleanup } from "@testing-library/react";
+import { afterEach, vi } from "vitest";
+import { charts } from "./charts";
+
+vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./charts")).FakeChart }));
+
+vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
+vi.stubGlobal("scrollTo", () => undefined);
+HTMLDialogElement.prototype.showModal = function () {
+  this.open = true;
+};
+HTMLDialogElement.prototype.close = function () {
+  this.open = false;
+};
+
+afterEach(() => {
+  cleanup();
+  charts.clear();
+});

@@ -1,0 +1,15 @@
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: { alias: { "@": fileURLToPath(new URL("src", import.meta.url)) } },
+  server: { proxy: { "/api": "http://127.0.0.1:8000" } },
+  build: { target: "es2023", chunkSizeWarningLimit: 600 },
+  test: {
+    environment: "jsdom",
+    include: ["tests/**/*.test.tsx", "tests/**/*.test.ts"],
+    setupFiles: "tests/setup.ts",
+  },
+});
