@@ -1,0 +1,61 @@
+"""The whole service, a run that really trains, and a real browser that watches it."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.test_dashboard import LATEST_S, NEWEST
+from tests.flow.service import Service, running
+
+pytestmark = [pytest.mark.browser, pytest.mark.flow]
+LOOKS = 20
+SPEC = """
+name: watched
+base:
+  optimizer: {kind: sgd}
+  schedule: {kind: constant, rate: 0.02}
+  batch: 64
+  epochs: 2000
+  resources: {kind: local, ranks_per_node: 1}
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("watched"), {"BIGBATCH_SLURM": "false"}) as it:
+        yield it
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    with chromium.new_context() as context:
+        yield context.new_page()
+
+
+def test_a_curve_that_is_being_trained_is_at_most_three_seconds_behind_its_trainer(
+    service: Service, page: Page
+) -> None:
+    (run_id,) = service.post(SPEC)
+    service.wait_until(run_id, step=1)
+    page.goto(f"http://127.0.0.1:{service.port}/runs/{run_id}")
+    page.wait_for_function(f"({NEWEST})() > 0")
+    page.evaluate("window.untouched = true")
+    events = Path(service.get(f"/runs/{run_id}")["folder"]) / "events.jsonl"
+    first = page.evaluate(NEWEST)
+    for _ in range(LOOKS):
+        time.sleep(0.5)
+        must_show = newest_step_before(events, time.time() - LATEST_S)
+        assert page.evaluate(NEWEST) >= must_show
+    assert page.evaluate(NEWEST) > first
+    assert page.evaluate("window.untouched"), "without a reload"
+
+
+def newest_step_before(events: Path, moment: float) -> int:
+    """The last step that the trainer had written down at `moment`, seconds since 1970."""
+    lines = events.read_text().splitlines()
+    said = [json.loads(line) for line in lines[:-1]]  # the last line may be half written
+    return max((e["step"] for e in said if e["kind"] == "points" and e["at"] <= moment), default=0)
