@@ -8,6 +8,9 @@ from contract.folder import RunFolder
 from contract.spec import RunSpec
 
 
+OURS = "BIGBATCH_"  # variables of the service; a job gets none of them, for some are secrets
+
+
 class Job(NamedTuple):
     """One attempt at one run, as a cluster gets it."""
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import psutil
 
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
-from scheduler.clusters.cluster import Alive, Answer, Gone, Job, RefusedError
+from scheduler.clusters.cluster import OURS, Alive, Answer, Gone, Job, RefusedError
 
 MARK = "BIGBATCH_JOB"  # in the environment of every process of a job: its name
 
@@ -26,7 +26,8 @@ class Local:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def submit(self, job: Job) -> str:
-        environment = {**os.environ, MARK: job.name, "PYTHONUNBUFFERED": "1"}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        environment = {**inherited, MARK: job.name, "PYTHONUNBUFFERED": "1"}
         try:
             with job.folder.log.open("ab") as log:
                 child = subprocess.Popen(

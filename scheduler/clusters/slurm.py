@@ -5,6 +5,7 @@ submitit's: that gets its final name only after sbatch has returned, so a worker
 the job. Whether a job lives is asked of Slurm by us: submitit asks for each job, and takes some living states for ends.
 """
 
+import os
 import shlex
 import sys
 import time
@@ -17,13 +18,15 @@ from submitit.slurm.slurm import SlurmExecutor
 from contract.cluster import ClusterReport
 from contract.resources import Slurm as SlurmResources
 from scheduler.clusters import slurm_report
-from scheduler.clusters.cluster import Alive, Answer, DoubtError, Gone, Job, RefusedError, Unknown
+from scheduler.clusters.cluster import OURS, Alive, Answer, DoubtError, Gone, Job, RefusedError, Unknown
 from scheduler.clusters.slurm_commands import PATIENCE_S, ask, rows, words
 from scheduler.clusters.slurm_states import answer_for
 
 FRESH_S = 4.0  # how long an answer of squeue serves; a tick each second must not be a question each second
 WARNING_S = 90  # between Slurm's signal and the time limit
 TIMED_OUT = 124  # timeout's exit code
+# what sbatch says when the controller could not be asked, or perhaps heard and could not answer
+DOUBTS = ("timed out", "unable to contact", "authentication credential", "connection refused", "connection reset")
 
 
 class _Executor(SlurmExecutor):
@@ -34,7 +37,9 @@ class _Executor(SlurmExecutor):
         return 1  # a batch script can be shown where there is no Slurm
 
     def _make_submission_command(self, submission_file_path: Path) -> list[str]:
-        return ["timeout", str(PATIENCE_S), *super()._make_submission_command(submission_file_path)]
+        # a job gets sbatch's environment, and none of the service's secrets belong on a compute node
+        bare = ["env", *(f"--unset={name}" for name in os.environ if name.startswith(OURS))]
+        return [*bare, "timeout", str(PATIENCE_S), *super()._make_submission_command(submission_file_path)]
 
 
 class Slurm:
@@ -50,7 +55,7 @@ class Slurm:
         except FailedJobError as error:
             code = getattr(error.__cause__, "returncode", 1)
             said = words(str(error))
-            if code == TIMED_OUT or "timed out" in said.lower() or "unable to contact" in said.lower():
+            if code == TIMED_OUT or any(phrase in said.lower() for phrase in DOUBTS):
                 raise DoubtError(f"sbatch: {said or f'no answer within {PATIENCE_S} s'}") from error
             raise RefusedError(said or f"sbatch: exit code {code}") from error
         except FailedSubmissionError as error:

@@ -21,6 +21,11 @@ PUPPET = Path(__file__).parent / "puppet"
 PARTS = ["clock", "worker", "api"]
 
 
+def hear_ctrl_c() -> None:
+    """Undo what a shell does to its background processes, should the tests be one: they ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Up:
     """A running command whose output goes to a file."""
 
@@ -32,7 +37,13 @@ class Up:
         command = [sys.executable, "-m", "bigbatch.cli", *words]
         with self._said.open("wb") as said:
             self.process = subprocess.Popen(
-                command, stdout=said, stderr=said, env=environment, start_new_session=True, cwd=folder
+                command,
+                stdout=said,
+                stderr=said,
+                env=environment,
+                start_new_session=True,
+                cwd=folder,
+                preexec_fn=hear_ctrl_c,
             )
 
     def said(self) -> str:

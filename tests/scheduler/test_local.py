@@ -105,6 +105,15 @@ def test_how_a_job_ended_is_told(
     assert isinstance(cluster.ask([job_id])[job_id], Gone), "also when asked again"
 
 
+def test_no_secret_of_the_service_goes_with_a_job(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    monkeypatch.setattr(local, "_command", lambda job: ["env"])
+    job_id = cluster.submit(job)
+    wait_for("its end", lambda: cluster.ask([job_id])[job_id] != Alive())
+    assert "secret" not in job.folder.log.read_text()
+    assert "BIGBATCH_JOB=bigbatch-cafe-1" in job.folder.log.read_text()
+
+
 def test_a_log_that_cannot_be_opened_is_a_refusal(cluster: Local, job: Job) -> None:
     """Forces the fault: a folder lies where the log should be."""
     job.folder.log.unlink()

@@ -93,6 +93,18 @@ def test_what_sbatch_is_given_is_what_the_preview_shows(play: Play, job: Job, tm
     assert (tmp_path / "given").read_text() == cluster.script(job)
 
 
+def test_no_secret_of_the_service_goes_with_a_job(
+    play: Play, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    monkeypatch.setenv("SITE", "kept")
+    play("sbatch", f'env > {tmp_path}/environment; echo "Submitted batch job 42"')
+    Slurm().submit(job)
+    given = (tmp_path / "environment").read_text()
+    assert "BIGBATCH_" not in given
+    assert "SITE=kept" in given
+
+
 def test_a_refusal_is_in_slurms_words(play: Play, job: Job) -> None:
     play("sbatch", 'echo "sbatch: error: invalid partition specified: knl" >&2; exit 1')
     with pytest.raises(RefusedError, match=r"^invalid partition specified: knl$"):
@@ -104,6 +116,7 @@ def test_a_refusal_is_in_slurms_words(play: Play, job: Job) -> None:
     [
         'echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1',
         'echo "sbatch: error: Unable to contact slurm controller (connect failure)" >&2; exit 1',
+        'echo "sbatch: error: Batch job submission failed: Invalid authentication credential" >&2; exit 1',
         "exit 124",
         'echo "ok then"',
     ],
