@@ -7,7 +7,6 @@ from contract.cluster import ClusterReport
 from contract.folder import RunFolder
 from contract.spec import RunSpec
 
-
 OURS = "BIGBATCH_"  # variables of the service; a job gets none of them, for some are secrets
 
 

@@ -106,11 +106,11 @@ def test_how_a_job_ended_is_told(
 
 
 def test_no_secret_of_the_service_goes_with_a_job(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    monkeypatch.setenv("BIGBATCH_TOKEN", "tok-5ecret")
     monkeypatch.setattr(local, "_command", lambda job: ["env"])
     job_id = cluster.submit(job)
     wait_for("its end", lambda: cluster.ask([job_id])[job_id] != Alive())
-    assert "secret" not in job.folder.log.read_text()
+    assert "tok-5ecret" not in job.folder.log.read_text()
     assert "BIGBATCH_JOB=bigbatch-cafe-1" in job.folder.log.read_text()
 
 
