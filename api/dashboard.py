@@ -22,7 +22,14 @@ def install(app: FastAPI, dist: Path = DIST) -> None:
             raise HTTPException(404, "Not Found")
         if not index.exists():
             return PlainTextResponse("The dashboard is not built yet: npm ci && npm run build in web/\n", 404)
-        file = (dist / path).resolve()
-        own = path and file.is_relative_to(dist.resolve()) and file.is_file()
         # the page itself must be asked for anew after an upgrade; what it loads carries a hash in its name
-        return FileResponse(file if own else index, headers={"Cache-Control": "no-cache"})
+        return FileResponse(_file(dist, path) or index, headers={"Cache-Control": "no-cache"})
+
+
+def _file(dist: Path, path: str) -> Path | None:
+    """The file of the dashboard at `path`, if it is one."""
+    try:
+        file = (dist / path).resolve()
+        return file if path and file.is_relative_to(dist.resolve()) and file.is_file() else None
+    except (OSError, ValueError):  # a name that no file can have
+        return None

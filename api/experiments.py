@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
+from api.documents import KEY
 from api.errors import Invalid, NotFound
+from api.parameters import Cursor, Id, Limit, Step
 from api.render import experiment_detail, experiment_view, run_view
 from contract.experiment import ExperimentSpec
-from contract.faults import Fault
+from contract.faults import Fault, faults_of
 from contract.views import (
     Created,
     ExperimentDetail,
@@ -27,15 +30,21 @@ from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 MAX_CURVES = 200  # more than anybody tells apart in one chart
-Limit = Annotated[int, Query(ge=1, le=500)]
-# the body may come as YAML too; api/documents.py has made it JSON before it arrives here
-YAML_TOO = {
-    "requestBody": {"content": {"application/yaml": {"schema": {"$ref": "#/components/schemas/ExperimentSpec"}}}}
-}
+# FastAPI checks a body while all other requests wait, and ten thousand points take a second: ours is checked in the
+# endpoint's thread, so its description is written here
+SCHEMA = {"schema": {"$ref": "#/components/schemas/ExperimentSpec"}}
+BODY = {"requestBody": {"required": True, "content": {"application/json": SCHEMA, "application/yaml": SCHEMA}}}
 
 
-@router.post("", status_code=201, openapi_extra=YAML_TOO)
-def create(spec: ExperimentSpec, db: Writing) -> Created:
+def _spec(request: Request) -> ExperimentSpec:
+    try:
+        return ExperimentSpec.model_validate(request.scope.get(KEY) or {})
+    except ValidationError as error:
+        raise Invalid("the experiment does not hold together", faults_of(error)) from error
+
+
+@router.post("", status_code=201, openapi_extra=BODY)
+def create(spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing) -> Created:
     """Store an experiment and queue one run per point of its grid."""
     _refuse_absent_clusters(db, spec)
     experiment_id, run_ids = runs.create(db, spec)
@@ -43,7 +52,7 @@ def create(spec: ExperimentSpec, db: Writing) -> Created:
 
 
 @router.get("")
-def listed(db: Reading, before: int | None = None, limit: Limit = 50) -> Page[ExperimentView]:
+def listed(db: Reading, before: Cursor = None, limit: Limit = 50) -> Page[ExperimentView]:
     """Experiments, newest first."""
     rows = experiments.page(db, before=before, limit=limit)
     shown = rows[:limit]
@@ -53,14 +62,14 @@ def listed(db: Reading, before: int | None = None, limit: Limit = 50) -> Page[Ex
 
 
 @router.get("/{experiment_id}")
-def read(experiment_id: int, db: Reading) -> ExperimentDetail:
+def read(experiment_id: Id, db: Reading) -> ExperimentDetail:
     """One experiment with its spec."""
     experiment = _found(db, experiment_id)
     return experiment_detail(experiment, experiments.summaries(db, [experiment_id])[experiment_id])
 
 
 @router.get("/{experiment_id}/runs")
-def runs_of(experiment_id: int, db: Reading, after: int = -1, limit: Limit = 200) -> Page[RunView]:
+def runs_of(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200) -> Page[RunView]:
     """The experiment's runs in the order of its grid; ask for the next page with `after=next`."""
     _found(db, experiment_id)
     query = select(Run).where(Run.experiment_id == experiment_id, Run.number > after).order_by(Run.number)
@@ -71,7 +80,7 @@ def runs_of(experiment_id: int, db: Reading, after: int = -1, limit: Limit = 200
 
 @router.get("/{experiment_id}/points")
 def curves(
-    experiment_id: int,
+    experiment_id: Id,
     db: Reading,
     name: str = "loss",
     after: Annotated[Sequence[str], Query(description="RUN:STEP, what the caller has of a run already")] = (),
@@ -86,7 +95,7 @@ def curves(
 
 
 @router.post("/{experiment_id}/stop")
-def stop(experiment_id: int, db: Writing) -> Stopped:
+def stop(experiment_id: Id, db: Writing) -> Stopped:
     """Ask that every run of the experiment stop."""
     _found(db, experiment_id)
     return Stopped(stopping=runs.want_stop(db, Run.experiment_id == experiment_id))
@@ -101,7 +110,8 @@ def _found(db: Session, experiment_id: int) -> Experiment:
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:
     try:
-        return {int(run): int(step) for run, step in (pair.split(":") for pair in after)}
+        # eighteen digits fit a database's integer
+        return {int(run[:18]): int(step[:18]) for run, step in (pair.split(":") for pair in after)}
     except ValueError as error:
         raise Invalid("after", [Fault(path="after", message="RUN:STEP, two whole numbers")]) from error
 

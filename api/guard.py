@@ -41,18 +41,18 @@ class Guard:
     def _turn_away(self, scope: Scope) -> Response | None:
         """The answer to a request that may not pass; None for one that may."""
         headers = Headers(scope=scope)
-        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        host = _host_of(f"//{headers.get('host', '')}")
         if not self.token and host not in LOOPBACK:
             return respond(Forbidden(f"without a token this service answers to localhost only, not to '{host}'"))
         origin = headers.get("origin")
-        if origin and scope["method"] not in ("GET", "HEAD") and urlsplit(origin).netloc != headers.get("host"):
+        if origin and scope["method"] not in ("GET", "HEAD") and origin.partition("://")[2] != headers.get("host"):
             return respond(Forbidden(f"a page of {origin} may not change anything here"))
         return self._ask_token(scope, headers) if self.token else None
 
     def _ask_token(self, scope: Scope, headers: Headers) -> Response | None:
         brought = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if brought and self._is_token(brought):
-            return self._sign_in(scope["path"], brought)
+            return _sign_in(scope["path"], brought)
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         if self._is_token(bearer) or self._is_token(cookie_parser(headers.get("cookie", "")).get(COOKIE, "")):
             return None
@@ -64,9 +64,16 @@ class Guard:
     def _is_token(self, brought: str) -> bool:
         return compare_digest(brought.encode(), self.token.encode())
 
-    @staticmethod
-    def _sign_in(path: str, token: str) -> Response:
-        # one leading slash: //elsewhere would lead away
-        response = RedirectResponse("/" + path.lstrip("/"), status_code=303)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", max_age=30 * 24 * 3600)
-        return response
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:  # "[" and the like
+        return ""
+
+
+def _sign_in(path: str, token: str) -> Response:
+    # one leading slash, and no backslash, which browsers read as one: //elsewhere would lead away
+    response = RedirectResponse("/" + path.lstrip("/\\"), status_code=303)
+    response.set_cookie(COOKIE, token, httponly=True, samesite="strict", max_age=30 * 24 * 3600)
+    return response

@@ -11,7 +11,7 @@ from contract.views import ClusterView, Health, Readiness
 from store import clusters
 
 router = APIRouter(tags=["service"])
-SILENCE = timedelta(seconds=30)  # the scheduler looks at its clusters every few seconds
+SILENCE = timedelta(seconds=90)  # the scheduler looks every few seconds; a Slurm that hangs takes it a minute
 
 
 @router.get("/health")

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
+from api.parameters import BIGGEST, Cursor, Id, Limit, Step
 from api.render import run_detail, run_view
 from contract.faults import Fault
 from contract.folder import RunFolder
@@ -19,12 +20,11 @@ from store import points, runs
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-Limit = Annotated[int, Query(ge=1, le=500)]
 MAX_SERIES = 50
 
 
 @router.get("")
-def listed(db: Reading, state: State | None = None, before: int | None = None, limit: Limit = 50) -> Page[RunView]:
+def listed(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
     """Runs, newest first."""
     query = select(Run).order_by(Run.id.desc()).limit(limit + 1)
     query = query.where(Run.state == state) if state else query
@@ -34,7 +34,7 @@ def listed(db: Reading, state: State | None = None, before: int | None = None, l
 
 
 @router.get("/{run_id}")
-def read(run_id: int, db: Reading, request: Request) -> RunDetail:
+def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
     """One run: its spec, its moves from state to state, and the names of its series."""
     run = _found(db, run_id)
     moves = list(db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)))
@@ -43,10 +43,10 @@ def read(run_id: int, db: Reading, request: Request) -> RunDetail:
 
 @router.get("/{run_id}/points")
 def columns(
-    run_id: int,
+    run_id: Id,
     db: Reading,
     name: Annotated[Sequence[str], Query(description="series; all of the run's when none is given")] = (),
-    after: int = -1,
+    after: Step = -1,
     limit: Annotated[int, Query(ge=MAX_SERIES, le=500_000)] = 200_000,
 ) -> RunPoints:
     """Points beyond step `after` as columns, the shape that a chart draws."""
@@ -61,10 +61,12 @@ def columns(
 
 @router.get("/{run_id}/log")
 def log(
-    run_id: int,
+    run_id: Id,
     db: Reading,
     request: Request,
-    offset: Annotated[int, Query(description="where to begin; below 0: that many bytes before the end")] = 0,
+    offset: Annotated[
+        int, Query(ge=-BIGGEST, le=BIGGEST, description="where to begin; below 0: that many bytes before the end")
+    ] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000_000)] = 65_536,
 ) -> LogPart:
     """A part of what the run's ranks printed; ask again with `offset=next` for what has come since."""
@@ -80,7 +82,7 @@ def log(
 
 
 @router.post("/{run_id}/stop")
-def stop(run_id: int, db: Writing) -> Stopped:
+def stop(run_id: Id, db: Writing) -> Stopped:
     """Ask that the run stop; a run that has ended stays as it is."""
     _found(db, run_id)
     return Stopped(stopping=runs.want_stop(db, Run.id == run_id))

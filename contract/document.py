@@ -7,7 +7,11 @@ from typing import Any
 
 import yaml
 
+MAX_DEPTH = 50
 MAX_NODES = 100_000  # what a document may unfold to; YAML's aliases can hide billions in a few lines
+
+
+TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
 
 
 class DocumentError(ValueError):
@@ -18,6 +22,14 @@ class _Loader(yaml.SafeLoader):
     """YAML as its version 1.2 reads scalars: 1e-3 is a number, `on` and 2026-01-01 are strings."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    _nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Stop where a text has too many values, before it has been read to its end."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise DocumentError(f"the document has more than {MAX_NODES:,} values")
+        return super().compose_node(parent, index)
 
 
 for tag, pattern, first in [
@@ -49,31 +61,52 @@ def read(text: str | bytes) -> dict[str, Any]:
         loaded = _read_yaml(text)
     if not isinstance(loaded, dict):
         raise DocumentError(f"the document is a {type(loaded).__name__}, not an object of fields and values")
+    _refuse_unstorable(loaded, 0)
     return loaded
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON, unless it names a field twice."""
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        twice = next(name for number, name in enumerate(names) if name in names[:number])
-        raise DocumentError(f"the field '{twice}' stands there twice")
-    return dict(pairs)
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise DocumentError(f"the field '{name}' stands there twice")
+        found[name] = value
+    return found
+
+
+def _refuse_unstorable(value: Any, depth: int) -> None:
+    """Refuse what a database or an answer could not hold: halves of characters, NUL, endless nesting."""
+    if depth > MAX_DEPTH:
+        raise DocumentError(f"the document is nested more than {MAX_DEPTH} deep")
+    if isinstance(value, str):
+        if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+            raise DocumentError(f"{ascii(value)[:80]} has a character that no text may have")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _refuse_unstorable(name, depth + 1)
+            _refuse_unstorable(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _refuse_unstorable(inner, depth + 1)
 
 
 def _read_yaml(text: str | bytes) -> Any:
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
         if node is None:
             raise DocumentError("the document is empty")
         _refuse_excess(node)
-        return yaml.load(text, Loader=_Loader)
+        return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise DocumentError(f"{where}{error.problem or error.context}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-        raise error if isinstance(error, DocumentError) else DocumentError(str(error).splitlines()[0]) from error
+    except DocumentError:
+        raise
+    except (yaml.YAMLError, ValueError, KeyError) as error:  # KeyError: `!!bool maybe`
+        raise DocumentError(str(error).splitlines()[0]) from error
     except RecursionError as error:
         raise DocumentError("the document is nested too deeply") from error
 
@@ -84,6 +117,8 @@ def _refuse_excess(root: yaml.Node) -> None:
     open_nodes: set[int] = set()
 
     def size(node: yaml.Node) -> int:
+        if node.tag not in TAGS:
+            raise DocumentError(f"line {node.start_mark.line + 1}: {node.tag} is not a kind of value that is taken")
         if id(node) in open_nodes:
             raise DocumentError(f"line {node.start_mark.line + 1}: a value contains itself")
         if id(node) not in sizes:

@@ -56,7 +56,7 @@ def _axes_misfits(axes: dict[str, list[Any]]) -> Iterator[Fault]:
                 yield Fault(path=f"axes.{path}", message=f"the axis '{other}' sets this field as well")
         twice = [value for number, value in enumerate(values) if value in values[:number]]
         if twice:
-            yield Fault(path=f"axes.{path}", message=f"{twice[0]!r} stands there twice")
+            yield Fault(path=f"axes.{path}", message=f"{twice[0]!r:.80} stands there twice")
 
 
 def _expand(base: dict[str, Any], axes: dict[str, list[Any]]) -> tuple[list[tuple[Values, RunSpec]], list[Fault]]:
@@ -68,7 +68,7 @@ def _expand(base: dict[str, Any], axes: dict[str, list[Any]]) -> tuple[list[tupl
         try:
             points.append((values, RunSpec.model_validate(_with(base, values))))
         except ValidationError as error:
-            where = ", ".join(f"{path}={value}" for path, value in values.items())
+            where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
             for fault in faults_of(error):
                 message = f"{fault.message} (point {number}: {where})" if where else fault.message
                 faults.append(Fault(path=_place(fault.path, axes), message=message))

@@ -37,7 +37,7 @@ class Slurm(Spec):
     cpus_per_rank: Count = 1
     gres: Word | None = None  # per node, "gpu:4"
     constraint: Word | None = None  # features a node must have, "knl&quad"
-    minutes: Count = 60
+    minutes: Annotated[int, Field(ge=1, le=60 * 24 * 365)] = 60
     memory_gb: Count | None = None  # per node
     account: Word | None = None
     qos: Word | None = None

@@ -18,7 +18,9 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the home folder")
     broker: str = Field(default="", description="Redis URL; empty: a file broker in the home folder")
     runs: Path | None = Field(default=None, description="folder of the run folders, shared with the compute nodes")
-    token: str = Field(default="", description="secret that every request must carry; needed beyond loopback")
+    token: str = Field(
+        default="", pattern=r"^[!-~]*$", description="secret that every request must carry; needed beyond loopback"
+    )
     slurm: bool | None = Field(default=None, description="submit to Slurm; unset: where sbatch is found")
     slurm_python: str = Field(default="", description="Python on the compute nodes; empty: the scheduler's own")
     slurm_setup: Annotated[list[str], NoDecode] = Field(

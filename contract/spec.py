@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from contract.base import Spec
 from contract.choices import (
+    SGD,
     Collective,
     ConvNet,
     Count,
@@ -73,6 +74,16 @@ class RunSpec(Spec):
         if self.schedule.warmup_epochs >= self.epochs:
             message = f"a warm-up of {self.schedule.warmup_epochs:g} epochs does not end within {self.epochs} epochs"
             yield Fault(path="schedule.warmup_epochs", message=message)
+        if self.steps >= 2**31:
+            message = (
+                f"{self.epochs} epochs of {self.steps_per_epoch} steps are {self.steps:,} steps, more than 2^31 - 1"
+            )
+            yield Fault(path="epochs", message=message)
+        if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
+            yield Fault(path="optimizer.nesterov", message="Nesterov's look ahead needs a momentum above 0")
+        if self.schedule.start_rate and not self.schedule.warmup_epochs:
+            message = f"the rate starts at {self.schedule.start_rate:g} without warmup_epochs to rise in"
+            yield Fault(path="schedule.start_rate", message=message)
         if self.schedule.start_rate > self.schedule.rate:
             message = f"the warm-up starts at {self.schedule.start_rate:g}, above the rate {self.schedule.rate:g}"
             yield Fault(path="schedule.start_rate", message=message)

@@ -1,9 +1,11 @@
 """End the jobs on this machine when the service on it goes down; jobs on Slurm go on and are found again."""
 
 import time
+from datetime import timedelta
 
 from contract.run import LIVE
 from scheduler.collect import collect
+from scheduler.recover import recover
 from scheduler.site import Site
 from store import runs
 from store.session import snapshot, transaction
@@ -13,7 +15,11 @@ PATIENCE_S = 10.0
 
 
 def close(site: Site) -> None:
-    """Stop every local job, by force where asking does not help, and store what it said last."""
+    """Stop every local job, by force where asking does not help, and store what it said last.
+
+    The worker has ended: what it left in submission is adopted first, so that no job stays without a run.
+    """
+    recover(site, timedelta(0))
     with transaction(site.engine) as db:
         mine = [run for run in runs.in_state(db, *LIVE) if run.cluster == "local" and run.job_id]
         ids = [run.id for run in mine]

@@ -25,10 +25,18 @@ log = logging.getLogger(__name__)
 
 
 def collect(site: Site) -> None:
-    """Bring every live run up to date."""
+    """Bring every live run up to date, those of this machine first: it answers at once, Slurm may take a while."""
     with snapshot(site.engine) as db:
         live = list(runs.in_state(db, *LIVE))
-    answers = _ask(site, live)
+    by_cluster: dict[str, list[Run]] = defaultdict(list)
+    for run in live:
+        by_cluster[run.cluster].append(run)
+    for kind in sorted(by_cluster, key=lambda kind: kind != "local"):
+        _collect_from(site, kind, by_cluster[kind])
+
+
+def _collect_from(site: Site, kind: str, live: Sequence[Run]) -> None:
+    answers = _ask(site, kind, live)
     for run in live:
         try:
             _bring_up_to_date(site, run, answers[run.id])
@@ -37,16 +45,11 @@ def collect(site: Site) -> None:
     _note_silence(site, live, answers)
 
 
-def _ask(site: Site, live: Sequence[Run]) -> dict[int, Answer]:
-    by_cluster: dict[str, list[str]] = defaultdict(list)
-    for run in live:
-        by_cluster[run.cluster].append(str(run.job_id))
-    told: dict[tuple[str, str], Answer] = {}
-    for kind, job_ids in by_cluster.items():
-        if cluster := site.clusters.get(kind):
-            told |= {(kind, job_id): answer for job_id, answer in cluster.ask(job_ids).items()}
+def _ask(site: Site, kind: str, live: Sequence[Run]) -> dict[int, Answer]:
+    cluster = site.clusters.get(kind)
+    told = cluster.ask([str(run.job_id) for run in live]) if cluster else {}
     absent = Unknown("this service has no such cluster now")
-    return {run.id: told.get((run.cluster, str(run.job_id)), absent) for run in live}
+    return {run.id: told.get(str(run.job_id), absent) for run in live}
 
 
 def _bring_up_to_date(site: Site, run: Run, answer: Answer) -> None:

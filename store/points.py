@@ -11,7 +11,6 @@ from contract.event import Points
 from store.tables import Point, Series, Table
 
 Columns = dict[str, tuple[list[int], list[float | None]]]
-ROWS = 10_000  # per statement: within the bound parameters that either database takes
 
 
 def put(db: Session, run_id: int, said: Sequence[Points]) -> None:

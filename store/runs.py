@@ -41,6 +41,12 @@ def in_state(db: Session, *states: State) -> Sequence[Run]:
     return db.scalars(select(Run).where(Run.state.in_(states)).order_by(Run.id)).all()
 
 
+def queued(db: Session, cluster: str, limit: int) -> Sequence[Run]:
+    """Runs that wait for `cluster` and that nobody has asked to stop, oldest first."""
+    waits = (Run.state == State.QUEUED, Run.cluster == cluster, Run.stop_wanted_at.is_(None))
+    return db.scalars(select(Run).where(*waits).order_by(Run.id).limit(limit)).all()
+
+
 def unstopped(db: Session) -> Sequence[Run]:
     """Runs that were asked to stop and have not ended."""
     return db.scalars(

@@ -38,7 +38,9 @@ def transaction(engine: Engine) -> Iterator[Session]:
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Session]:
     """A consistent view to read from; it never waits for a writer and makes none wait."""
-    with Session(engine, expire_on_commit=False) as db:
+    # SQLite's snapshots are so by themselves
+    level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with engine.connect().execution_options(**level) as connection, Session(connection, expire_on_commit=False) as db:
         yield db
 
 

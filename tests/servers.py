@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,18 +31,15 @@ def wait_for(what: str, ready: Callable[[], bool], patience_s: float = 30) -> No
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
-    """A PostgreSQL server; yields the URL of its maintenance database."""
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server in a folder of its own; yields the URL of its maintenance database."""
+    folder = Path(tempfile.mkdtemp(prefix="bigbatch-postgres-"))  # pytest's folders are closed to PostgreSQL's user
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     initdb = program("initdb", *map(str, versions))
-    # PostgreSQL will not run as root, and its own user must reach the folder
-    root = os.geteuid() == 0
-    prefix = ["runuser", "-u", "postgres", "--"] if root else []
-    if root:
+    # PostgreSQL will not run as root
+    prefix = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if prefix:
         shutil.chown(folder, "postgres")
-        for parent in folder.parents:
-            if parent.owner() == "root" and parent.is_relative_to("/tmp/"):
-                parent.chmod(0o755)
     port, data = free_port(), folder / "data"
     subprocess.run([*prefix, initdb, "-D", data, "-A", "trust", "-U", "bigbatch", "--no-sync"], check=True, stdout=-3)
     options = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k", str(folder)]
@@ -53,6 +51,7 @@ def postgres(folder: Path) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def new_database(url: str, name: str) -> str:

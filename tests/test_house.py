@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "api": {"contract", "store", "sqlalchemy", "pydantic", *WEB},
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "bigbatch": {"contract", "httpx", "typer", "rich", "psutil", "pydantic"},
-    "trainers": {"contract", "torch", "numpy", "psutil", "submitit", "pydantic"},
+    "trainers": {"contract", "torch", "numpy", "pydantic"},
     "trainers/collectives": BENCH,
     "trainers/rules": BENCH,
     "trainers/optimizers": BENCH,

@@ -11,18 +11,17 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
-import psutil
 from pydantic import ValidationError
 
 from contract.faults import faults_of
 from contract.folder import RunFolder
+from contract.job import WARNING_S, own_job_id
 from contract.resources import Local
 from contract.spec import RunSpec
 from trainers import local, place, rank
 from trainers.claim import Refused, settle
 
 NO_SPEC, NOT_OURS = 2, 3
-WARNING_S = 90  # how long before the time limit Slurm sends SIGUSR2, as the scheduler asks it to
 
 
 def carry_out(folder: RunFolder, attempt: int | None = None) -> None:
@@ -66,9 +65,10 @@ def _one_rank(folder: RunFolder, attempt: int | None) -> int:
 
 
 def _slurm_job() -> str:
-    """The job's id; a job that Slurm has requeued is not the one that claimed the attempt before."""
-    restarts = os.environ.get("SLURM_RESTART_COUNT", "0")
-    return os.environ["SLURM_JOB_ID"] + ("" if restarts == "0" else f" (restart {restarts})")
+    """The job's id; a job that Slurm has requeued, or a second step of one, is not who claimed the attempt."""
+    restarts, step = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_STEP_ID", "0")
+    again = f" (restart {restarts})" if restarts != "0" else ""
+    return os.environ["SLURM_JOB_ID"] + again + (f" (step {step})" if step != "0" else "")
 
 
 def _tell_time(signum: int, frame: FrameType | None) -> None:
@@ -77,7 +77,4 @@ def _tell_time(signum: int, frame: FrameType | None) -> None:
 
 
 def _all_ranks(folder: RunFolder, attempt: int | None) -> int:
-    pid = os.getpid()
-    # a pid alone may be another process's tomorrow
-    job = f"{pid}@{psutil.Process(pid).create_time():.2f}"
-    return local.carry_out(folder, settle(folder, attempt, job=job))
+    return local.carry_out(folder, settle(folder, attempt, job=own_job_id()))

@@ -7,23 +7,23 @@ stop it. Not torchrun: its ranks start sessions of their own and outlive it.
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import psutil
 
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
-from scheduler.clusters.cluster import OURS, Alive, Answer, Gone, Job, RefusedError
-
-MARK = "BIGBATCH_JOB"  # in the environment of every process of a job: its name
+from contract.job import MARK, host, local_job_id
+from scheduler.clusters.cluster import OURS, Alive, Answer, Gone, Job, RefusedError, Unknown
 
 
 class Local:
     def __init__(self) -> None:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._codes: dict[str, int] = {}  # exit codes of children that have ended
 
     def submit(self, job: Job) -> str:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
@@ -40,34 +40,34 @@ class Local:
                 )
         except OSError as error:
             raise RefusedError(f"the job could not be started: {error}") from error
-        job_id = _identity(psutil.Process(child.pid))
+        job_id = local_job_id(job.name, child.pid)
         self._children[job_id] = child
         return job_id
 
     def ask(self, job_ids: Sequence[str]) -> Mapping[str, Answer]:
+        self._bury()
         return {job_id: self._ask_one(job_id) for job_id in job_ids}
 
     def find(self, job: Job) -> str | None:
-        return next((_identity(leader) for leader, name in _leaders() if name == job.name), None)
+        return next((local_job_id(name, leader.pid) for leader, name in _leaders() if name == job.name), None)
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
         for job_id in job_ids:
             if any(_in_group(job_id)):
-                os.killpg(_pid(job_id), signal.SIGKILL if force else signal.SIGTERM)
+                with suppress(ProcessLookupError):
+                    os.killpg(_pid(job_id), signal.SIGKILL if force else signal.SIGTERM)
 
     def report(self) -> ClusterReport:
-        host, cpus = socket.gethostname(), psutil.cpu_count() or 1
-        jobs = [_queued(leader, name, host) for leader, name in _leaders()]
-        state = "allocated" if jobs else "idle"
-        busy = min(cpus, round(psutil.getloadavg()[0]))
-        memory_mb = psutil.virtual_memory().total // 2**20
+        self._bury()
+        cpus = psutil.cpu_count() or 1
+        jobs = [queued for leader, name in _leaders() if (queued := _queued(leader, name))]
         node = Node(
-            name=host,
-            state=state,
+            name=host(),
+            state="allocated" if jobs else "idle",
             partitions=["local"],
             cpus=cpus,
-            busy_cpus=busy,
-            memory_mb=memory_mb,
+            busy_cpus=min(cpus, round(psutil.getloadavg()[0])),
+            memory_mb=psutil.virtual_memory().total // 2**20,
             gres="",
             features=[],
         )
@@ -86,17 +86,28 @@ class Local:
     def script(self, job: Job) -> str:
         return shlex.join(_command(job))
 
+    def _bury(self) -> None:
+        """Ask all children how they ended: one that is never asked stays a zombie."""
+        for job_id, child in list(self._children.items()):
+            if (code := child.poll()) is not None:
+                del self._children[job_id]
+                self._codes[job_id] = code
+
     def _ask_one(self, job_id: str) -> Answer:
-        child = self._children.get(job_id)
-        code = child.poll() if child else None  # buries it, too
-        if code is not None:
-            del self._children[job_id]
+        if job_id in self._children:
+            return Alive()
+        if job_id in self._codes:
+            code = self._codes[job_id]
             return Gone(f"the job was ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}")
+        name, _, place = job_id.rpartition("@")
+        if place.rpartition(":")[0] != host():
+            return Unknown(f"the job is on {place.rpartition(':')[0]}, this worker on {host()}")
         try:
             process = psutil.Process(_pid(job_id))
-            if _identity(process) == job_id and process.status() != psutil.STATUS_ZOMBIE:
+            # by its mark and not by its start: a clock that is set moves the start of every process
+            if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(MARK) == name:
                 return Alive()
-        except psutil.NoSuchProcess:
+        except psutil.Error:
             pass
         return Gone("the job's process has ended")
 
@@ -106,20 +117,15 @@ def _command(job: Job) -> list[str]:
     return [sys.executable, "-P", "-m", "trainers", str(job.folder.path), "--attempt", str(job.attempt)]
 
 
-def _identity(process: psutil.Process) -> str:
-    """Pid and start: the system hands out pids again."""
-    return f"{process.pid}@{process.create_time():.2f}"
-
-
 def _pid(job_id: str) -> int:
-    return int(job_id.split("@")[0])
+    return int(job_id.rpartition(":")[2])
 
 
 def _in_group(job_id: str) -> Iterator[psutil.Process]:
     """The living processes of the job's group, recognized by the mark that they inherited."""
     for process in psutil.process_iter():
         try:
-            if os.getpgid(process.pid) == _pid(job_id) and MARK in process.environ():
+            if os.getpgid(process.pid) == _pid(job_id) and process.environ().get(MARK) == job_id.rpartition("@")[0]:
                 yield process
         except (psutil.Error, ProcessLookupError, PermissionError):
             continue
@@ -135,15 +141,18 @@ def _leaders() -> Iterator[tuple[psutil.Process, str]]:
             continue
 
 
-def _queued(leader: psutil.Process, name: str, host: str) -> QueuedJob:
-    seconds = int(time.time() - leader.create_time())
+def _queued(leader: psutil.Process, name: str) -> QueuedJob | None:
+    try:
+        seconds, user = int(time.time() - leader.create_time()), leader.username()
+    except psutil.Error:  # it ended a moment ago
+        return None
     return QueuedJob(
-        job_id=_identity(leader),
+        job_id=local_job_id(name, leader.pid),
         name=name,
-        user=leader.username(),
+        user=user,
         partition="local",
         state="RUNNING",
         nodes=1,
         elapsed=f"{seconds // 60}:{seconds % 60:02}",
-        reason=host,
+        reason=host(),
     )

@@ -16,14 +16,15 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
 from contract.cluster import ClusterReport
+from contract.job import WARNING_S
 from contract.resources import Slurm as SlurmResources
 from scheduler.clusters import slurm_report
 from scheduler.clusters.cluster import OURS, Alive, Answer, DoubtError, Gone, Job, RefusedError, Unknown
 from scheduler.clusters.slurm_commands import PATIENCE_S, ask, rows, words
 from scheduler.clusters.slurm_states import answer_for
 
+DOUBT_S = 15.0  # how long a failure serves: a Slurm that hangs must not hang every tick
 FRESH_S = 4.0  # how long an answer of squeue serves; a tick each second must not be a question each second
-WARNING_S = 90  # between Slurm's signal and the time limit
 TIMED_OUT = 124  # timeout's exit code
 # what sbatch says when the controller could not be asked, or perhaps heard and could not answer
 DOUBTS = ("timed out", "unable to contact", "authentication credential", "connection refused", "connection reset")
@@ -38,7 +39,7 @@ class _Executor(SlurmExecutor):
 
     def _make_submission_command(self, submission_file_path: Path) -> list[str]:
         # a job gets sbatch's environment, and none of the service's secrets belong on a compute node
-        bare = ["env", *(f"--unset={name}" for name in os.environ if name.startswith(OURS))]
+        bare = ["env", *(f"--unset={name}" for name in os.environ if _must_stay(name))]
         return [*bare, "timeout", str(PATIENCE_S), *super()._make_submission_command(submission_file_path)]
 
 
@@ -47,7 +48,8 @@ class Slurm:
         self._python = python or shlex.quote(sys.executable)
         self._setup = list(setup)
         self._seen: dict[str, Answer] = {}
-        self._seen_at = -FRESH_S
+        self._seen_until = 0.0
+        self._doubt: DoubtError | None = None  # what came of the last look, where it came to nothing
 
     def submit(self, job: Job) -> str:
         try:
@@ -122,13 +124,25 @@ class Slurm:
         return executor
 
     def _look(self) -> None:
-        """Ask squeue for all jobs of this user, unless the last answer still serves."""
-        if time.monotonic() - self._seen_at < FRESH_S:
-            return
+        """Ask squeue for all jobs of this user, unless the last answer still serves, or its failure."""
+        if time.monotonic() > self._seen_until:
+            try:
+                self._look_again()
+                self._doubt, self._seen_until = None, time.monotonic() + FRESH_S
+            except DoubtError as doubt:
+                self._doubt, self._seen_until = doubt, time.monotonic() + DOUBT_S
+        if self._doubt:
+            raise self._doubt
+
+    def _look_again(self) -> None:
         listed = rows(ask("squeue", "--me", "-h", "-t", "all", "-o", "%i|%T|%r"))
         answers = {job_id: answer_for(state, reason) for job_id, state, reason in listed}
         self._seen = {job_id: answer or Unknown("a state of no known name") for job_id, answer in answers.items()}
-        self._seen_at = time.monotonic()
+
+
+def _must_stay(name: str) -> bool:
+    """Whether a variable of ours may not reach sbatch: secrets, and what would overrule the script."""
+    return name.startswith((OURS, "SBATCH_", "SLURM_", "SRUN_")) and name != "SLURM_CONF"
 
 
 def _asked(need: SlurmResources) -> dict[str, object]:
@@ -156,7 +170,7 @@ def _long_gone(job_ids: Sequence[str]) -> dict[str, Answer]:
     except DoubtError:
         return {job_id: _ask_controller(job_id) for job_id in job_ids}
     told = {job_id: answer_for(state, "" if code == "0:0" else f"exit code {code}") for job_id, state, code in listed}
-    return {job_id: told.get(job_id) or Unknown("neither squeue nor sacct knows the job yet") for job_id in job_ids}
+    return {job_id: told.get(job_id) or _ask_controller(job_id) for job_id in job_ids}
 
 
 def _ask_controller(job_id: str) -> Answer:

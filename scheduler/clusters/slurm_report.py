@@ -8,7 +8,7 @@ def report() -> ClusterReport:
     """Ask sinfo twice and squeue once; raise DoubtError when either does not answer."""
     nodes = _nodes(ask("sinfo", "-h", "-N", "-o", "%N|%P|%T|%C|%m|%G|%f"))
     partitions = _partitions(ask("sinfo", "-h", "-s", "-o", "%P|%a|%l|%F|%C"), nodes)
-    queue = _queue(ask("squeue", "-h", "-o", "%i|%j|%u|%P|%T|%D|%M|%R"))
+    queue = _queue(ask("squeue", "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j"))
     return ClusterReport(partitions=partitions, nodes=nodes, queue=queue)
 
 
@@ -53,19 +53,23 @@ def _partitions(text: str, nodes: list[Node]) -> list[Partition]:
 
 
 def _queue(text: str) -> list[QueuedJob]:
-    return [
-        QueuedJob(
-            job_id=job_id,
-            name=name,
-            user=user,
-            partition=partition,
-            state=state,
-            nodes=int(nodes),
-            elapsed=elapsed,
-            reason=reason.strip("()"),
+    """The jobs of everybody; a name may have bars of its own and therefore comes last."""
+    jobs = []
+    for line in text.splitlines():
+        job_id, user, partition, state, nodes, elapsed, reason, name = line.split("|", 7)
+        jobs.append(
+            QueuedJob(
+                job_id=job_id,
+                name=name,
+                user=user,
+                partition=partition,
+                state=state,
+                nodes=int(nodes),
+                elapsed=elapsed,
+                reason=reason.strip("()"),
+            )
         )
-        for job_id, name, user, partition, state, nodes, elapsed, reason in rows(text)
-    ]
+    return jobs
 
 
 def _plain(word: str) -> str:

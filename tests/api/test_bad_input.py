@@ -1,9 +1,18 @@
 """Bad input at the door: refused at once, in one shape, naming the field and the sum."""
 
+import socket
+import threading
+import time
+
+import httpx
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 
+from api.app import create_app
+from contract.settings import Settings
 from tests.api.conftest import SPEC, post
+from tests.servers import free_port, wait_for
 
 
 def problem(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> tuple[int, str, str, list[str]]:
@@ -37,7 +46,7 @@ def test_an_unknown_field_is_named(client: TestClient) -> None:
     assert problem(client, SPEC + "  epoch: 3\n") == (
         422,
         "invalid",
-        "the request does not parse",
+        "the experiment does not hold together",
         ["base.epoch: there is no such field"],
     )
 
@@ -84,3 +93,44 @@ def test_a_base_that_names_a_file_is_no_base_here(client: TestClient) -> None:
 
 def test_a_type_that_a_form_can_send_is_refused(client: TestClient) -> None:
     assert problem(client, SPEC, "text/plain")[:2] == (415, "unsupported_type")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["runs/99999999999999999999", "runs?before=99999999999999999999", "runs/1/points?after=99999999999999999999"],
+)
+def test_a_number_that_no_database_holds_is_refused(client: TestClient, path: str) -> None:
+    assert client.get(f"/api/v1/{path}").status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/%00", "/" + "x" * 300])
+def test_a_path_that_no_file_has_is_not_an_error_of_the_service(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code in (200, 404)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("epochs", 10**18), ("epochs", 2**31 - 1), ("seed", 10**30), ("batch", 10**40)]
+)
+def test_a_number_beyond_all_bounds_is_named(client: TestClient, field: str, value: int) -> None:
+    text = "\n".join(line for line in SPEC.splitlines() if f"  {field}:" not in line)
+    (fault,) = [f for f in problem(client, f"{text}\n  {field}: {value}\n")[3] if f.startswith(f"base.{field}:")]
+    assert fault
+
+
+def test_a_body_that_breaks_off_is_no_experiment(settings: Settings) -> None:
+    """Forces the fault: the connection closes after a part of the body that would parse by itself."""
+    port = free_port()
+    config = uvicorn.Config(create_app(settings), port=port, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    wait_for("the server", lambda: server.started)
+    head = f"POST /api/v1/experiments HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/yaml\r\n"
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(f"{head}Content-Length: {len(SPEC) + 20}\r\n\r\n{SPEC}".encode())
+        time.sleep(0.3)
+    time.sleep(0.5)
+    listed = httpx.get(f"http://localhost:{port}/api/v1/experiments").json()["items"]
+    server.should_exit = True
+    thread.join()
+    assert listed == []

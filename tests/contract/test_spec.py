@@ -42,7 +42,19 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
             "base.schedule.warmup_epochs: a warm-up of 3 epochs does not end within 3 epochs",
         ),
         (
-            {"schedule": {"kind": "constant", "rate": 1.0, "start_rate": 2.0}},
+            {"schedule": {"kind": "constant", "rate": 1.0, "start_rate": 0.5}},
+            "base.schedule.start_rate: the rate starts at 0.5 without warmup_epochs to rise in",
+        ),
+        (
+            {"optimizer": {"kind": "sgd", "momentum": 0.0, "nesterov": True}},
+            "base.optimizer.nesterov: Nesterov's look ahead needs a momentum above 0",
+        ),
+        (
+            {"epochs": 2**31 - 1},
+            "base.epochs: 2147483647 epochs of 22 steps are 47,244,640,234 steps, more than 2^31 - 1",
+        ),
+        (
+            {"schedule": {"kind": "constant", "rate": 1.0, "start_rate": 2.0, "warmup_epochs": 1.0}},
             "base.schedule.start_rate: the warm-up starts at 2, above the rate 1",
         ),
     ],

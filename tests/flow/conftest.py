@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -51,8 +50,3 @@ def team(
     assert shutil.which("sbatch")
     with running(tmp_path_factory.mktemp("team"), settings) as service:
         yield service
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"

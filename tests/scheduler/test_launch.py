@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from contract.run import State
-from scheduler.clusters.cluster import DoubtError, RefusedError
+from scheduler.clusters.cluster import DoubtError, Job, RefusedError
 from scheduler.launch import launch
 from scheduler.recover import recover
 from scheduler.site import Site
@@ -95,13 +95,73 @@ def test_a_job_that_came_and_went_before_anybody_looked_is_known_by_its_claim(
     assert (read(site, run_ids[0]).state, read(site, run_ids[0]).job_id) == (State.PENDING, "job77")
 
 
+def test_a_job_that_the_cluster_takes_after_it_was_given_up_may_not_train(site: Site, run_ids: list[int]) -> None:
+    """Forces the fault: the controller accepts a submission long after its client was told nothing."""
+    with transaction(site.engine) as db:
+        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    recover(site, AT_ONCE)
+    assert read(site, run_ids[0]).state == State.QUEUED
+    assert site.folder_of(read(site, run_ids[0])).claim(1, "late") != "late"
+
+
+def test_a_worker_without_the_cluster_gives_nothing_up(site: Site, run_ids: list[int]) -> None:
+    with transaction(site.engine) as db:
+        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    recover(Site(site.engine, {}, site.runs_folder, local_ranks=1), AT_ONCE)
+    assert read(site, run_ids[0]).state == State.SUBMITTING
+
+
+def test_one_runs_trouble_does_not_keep_the_others_stuck(site: Site, run_ids: list[int]) -> None:
+    """Forces the fault: the claim of the first of two stuck runs is an empty file, as a power cut may leave it."""
+    with transaction(site.engine) as db:
+        for run_id in run_ids[:2]:
+            runs.move(db, db.get_one(Run, run_id), State.SUBMITTING, attempt=1)
+    job = site.job_of(read(site, run_ids[0]))
+    job.folder.prepare(job.spec)
+    (job.folder.path / "attempts" / "1.json").touch()
+    recover(site, AT_ONCE)
+    assert states(site) == [State.SUBMITTING, State.QUEUED, State.QUEUED]
+
+
+def test_an_error_after_the_cluster_took_the_job_is_doubt(site: Site, puppet: Puppet, run_ids: list[int]) -> None:
+    """Forces the fault: the disk is full when submitit writes its own files, after sbatch has returned."""
+    puppet.trouble = OSError(28, "No space left on device")
+    launch(site)
+    assert states(site) == [State.SUBMITTING] * 3
+    recover(site, AT_ONCE)
+    assert (states(site), len(puppet.jobs)) == ([State.PENDING] * 3, 3)
+
+
+def test_a_job_adopted_while_its_launcher_was_slow_is_not_cancelled(
+    site: Site, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the race: the run is recovered between its submission and the storing of its id."""
+    submit = puppet.submit
+
+    def overtaken(job: Job) -> str:
+        job_id = submit(job)
+        recover(site, AT_ONCE)
+        return job_id
+
+    monkeypatch.setattr(puppet, "submit", overtaken)
+    launch(site)
+    assert (states(site), puppet.cancelled) == ([State.PENDING] * 3, [])
+
+
+def test_a_run_that_was_asked_to_stop_is_not_begun(site: Site, puppet: Puppet, run_ids: list[int]) -> None:
+    with transaction(site.engine) as db:
+        runs.want_stop(db, Run.id.in_(run_ids[1:]))
+    launch(site)
+    assert len(puppet.jobs) == 1
+
+
 def test_a_launcher_that_was_given_up_cancels_what_it_submitted(
     site: Site, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: while sbatch is slow, the run is declared lost and queued again."""
     submit = puppet.submit
 
-    def slow(job):  # type: ignore[no-untyped-def]
+    def slow(job: Job) -> str:
         with transaction(site.engine) as db:
             for run in runs.in_state(db, State.SUBMITTING):
                 runs.move(db, run, State.QUEUED)

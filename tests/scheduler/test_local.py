@@ -9,9 +9,10 @@ import psutil
 import pytest
 
 from contract.folder import RunFolder
+from contract.job import MARK, local_job_id
 from contract.spec import RunSpec
 from scheduler.clusters import local
-from scheduler.clusters.cluster import Alive, Gone, Job
+from scheduler.clusters.cluster import Alive, Gone, Job, Unknown
 from scheduler.clusters.local import Local
 from tests.conftest import Experiment
 from tests.servers import wait_for
@@ -48,7 +49,7 @@ def marked() -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get(local.MARK) == "bigbatch-cafe-1" and process.status() != psutil.STATUS_ZOMBIE:
+            if process.environ().get(MARK) == "bigbatch-cafe-1" and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
         except psutil.Error:
             continue
@@ -86,9 +87,33 @@ def test_force_ends_what_does_not_listen(cluster: Local, job: Job, monkeypatch: 
 
 def test_a_process_that_got_the_pid_of_a_dead_job_is_not_the_job_and_is_left_alone(cluster: Local) -> None:
     """Forces the fault: a job's id names a pid that now belongs to this very test."""
-    stale = f"{os.getpid()}@12345.00"
+    stale = local_job_id("bigbatch-cafe-1", os.getpid())
     assert isinstance(cluster.ask([stale])[stale], Gone)
     cluster.cancel([stale], force=True)
+
+
+def test_a_job_of_another_machine_is_not_dead_because_it_is_not_here(cluster: Local) -> None:
+    elsewhere = f"bigbatch-cafe-1@elsewhere:{os.getpid()}"
+    assert isinstance(cluster.ask([elsewhere])[elsewhere], Unknown)
+
+
+def test_a_clock_that_is_set_kills_no_job(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces the fault: the machine's clock jumps by an hour, and with it the start of every process."""
+    job_id = cluster.submit(job)
+    create_time = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: create_time(process) + 3600)
+    assert (cluster.ask([job_id])[job_id], Local().ask([job_id])[job_id]) == (Alive(), Alive())
+
+
+def test_a_job_that_nobody_asks_about_any_more_is_buried(
+    cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that said it was done before its process had ended is never asked about again."""
+    monkeypatch.setattr(local, "_command", lambda job: [sys.executable, "-c", ""])
+    pid = int(cluster.submit(job).rpartition(":")[2])
+    wait_for("its end", lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    cluster.ask([])
+    assert not psutil.pid_exists(pid)
 
 
 @pytest.mark.parametrize(

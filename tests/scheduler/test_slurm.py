@@ -98,11 +98,15 @@ def test_no_secret_of_the_service_goes_with_a_job(
 ) -> None:
     monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
     monkeypatch.setenv("SITE", "kept")
+    monkeypatch.setenv("SBATCH_PARTITION", "would overrule the spec's")
+    monkeypatch.setenv("SLURM_CONF", "/lab/slurm.conf")
     play("sbatch", f'env > {tmp_path}/environment; echo "Submitted batch job 42"')
     Slurm().submit(job)
     given = (tmp_path / "environment").read_text()
     assert "BIGBATCH_" not in given
+    assert "SBATCH_" not in given
     assert "SITE=kept" in given
+    assert "SLURM_CONF=/lab/slurm.conf" in given
 
 
 def test_a_refusal_is_in_slurms_words(play: Play, job: Job) -> None:
@@ -146,12 +150,21 @@ def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
     assert "Unable to contact slurm controller" in answer.why
 
 
+def test_a_slurm_that_fails_is_not_asked_again_at_once(play: Play, tmp_path: Path) -> None:
+    play("squeue", f"echo x >> {tmp_path}/calls; exit 1")
+    cluster = Slurm()
+    for _ in range(3):
+        assert isinstance(cluster.ask(["1"])["1"], Unknown)
+    assert (tmp_path / "calls").read_text() == "x\n"
+
+
 @pytest.mark.parametrize(
     ("sacct", "scontrol", "answer"),
     [
         ('echo "1|COMPLETED|0:0"', "exit 1", Gone("the job ended")),
         ('echo "1|CANCELLED by 0|0:15"', "exit 1", Gone("the job was cancelled in Slurm (exit code 0:15)")),
-        ("true", "exit 1", Unknown("neither squeue nor sacct knows the job yet")),
+        ("true", "exit 1", Unknown("scontrol: exit code 1")),
+        ("true", 'echo "Invalid job id specified" >&2; exit 1', Gone("the job has left Slurm")),
         ("exit 1", 'echo "Invalid job id specified" >&2; exit 1', Gone("the job has left Slurm")),
         ("exit 1", "echo JobId=1", Unknown("squeue does not list the job, the controller knows it")),
     ],
