@@ -3,11 +3,13 @@
 
 SHELL := /bin/bash
 VENV := .venv
+PYTHON ?= python3
 PY := $(VENV)/bin/python
 export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
+export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run test test-fast test-slow check fix bench lab lab-down lab-status client migrate packages clean
+.PHONY: run test test-fast test-slow check fix bench lab lab-down client migrate packages clean
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -29,9 +31,10 @@ check: .make/dev .make/web
 	cd web && npm run --silent types && npm run --silent lint
 	cd web && npm run --silent client:check
 
-fix: .make/dev
+fix: .make/dev .make/web
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
+	cd web && npm run --silent fix
 
 bench: .make/dev
 	$(PY) -m benchmarks.$(NAME)
@@ -48,17 +51,21 @@ client: .make/dev .make/web
 
 # a migration from the database as the last one left it to the tables as they are: make migrate MESSAGE="..."
 migrate: .make/dev
-	BIGBATCH_HOME=$$(mktemp -d) $(SHELL) -c '$(PY) -m migrations upgrade && $(PY) -m migrations new "$(MESSAGE)"'
+	export BIGBATCH_HOME=$$(mktemp -d) BIGBATCH_DATABASE= && \
+	  $(PY) -m migrations upgrade && $(PY) -m migrations new "$$MESSAGE"
 
 # Debian packages that the tests drive; elsewhere, or without root, those tests are skipped and say so
 packages:
-	@python3 tests/packages.py
+	@$(PYTHON) tests/packages.py
 
 clean:
 	rm -rf $(VENV) .make .bigbatch web/node_modules web/dist
 
 $(PY):
-	python3 -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Bigbatch needs Python 3.11 or later; choose one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "could not make $(VENV); on Debian: apt-get install python3-venv"; exit 1; }
 
 .make/service: pyproject.toml constraints.txt | $(PY)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[service,trainer]'

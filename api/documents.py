@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from anyio import to_thread
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -27,7 +27,7 @@ class Documents:
             try:
                 body = await _whole_body(scope, receive)
                 kind = Headers(scope=scope).get("content-type", "")
-                scope = {**scope, KEY: await to_thread.run_sync(_parse, kind, body) if body else None}
+                scope = {**scope, KEY: await run_in_threadpool(_parse, kind, body) if body else None}
             except ClientDisconnect:
                 return  # half a document is none
             except ApiError as error:

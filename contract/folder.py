@@ -28,6 +28,7 @@ class Fall(NamedTuple):
     host: str
     reason: str  # one line
     trace: str
+    echo: bool = False  # only a sign that another rank fell: its connections broke
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,10 @@ class RunFolder:
         _write(self.path / "attempts" / f"{attempt}.rank-{fall.rank}.json", json.dumps(fall._asdict()))
 
     def falls(self, attempt: int) -> list[Fall]:
-        """The ranks that fell, the first one first."""
+        """The ranks that fell, the first one first, and echoes after all that are none."""
         notes: Iterable[Path] = (self.path / "attempts").glob(f"{attempt}.rank-*.json")
-        return sorted(Fall(**json.loads(note.read_text())) for note in notes)
+        falls = [Fall(**json.loads(note.read_text())) for note in notes]
+        return sorted(falls, key=lambda fall: (fall.echo, fall.at))
 
 
 def _write(path: Path, text: str) -> None:

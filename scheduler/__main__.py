@@ -1,6 +1,7 @@
 """`python -m scheduler worker | clock | close | preview`: the hands, their clock, their end, and a look ahead."""
 
 import sys
+from contextlib import suppress
 
 from contract.experiment import ExperimentSpec
 from contract.settings import Settings
@@ -23,8 +24,9 @@ def main(arguments: list[str]) -> None:
         case ["close"]:
             close(Site.of(settings))
         case ["preview"]:
-            for line in preview(ExperimentSpec.model_validate_json(sys.stdin.read()), settings):
-                print(line)
+            with suppress(BrokenPipeError):  # `| head` has seen enough
+                for line in preview(ExperimentSpec.model_validate_json(sys.stdin.read()), settings):
+                    print(line, flush=True)
         case _:
             sys.exit(__doc__)
 

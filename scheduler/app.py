@@ -19,8 +19,9 @@ from scheduler.observe import observe
 from scheduler.recover import recover
 from scheduler.site import Site
 from scheduler.stop import stop
+from scheduler.sweep import sweep
 
-PERIODS_S = {"launch": 0.5, "collect": 1.0, "stop": 1.0, "recover": 5.0, "observe": 5.0}
+PERIODS_S = {"launch": 0.5, "collect": 1.0, "stop": 1.0, "recover": 5.0, "observe": 5.0, "sweep": 5.0}
 LATEST_S = 5.0  # a tick that waited longer has been overtaken by the next ones
 
 
@@ -44,7 +45,7 @@ def make_app(settings: Settings) -> Celery:
         },
     )
     site = cache(lambda: Site.of(settings))  # in the worker, at its first tick
-    for tick in (launch, collect, stop, recover, observe):
+    for tick in (launch, collect, stop, recover, observe, sweep):
         app.task(name=f"bigbatch.{tick.__name__}")(_alone(tick, site))
 
     @worker_ready.connect(weak=False)

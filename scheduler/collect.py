@@ -107,7 +107,8 @@ def _last_words(folder: RunFolder, run: Run, gone: Gone) -> str:
     """The best that can be said of a job that ended without a last word of its own."""
     falls = folder.falls(run.attempt)
     if falls:
-        return falls[0].reason
+        # a rank that was killed leaves echoes alone, and the cluster knows why it was
+        return f"{gone.reason}; {falls[0].reason}" if falls[0].echo else falls[0].reason
     if not folder.claimed_by(run.attempt):
         return f"{gone.reason}; it never began to train, see its log"
     return f"{gone.reason}, without a last word"

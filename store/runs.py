@@ -54,6 +54,17 @@ def unstopped(db: Session) -> Sequence[Run]:
     ).all()
 
 
+def with_leftover_jobs(db: Session, limit: int) -> Sequence[Run]:
+    """Ended runs whose job nobody has seen end yet, oldest first."""
+    left = (Run.state.in_(ENDED), Run.job_id.is_not(None), Run.job_gone.is_(False))
+    return db.scalars(select(Run).where(*left).order_by(Run.id).limit(limit)).all()
+
+
+def note_gone(db: Session, run_ids: Sequence[int]) -> None:
+    """Write down that the jobs of these runs have ended."""
+    db.execute(update(Run).where(Run.id.in_(run_ids)).values(job_gone=True))
+
+
 def move(db: Session, run: Run, new: State, *, reason: str | None = None, **columns: object) -> bool:
     """Move `run` to `new` if it is still where we last saw it; False when another hand was first."""
     old = State(run.state)

@@ -60,6 +60,7 @@ class Run(Table):
     stop_reason: Mapped[str | None]
     attempt: Mapped[int] = mapped_column(default=0)
     job_id: Mapped[str | None]
+    job_gone: Mapped[bool] = mapped_column(default=False)  # the cluster has said that the last job has ended
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file already stored
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value

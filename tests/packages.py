@@ -28,7 +28,7 @@ def main() -> int:
         return 0
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         for package in missing:
-            print(f"not installed, and this is not root on Debian: {package}; tests that need it are skipped")
+            print(f"not installed, and this is not root on Debian: {package}; tests that need it cannot run")
         return int(os.environ.get("CI") == "true")
     # RUNLEVEL: the packages' own services are not started, the tests start theirs
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}

@@ -10,7 +10,7 @@ from trainers.place import Place
 
 def take(place: Place) -> torch.device:
     """Settle this process on its device."""
-    torch.set_num_threads(max(1, _cores() // place.local_world))
+    torch.set_num_threads(place.cores or max(1, _cores() // place.local_world))
     gpus = torch.cuda.device_count()
     if gpus >= place.local_world:
         torch.cuda.set_device(place.local_rank)

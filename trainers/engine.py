@@ -19,7 +19,7 @@ from trainers.report import Report
 from trainers.stopwatch import Stopwatch
 from trainers.versions import versions
 
-EVALUATION_BATCH = 256  # images at once, where the rank's training batch is smaller
+EVALUATION_NUMBERS = 2**21  # of pixels at once, where the rank's training batch has fewer
 
 
 class Diverged(ArithmeticError):
@@ -92,7 +92,7 @@ class _Training:
 
     def _evaluate(self, step: int, *, epochs: int) -> None:
         average_statistics(self.model)
-        batch = max(EVALUATION_BATCH, self.run.batch_per_rank)
+        batch = max(EVALUATION_NUMBERS // math.prod(self.run.data.shape), self.run.batch_per_rank)
         loss, accuracy = evaluate(self.model, self.heldout, batch=batch, device=self.device)
         values = {series.EPOCH: epochs, series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
         self.report.epoch(step, values)

@@ -7,18 +7,26 @@ from contract.folder import Fall, RunFolder
 from trainers.place import Place
 
 # When one rank falls, the others see their connections break. These words of gloo, NCCL and the store mean an echo.
-ECHOES = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "remote process exited")
-PATIENCE_S = 1.0  # how long an echo waits for the word of the rank that fell
+ECHOES = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Connection was likely closed",
+    "Broken pipe",
+    "remote process exited",
+)
+PATIENCE_S = 3.0  # how long an echo waits for the word of the rank that fell
 POLL_S = 0.02
 
 
 def note(folder: RunFolder, attempt: int, place: Place, error: BaseException) -> Fall:
-    """Note why this rank cannot go on; return the fall that was the attempt's first."""
-    if _is_echo(error):
-        _await_first(folder, attempt)
-    reason = one_line(f"rank {place.rank} on {place.host}: {type(error).__name__}: {error}")
+    """Note why this rank cannot go on; return the attempt's first fall, which is an echo when no better is known."""
+    echo = _is_echo(error)
+    cause = "lost the connection to another rank" if echo else f"{type(error).__name__}: {error}"
+    reason = one_line(f"rank {place.rank} on {place.host}: {cause}")
     trace = "".join(traceback.format_exception(error))
-    folder.note_fall(attempt, Fall(time.time(), place.rank, place.host, reason, trace))
+    folder.note_fall(attempt, Fall(time.time(), place.rank, place.host, reason, trace, echo))
+    if echo:
+        _await_cause(folder, attempt)
     return folder.falls(attempt)[0]
 
 
@@ -30,7 +38,7 @@ def _is_echo(error: BaseException) -> bool:
     return isinstance(error, ConnectionError) or any(words in str(error) for words in ECHOES)
 
 
-def _await_first(folder: RunFolder, attempt: int) -> None:
+def _await_cause(folder: RunFolder, attempt: int) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while not folder.falls(attempt) and time.monotonic() < deadline:
+    while folder.falls(attempt)[0].echo and time.monotonic() < deadline:
         time.sleep(POLL_S)

@@ -14,6 +14,7 @@ class Place:
     local_world: int  # how many ranks are on its node
     host: str
     address: str  # where the other ranks reach this one
+    cores: int | None = None  # that are this rank's alone; None: it shares what its process may use
 
 
 def here(rank: int, world: int) -> Place:
@@ -31,6 +32,7 @@ def in_slurm(environment: Mapping[str, str] = os.environ) -> Place:
         local_world=_tasks_here(environment),
         host=node,
         address=node,
+        cores=int(environment["SLURM_CPUS_PER_TASK"]) if "SLURM_CPUS_PER_TASK" in environment else None,
     )
 
 

@@ -23,7 +23,8 @@ def live(folder: RunFolder, attempt: int, place: Place) -> None:
         try:
             traceback.print_exc()
             first = falls.note(folder, attempt, place, error)
-            Report(folder, attempt, rank=place.rank).failed(first.rank, first.reason)
+            if not first.echo:  # otherwise whoever ended the other rank knows better
+                Report(folder, attempt, rank=place.rank).failed(first.rank, first.reason)
         finally:
             # at once: cleaning up behind broken connections may wait for ranks that are gone
             sys.stderr.flush()

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises:
-Create Date: 2026-11-21 11:20:50.736490
+Create Date: 2026-11-21 12:49:30.681016
 """
 
 import sqlalchemy as sa
@@ -50,6 +50,7 @@ def upgrade() -> None:
         sa.Column("stop_reason", sa.String(), nullable=True),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("job_id", sa.String(), nullable=True),
+        sa.Column("job_gone", sa.Boolean(), nullable=False),
         sa.Column("cursor", sa.BigInteger(), nullable=False),
         sa.Column("step", sa.Integer(), nullable=False),
         sa.Column("latest", sa.JSON(), nullable=False),

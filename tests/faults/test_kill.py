@@ -55,7 +55,10 @@ def steps_written(folder: Path) -> list[int]:
 
 
 def test_a_worker_killed_while_it_submits_loses_no_run_and_doubles_none(service: Service) -> None:
-    """Forces the fault: SIGKILL to the worker the moment a run is seen in its hands or with its cluster."""
+    """Forces the fault: SIGKILL to the worker as soon as a run is no longer queued, at whatever point it then is.
+
+    The points between are forced one by one, with a puppet for a cluster, in tests/scheduler/test_launch.py.
+    """
     first, second = service.post(SPEC.replace("epochs: 8", "epochs: 1"))
     while service.get(f"/runs/{first}")["state"] == "queued":
         time.sleep(0.005)

@@ -93,6 +93,16 @@ def test_the_first_rank_to_fall_gives_the_reason(site: Site, puppet: Puppet, run
     assert read(site, run_id).reason == "rank 1 on h: ValueError: no"
 
 
+def test_where_ranks_heard_only_echoes_the_cluster_gives_the_reason(site: Site, puppet: Puppet, run_id: int) -> None:
+    folder = site.folder_of(read(site, run_id))
+    folder.claim(1, "job1")
+    folder.note_fall(1, Fall(10.0, 0, "h", "rank 0 on h: lost the connection to another rank", "", echo=True))
+    puppet.answers["job1"] = Gone("the job ran out of memory")
+    collect(site)
+    reason = "the job ran out of memory; rank 0 on h: lost the connection to another rank"
+    assert read(site, run_id).reason == reason
+
+
 def test_a_run_that_says_it_failed_has_its_job_ended(site: Site, puppet: Puppet, run_id: int) -> None:
     say(site, run_id, STARTED, WORD)
     collect(site)

@@ -61,6 +61,19 @@ def test_no_synthetic_image_occurs_twice_nor_in_both_splits() -> None:
     assert len(torch.unique(images_NC, dim=0)) == 3500
 
 
+def test_two_scrambles_with_exchanged_halves_are_two_images() -> None:
+    """Images 41781 and 174631 of ten classes were one and the same when the two windows were merely added."""
+    train, _ = synthetic((1, 8, 8), 10, train_samples=200_000, heldout_samples=1, seed=0)
+    x_BCHW, y_B = train.batch(torch.tensor([41781, 174631]))
+    assert y_B[0] == y_B[1]
+    assert not torch.equal(x_BCHW[0], x_BCHW[1])
+
+
+def test_seeds_that_agree_in_their_low_bits_have_other_orders() -> None:
+    assert not torch.equal(permutation(100, seed=5, epoch=0), permutation(100, seed=5 + 2**31, epoch=0))
+    assert not torch.equal(permutation(100, seed=2021759595, epoch=0), permutation(100, seed=0, epoch=1))
+
+
 def test_synthetic_noise_is_as_strong_as_the_pattern() -> None:
     train, _ = synthetic((3, 16, 16), 10, train_samples=2000, heldout_samples=1, seed=0)
     x_BCHW, y_B = every(train)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.event import Finished, Started
+from contract.event import Finished, Points, Started
 from contract.folder import RunFolder
 from tests.trainers.jobs import events, finish, losses, prepare, start, until
 from trainers.place import Place, in_slurm
@@ -47,6 +47,34 @@ def test_two_tasks_meet_through_the_folder_and_train(tmp_path: Path) -> None:
     assert started.hosts == ["localhost", "localhost"]
     assert isinstance(finished, Finished)
     assert folder.claimed_by(1) == "77"
+
+
+def test_a_killed_task_is_no_reason_to_blame_the_one_that_heard_of_it(tmp_path: Path) -> None:
+    """SIGKILL to task 1, as when its node runs out of memory: Slurm knows why, task 0 only that a connection broke."""
+    folder = slurm_folder(tmp_path / "run", epochs=100_000)
+    jobs = [start(folder, environment=task(number)) for number in (0, 1)]
+    until(lambda: len(losses(folder)) > 2)
+    jobs[1].kill()
+    assert finish(jobs[0])[0] == 1
+    (fall,) = folder.falls(1)
+    assert (fall.rank, fall.echo) == (0, True)
+    assert fall.reason == "rank 0 on localhost: lost the connection to another rank"
+    assert isinstance(events(folder)[-1], Points)
+    finish(jobs[1])
+
+
+def test_a_rank_takes_the_cores_that_slurm_gave_it() -> None:
+    assert in_slurm(task(0, SLURM_CPUS_PER_TASK="17")).cores == 17
+    assert in_slurm(task(0)).cores is None
+
+
+def test_a_second_step_of_a_job_does_not_repeat_its_attempt(tmp_path: Path) -> None:
+    """`srun` twice by hand in one allocation."""
+    folder = slurm_folder(tmp_path / "run")
+    folder.claim(1, "77")
+    status, errors = finish(start(folder, "--attempt", "1", environment=task(0, SLURM_STEP_ID="1")))
+    assert status == 3
+    assert "this is job 77 (step 1)" in errors
 
 
 def test_a_world_of_another_size_than_the_spec_s_is_refused_with_both(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 x_i = upsample(pattern[y_i]) + noise_i,  y_i = i mod K
 
 The noise of image i is the sum of two windows into one short tape of normal numbers, at the two halves of a 32-bit
-scramble of i. Different i have different windows, so no two images are alike, and a batch costs two strided copies
-where drawing fresh normal numbers would cost ten times as much.
+scramble of i, the second window read backwards: otherwise two scrambles with their halves exchanged would give one
+image. Different i have different windows, so no two images are alike, and a batch costs a few strided copies where
+drawing fresh normal numbers would cost several times as much.
 """
 
 from math import prod
@@ -40,7 +41,7 @@ class Synthetic:
     def _noise(self, i_B: Tensor) -> Tensor:
         scrambled_B = i_B * SCRAMBLE % 2**32
         window_TP = self.tape_T.unfold(0, prod(self.shape), 1)
-        noise_BP = window_TP[scrambled_B // OFFSETS] + window_TP[scrambled_B % OFFSETS]
+        noise_BP = window_TP[scrambled_B // OFFSETS] + window_TP[scrambled_B % OFFSETS].flip(1)
         return noise_BP.view(-1, *self.shape)
 
 

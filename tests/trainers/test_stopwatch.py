@@ -1,0 +1,28 @@
+"""The stopwatch: every second of a step is in one part, and in one only."""
+
+import pytest
+import torch
+
+from trainers.stopwatch import Stopwatch
+
+
+def test_the_parts_of_a_step_add_up_to_its_wall_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is the test's own, so that every second is known."""
+    now = [100.0]
+    monkeypatch.setattr("trainers.stopwatch.time.perf_counter", lambda: now[0])
+
+    def pass_time(seconds: float) -> None:
+        now[0] += seconds
+
+    watch = Stopwatch(torch.device("cpu"))
+    communicate = watch.timed("communication", pass_time)
+    for _ in range(2):  # a second step begins from nothing
+        watch.start("compute")
+        pass_time(1.0)
+        with watch.during("input"):
+            pass_time(2.0)
+            communicate(4.0)  # inside another part: not counted twice
+            pass_time(8.0)
+        communicate(16.0)
+        pass_time(32.0)
+        assert watch.stop() == {"compute": 33.0, "input": 10.0, "communication": 20.0}
