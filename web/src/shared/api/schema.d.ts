@@ -1124,6 +1124,7 @@ export interface operations {
     listed_api_v1_experiments_get: {
         parameters: {
             query?: {
+                /** @description `next` of the page before */
                 before?: number | null;
                 limit?: number;
             };
@@ -1509,6 +1510,7 @@ export interface operations {
     runs_of_api_v1_experiments__experiment_id__runs_get: {
         parameters: {
             query?: {
+                /** @description only what comes after it */
                 after?: number;
                 limit?: number;
             };
@@ -1885,6 +1887,7 @@ export interface operations {
         parameters: {
             query?: {
                 state?: components["schemas"]["State"] | null;
+                /** @description `next` of the page before */
                 before?: number | null;
                 limit?: number;
             };
@@ -2174,6 +2177,7 @@ export interface operations {
             query?: {
                 /** @description series; all of the run's when none is given */
                 name?: string[];
+                /** @description only what comes after it */
                 after?: number;
                 limit?: number;
             };
