@@ -17,6 +17,9 @@ LATEST_S = 3.0  # how far a curve may be behind its trainer
 # the newest step of the loss chart, as its crosshair tells it
 NEWEST = "() => Number(document.querySelector('[role=slider][aria-label^=\"Loss\"]')?.getAttribute('aria-valuemax'))"
 
+# the step of the chart that has the focus
+CROSSHAIR = "() => Number(document.activeElement.getAttribute('aria-valuenow'))"
+
 
 def test_the_list_shows_every_experiment_newest_first(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page("/")
@@ -109,8 +112,27 @@ def test_the_keyboard_alone_leads_from_the_list_to_a_run(open_page: Opener, dash
     page.wait_for_url("**/runs/*")
     page.get_by_role("heading", name="Run 5").wait_for()
     _tab_to(page, "")  # the first chart
+    newest = page.evaluate(CROSSHAIR)
     page.keyboard.press("ArrowLeft")
-    assert "step" in page.evaluate("document.activeElement.getAttribute('aria-valuetext')")
+    page.wait_for_function(f"({CROSSHAIR})() < {newest}", timeout=2_000)
+
+
+def test_the_arrow_keys_alone_read_a_curve(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['sweep']}")
+    page.wait_for_function("document.querySelectorAll('.legend-entry:enabled').length > 2")
+    _tab_to(page, "")
+    reading = page.locator(".reading")
+    assert reading.inner_text() == "↑ and ↓ pick a curve"
+    page.keyboard.press("ArrowDown")
+    first = reading.inner_text()
+    assert re.match(r"Run \d+, .*: \d+\.\d+% at step \d+", first)
+    page.keyboard.press("ArrowDown")
+    second = reading.inner_text()
+    assert second.partition(",")[0] != first.partition(",")[0]
+    # the crosshair moves along the picked curve
+    page.keyboard.press("PageDown")
+    page.wait_for_function("was => document.querySelector('.reading').innerText !== was", arg=second, timeout=2_000)
+    assert reading.inner_text().partition(":")[0] == second.partition(":")[0]
 
 
 def test_light_and_dark_differ_and_the_choice_is_remembered(open_page: Opener, dashboard: Dashboard) -> None:

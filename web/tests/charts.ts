@@ -5,6 +5,7 @@ export const charts = new Set<FakeChart>();
 
 export class FakeChart {
   view: View | null = null;
+  private index: number | null = null;
 
   constructor() {
     charts.add(this);
@@ -16,16 +17,21 @@ export class FakeChart {
     // nothing is painted here
   }
   point(): void {
-    // there is no crosshair
+    this.put(null);
   }
   unzoom(): void {
     // nothing is zoomed here
   }
   step(by: number): void {
-    this.view?.onIndex?.(by > 0 ? 0 : (this.view.sheet.x.length || 1) - 1);
+    const last = (this.view?.sheet.x.length ?? 0) - 1;
+    this.put(Math.min(Math.max((this.index ?? last) + by, 0), last));
   }
   destroy(): void {
     charts.delete(this);
+  }
+  private put(index: number | null): void {
+    this.index = index;
+    this.view?.onIndex?.(index);
   }
 }
 

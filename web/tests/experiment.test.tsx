@@ -56,6 +56,41 @@ test("pointing at an axis value lights its curves, pressing it puts them away", 
   expect(chartOf("12")?.hidden).toEqual(new Set());
 });
 
+test("the arrow keys pick a curve of those in sight, and its value is told", async () => {
+  sweep();
+  open("/experiments/3");
+  const chart = await screen.findByRole("slider");
+  await waitFor(() => {
+    expect(chart).toHaveAttribute("aria-valuetext", "step 10: 4 curves, up or down picks one");
+  });
+  await userEvent.click(await screen.findByRole("button", { name: "curve of run 10" }));
+  chart.focus();
+  await userEvent.keyboard("{ArrowDown}");
+  expect(chartOf("11")?.lit).toEqual(new Set(["11"]));
+  expect(chart).toHaveAttribute("aria-valuetext", "step 10: Run 11, rate 0.4, batch 128: 90.00% at step 10");
+  await userEvent.keyboard("{ArrowLeft}");
+  expect(chart).toHaveAttribute("aria-valuetext", "step 5: Run 11, rate 0.4, batch 128: 50.00% at step 5");
+  await userEvent.keyboard("{ArrowUp}");
+  expect(chartOf("11")?.lit).toEqual(new Set(["13"]));
+  await userEvent.tab();
+  expect(chartOf("11")?.lit).not.toEqual(new Set(["13"]));
+});
+
+test("a curve that is alone in sight is read without being picked, also by epoch", async () => {
+  sweep();
+  open("/experiments/3");
+  const chart = await screen.findByRole("slider");
+  for (const run of [10, 11, 13])
+    await userEvent.click(await screen.findByRole("button", { name: `curve of run ${run}` }));
+  await waitFor(() => {
+    expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^step 10: Run 12, .*: 90.00%/));
+  });
+  await userEvent.click(screen.getByRole("switch", { name: "by epoch" }));
+  // ten steps are two epochs
+  expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^epoch 2: .* at epoch 2$/));
+  expect(screen.getByText("epoch")).toBeVisible();
+});
+
 test("another series is asked for when it is chosen, and only what is new after that", async () => {
   const service = sweep();
   open("/experiments/3");

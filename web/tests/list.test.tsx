@@ -64,6 +64,49 @@ test("a silent service is said so, the list stays, and the word goes when it ans
   );
 });
 
+test("one path in trouble is said so steadily while the others answer, until it answers too", async () => {
+  const service = listing([anExperiment()]);
+  service.broken.add("GET /clusters");
+  open("/");
+  await screen.findByText(/in trouble/);
+  const lists = () => service.asked.filter((asked) => asked.startsWith("GET /experiments?")).length;
+  const before = lists();
+  await waitFor(
+    () => {
+      expect(screen.getByText(/in trouble/)).toBeVisible();
+      expect(lists()).toBeGreaterThan(before + 1);
+    },
+    { timeout: 4000 },
+  );
+  expect(screen.getByText(/in trouble/)).toBeVisible();
+  service.broken.clear();
+  await waitFor(
+    () => {
+      expect(screen.queryByText(/in trouble/)).toBeNull();
+    },
+    { timeout: 6000 },
+  );
+}, 12_000);
+
+test("the last points are asked for once more after the end", async () => {
+  const service = listing([anExperiment()]);
+  const asked = () => service.asked.filter((each) => each.includes("/points")).length;
+  open("/");
+  await screen.findByRole("link", { name: "a sweep" });
+  service.answers["GET /experiments"] = () => ({
+    items: [anExperiment({ state: "done", counts: { done: 2 } })],
+    next: null,
+  });
+  await screen.findByText("nothing under way", {}, { timeout: 3000 });
+  const before = asked();
+  await waitFor(
+    () => {
+      expect(asked()).toBe(before + 1);
+    },
+    { timeout: 4000 },
+  );
+}, 10_000);
+
 test("a cluster that does not answer says why beside what it said last", async () => {
   const service = listing([anExperiment()]);
   const partition = {

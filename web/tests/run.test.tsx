@@ -97,3 +97,30 @@ test("the log grows, stops following when scrolled up, and follows again when as
   await userEvent.click(await screen.findByRole("button", { name: "follow" }));
   expect(log.scrollTop).toBe(1000);
 });
+
+test("a log too long is cut by whole bytes, and not while the reader has scrolled up", async () => {
+  const service = running();
+  const line = "vérité\n"; // nine bytes in seven characters
+  let printed = line.repeat(150_000); // above a million characters
+  service.answers["GET /runs/7/log"] = (url) => {
+    const bytes = Buffer.from(printed);
+    const offset = Math.max(0, Number(url.searchParams.get("offset")));
+    return { text: bytes.subarray(offset).toString(), offset, next: bytes.length, size: bytes.length };
+  };
+  open("/runs/7");
+  const log = await screen.findByText(/vérité/);
+  Object.defineProperty(log, "scrollHeight", { value: 1000 });
+  fireEvent.scroll(log);
+  printed += "step 1\n";
+  await waitFor(
+    () => {
+      expect(log.textContent === printed).toBe(true);
+    },
+    { timeout: 3000 },
+  );
+  await userEvent.click(screen.getByText("follow"));
+  printed += "step 2\n";
+  await userEvent.click(await screen.findByText("show earlier lines", {}, { timeout: 3000 }));
+  // 7,144 lines of nine bytes and one without its end
+  expect(service.asked).toContain("GET /runs/7/log?offset=0&limit=64304");
+}, 10_000);

@@ -4,9 +4,10 @@ import type { ExperimentDetail, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
 
-/** Answers by "GET /path"; anything else is 404. `down` makes the service unreachable. */
+/** Answers by "GET /path", those in `broken` by 500; anything else is 404. `down` makes the service unreachable. */
 export class Service {
   down = false;
+  readonly broken = new Set<string>();
   readonly asked: string[] = [];
 
   constructor(readonly answers: Record<string, Answer>) {
@@ -18,6 +19,7 @@ export class Service {
     const key = `${request.method} ${url.pathname.replace("/api/v1", "")}`;
     this.asked.push(key + decodeURIComponent(url.search));
     if (this.down) return Promise.reject(new TypeError("Failed to fetch"));
+    if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));
     const found = this.answers[key];
     if (found) return Promise.resolve(Response.json(found(url)));
     const error = { code: "not_found", message: `there is no ${key}`, fields: [] };

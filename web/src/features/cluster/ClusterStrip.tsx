@@ -33,9 +33,12 @@ function Brief({ cluster }: { cluster: ClusterView }) {
     <section className="brief">
       <h3>{clusterName(cluster.kind)}</h3>
       {error && (
-        <p className="small brief-error" role="alert">
-          Does not answer: {error} <span className="muted">({age(cluster.asked_at, now)})</span>
-        </p>
+        <div className="small">
+          <p className="brief-error brief-words" role="alert">
+            Does not answer: {error}
+          </p>
+          <p className="muted">asked {age(cluster.asked_at, now)}</p>
+        </div>
       )}
       {report && (
         <>

@@ -2,18 +2,20 @@
 import { useMemo, useState } from "react";
 import { pace } from "@/shared/api/pace";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { overlay, smooth, type Values } from "@/shared/curves/column";
+import { overlay, smooth } from "@/shared/curves/column";
 import { useCurves } from "@/shared/curves/useCurves";
-import { count, tick } from "@/shared/format/number";
-import { valuesText } from "@/shared/format/value";
+import { plural, tick } from "@/shared/format/number";
+import type { Unit } from "@/shared/format/place";
 import { Choice } from "@/shared/plot/Choice";
 import { Plot } from "@/shared/plot/Plot";
 import { Switch } from "@/shared/plot/Switch";
+import { visible } from "@/shared/plot/view";
 import { chartable, HELDOUT_ACCURACY, seriesKind, type SeriesKind } from "@/shared/series/catalog";
 import { hasEnded } from "@/shared/state/state";
 import type { Axis, Inks } from "./axes";
 import { inEpochs, useStepsPerEpoch } from "./epochs";
 import { AxisLegend } from "./AxisLegend";
+import { readingOf } from "./reading";
 import type { Selection } from "./selection";
 
 interface Props {
@@ -43,22 +45,16 @@ export function CurvesPanel({ experiment, runs, axes, inks, selection, onColorBy
     return overlay(softly ? columns.map(smooth) : columns);
   }, [curves, softly, byEpoch, perEpoch]);
 
-  const byId = new Map(runs.map((run) => [run.id, run]));
-  const drawn = [...curves.keys()].map((id) => byId.get(id));
-  const lines = [...curves.keys()].map((id, place) => ({
+  const byKey = new Map(runs.map((run) => [String(run.id), run]));
+  const lines = [...curves.keys()].map((id) => ({
     key: String(id),
     label: `Run ${id}`,
     dots: !kind.noisy && curves.size < 4,
-    ...inks.of(drawn[place]),
+    ...inks.of(byKey.get(String(id))),
   }));
   const choices = chartable([HELDOUT_ACCURACY, ...runs.flatMap((run) => Object.keys(run.latest))]);
-  const lit = selection.lit?.size === 1 ? lines.findIndex((line) => selection.lit?.has(line.key)) : -1;
-  const at = placeAt(sheet.ys[lit], index);
-  const reading = readingOf(
-    drawn[lit],
-    kind.format(sheet.ys[lit]?.[at]),
-    placeText(sheet.x[at] ?? 0, byEpoch),
-  );
+  const unit: Unit = byEpoch ? "epoch" : "step";
+  const reading = readingOf({ lines, sheet, runs: byKey, kind, unit }, selection, index);
   return (
     <section className="panel curves" aria-label="Curves">
       <header className="curves-head">
@@ -87,14 +83,23 @@ export function CurvesPanel({ experiment, runs, axes, inks, selection, onColorBy
         </div>
       </header>
       <p className="reading small">
-        {reading || (drawn.length ? "\u00a0" : `No run has measured its ${kind.title.toLowerCase()} yet.`)}
+        {reading ??
+          (lines.length ? (
+            <span className="reading-hint">↑ and ↓ pick a curve</span>
+          ) : (
+            `No run has measured its ${kind.title.toLowerCase()} yet.`
+          ))}
       </p>
       <Plot
         title={kind.title}
         height={360}
         lines={lines}
         sheet={sheet}
-        reading={reading || `${drawn.length} curves`}
+        unit={unit}
+        reading={
+          reading ??
+          `${plural(visible({ lines, hidden: selection.hidden }).length, "curve")}, up or down picks one`
+        }
         tick={kind.ceiling === 1 ? (value) => `${tick(value * 100)}%` : tick}
         logarithmic={logarithmic && (kind.logarithmic ?? false)}
         {...(kind.ceiling === undefined ? {} : { ceiling: kind.ceiling })}
@@ -109,23 +114,4 @@ export function CurvesPanel({ experiment, runs, axes, inks, selection, onColorBy
       <AxisLegend {...{ axes, inks, runs, selection, onColorBy }} />
     </section>
   );
-}
-
-/** "Run 12, rate 0.4, batch 512: 93.10% at step 480", of the one curve that stands out. */
-function readingOf(run: RunView | undefined, value: string, place: string): string {
-  if (!run) return "";
-  const values = valuesText(run.values);
-  return `Run ${run.id}${values && `, ${values}`}: ${value} ${place}`;
-}
-
-function placeText(x: number, byEpoch: boolean): string {
-  return byEpoch ? `after ${Number(x.toPrecision(3))} epochs` : `at step ${count(x)}`;
-}
-
-/** The crosshair's place, or the last one before it that has a value. */
-function placeAt(column: Values | undefined, index: number | null): number {
-  if (!column) return 0;
-  let at = Math.min(index ?? column.length - 1, column.length - 1);
-  while (at > 0 && typeof column[at] !== "number") at -= 1;
-  return at;
 }

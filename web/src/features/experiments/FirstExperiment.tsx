@@ -24,9 +24,12 @@ export function FirstExperiment() {
       </p>
       <div className="command">
         <code>{COMMAND}</code>
-        <button className="button" onClick={() => void copy()}>
-          {copied ? "Copied" : "Copy"}
-        </button>
+        {/* browsers keep the clipboard from pages that came over plain http, but for this machine's own */}
+        {"clipboard" in navigator && (
+          <button className="button" onClick={() => void copy()}>
+            {copied ? "Copied" : "Copy"}
+          </button>
+        )}
       </div>
       <p className="small muted">
         It trains a small net on handwritten digits, on this machine, in well under a minute. Where the

@@ -1,5 +1,5 @@
 /** The held-out accuracy of all runs at the size of a word: its best run stands out. */
-import { useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { Column } from "@/shared/api/types";
 import { type Curves, useCurves } from "@/shared/curves/useCurves";
 import { HELDOUT_ACCURACY } from "@/shared/series/catalog";
@@ -7,6 +7,7 @@ import { HELDOUT_ACCURACY } from "@/shared/series/catalog";
 const WIDTH = 132;
 const HEIGHT = 38;
 const REFRESH_MS = 3000;
+const LINGER_MS = REFRESH_MS * 1.5; // at least one refresh
 
 interface Props {
   experimentId: number;
@@ -14,7 +15,7 @@ interface Props {
 }
 
 export function Thumbnail({ experimentId, live }: Props) {
-  const curves = useCurves(experimentId, HELDOUT_ACCURACY, live && REFRESH_MS);
+  const curves = useCurves(experimentId, HELDOUT_ACCURACY, useLingering(live) && REFRESH_MS);
   const paths = useMemo(() => pathsOf(curves), [curves]);
   return (
     <svg
@@ -34,6 +35,23 @@ export function Thumbnail({ experimentId, live }: Props) {
       ))}
     </svg>
   );
+}
+
+/** True while `live` and a little longer: the last points may come after the word of the end. */
+function useLingering(live: boolean): boolean {
+  const [lingers, setLingers] = useState(live);
+  useEffect(() => {
+    const timer = setTimeout(
+      () => {
+        setLingers(live);
+      },
+      live ? 0 : LINGER_MS,
+    );
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [live]);
+  return live || lingers;
 }
 
 /** One path per run with at least two values, the best run's last, that is on top. */

@@ -10,8 +10,8 @@ interface Props {
 }
 
 export function LogPanel({ runId, live }: Props) {
-  const { log, earlier } = useLog(runId, live);
   const [follows, setFollows] = useState(true);
+  const { log, earlier } = useLog(runId, live, follows);
   const box = useRef<HTMLPreElement>(null);
 
   useLayoutEffect(() => {

@@ -8,7 +8,7 @@ const BINS = 160; // steps are averaged: single ones say nothing at the width of
 
 export const PARTS = [
   { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
-  { name: COMMUNICATION_S, title: "Communication", color: { light: "#dd8836", dark: "#e0924a" } },
+  { name: COMMUNICATION_S, title: "Communication", color: { light: "#c97524", dark: "#e0924a" } },
   { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },
 ] as const;
 

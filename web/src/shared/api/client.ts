@@ -1,6 +1,6 @@
 /** The one way to the service: typed by its OpenAPI document, noting whether it answers. */
 import createClient from "openapi-fetch";
-import { noteAnswer, noteSilence } from "./connection";
+import { noteAnswer, noteSilence, noteTrouble } from "./connection";
 import type { components, paths } from "./schema";
 
 export const client = createClient<paths>({
@@ -9,11 +9,12 @@ export const client = createClient<paths>({
 });
 
 client.use({
-  onResponse({ response }) {
+  onResponse({ request, response }) {
+    const { pathname } = new URL(request.url);
     if (response.status === 401)
       noteSilence("The service wants its token again: reload the page to sign in.");
-    else if (response.status >= 500) noteSilence("The service is in trouble; it may come back by itself.");
-    else noteAnswer();
+    else if (response.status >= 500) noteTrouble(pathname);
+    else noteAnswer(pathname);
   },
   onError({ request }) {
     // a request that this page itself gave up says nothing about the service

@@ -1,15 +1,16 @@
-/** A chart in its frame: as wide as there is room, its crosshair moved by pointer or by arrow keys. */
+/** A chart in its frame: as wide as there is room, read by pointer or by arrow keys. */
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import "uplot/dist/uPlot.min.css";
-import { count } from "@/shared/format/number";
+import { placeText, type Unit } from "@/shared/format/place";
 import { useTheme } from "@/shared/theme/theme";
 import { Chart } from "./chart";
 import "./plot.css";
-import type { View } from "./view";
+import { nextLine, type View } from "./view";
 
 interface Props extends View {
   title: string;
   reading: string; // the values at the crosshair, or the newest ones, in words
+  unit?: Unit; // of x
   height?: number;
 }
 
@@ -22,7 +23,10 @@ const KEYS: Record<string, number> = {
   End: 1e9,
 };
 
-export function Plot({ title, reading, height = 200, ...view }: Props) {
+/** Which of the lines that can be picked is next. */
+const TURNS: Record<string, 1 | -1> = { ArrowUp: -1, ArrowDown: 1 };
+
+export function Plot({ title, reading, unit = "step", height = 200, ...view }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const chart = useRef<Chart | null>(null);
   const [index, setIndex] = useState<number | null>(null);
@@ -55,13 +59,20 @@ export function Plot({ title, reading, height = 200, ...view }: Props) {
 
   function onKeyDown(event: KeyboardEvent) {
     const by = KEYS[event.key];
-    if (event.key === "Escape") chart.current?.point(undefined);
+    const turn = view.seeks && TURNS[event.key];
+    if (event.key === "Escape") leave();
     else if (by) chart.current?.step(by);
+    else if (turn) view.onNear?.(nextLine(view, turn));
     else return;
     event.preventDefault();
   }
 
-  const step = x[index ?? x.length - 1] ?? 0;
+  function leave() {
+    chart.current?.point(undefined);
+    view.onNear?.(null);
+  }
+
+  const at = x[index ?? x.length - 1] ?? 0;
   return (
     <div className="plot-frame">
       <div
@@ -73,11 +84,14 @@ export function Plot({ title, reading, height = 200, ...view }: Props) {
         aria-label={`${title}, crosshair`}
         aria-valuemin={x[0] ?? 0}
         aria-valuemax={x.at(-1) ?? 0}
-        aria-valuenow={step}
-        aria-valuetext={x.length ? `step ${count(step)}: ${reading}` : "no points yet"}
+        aria-valuenow={at}
+        aria-valuetext={x.length ? `${placeText(at, unit)}: ${reading}` : "no points yet"}
         onKeyDown={onKeyDown}
-        onBlur={() => chart.current?.point(undefined)}
+        onBlur={leave}
       />
+      <span className="plot-unit" aria-hidden="true">
+        {unit}
+      </span>
       {zoomed && (
         <button className="button small unzoom" onClick={() => chart.current?.unzoom()}>
           all steps

@@ -3,10 +3,13 @@ import uPlot from "uplot";
 import { optionsFor, wholeX } from "./options";
 import type { Line, View } from "./view";
 
+const FAR = -1000; // above the chart, near to no line
+
 export class Chart {
   private plot: uPlot | null = null;
   private view: View | null = null;
   private index: number | null = null;
+  private placing = false; // the crosshair is put, not pointed: it picks no line
   private readonly watcher: ResizeObserver;
 
   constructor(private readonly host: HTMLElement) {
@@ -33,16 +36,18 @@ export class Chart {
   /** Put the crosshair `by` points further; the other charts of the same name follow. */
   step(by: number): void {
     const x = this.view?.sheet.x ?? [];
-    const from = this.index ?? (by > 0 ? -1 : x.length);
+    const from = this.index ?? x.length - 1;
     this.point(x[Math.min(Math.max(from + by, 0), x.length - 1)]);
   }
 
   /** Put the crosshair at step `at`; away with it when undefined. */
   point(at: number | undefined): void {
+    this.placing = true;
     for (const plot of this.group()) {
       const left = at === undefined ? -10 : plot.valToPos(at, "x");
-      plot.setCursor({ left, top: at === undefined ? -10 : 0 });
+      plot.setCursor({ left, top: FAR });
     }
+    this.placing = false;
   }
 
   /** Show all of x again. */
@@ -124,7 +129,8 @@ export class Chart {
   }
 
   private noteNear(index: number | null): void {
-    if (this.view?.seeks) this.view.onNear?.(index ? (this.view.lines[index - 1]?.key ?? null) : null);
+    if (this.view?.seeks && !this.placing)
+      this.view.onNear?.(index ? (this.view.lines[index - 1]?.key ?? null) : null);
   }
 
   private size(): { width: number; height: number } {

@@ -3,13 +3,13 @@ import type { Theme } from "@/shared/theme/theme";
 
 /** For values without an order: Okabe and Ito (2008), darkened for paper and lightened for the dark. */
 const CATEGORIES: Record<Theme, string[]> = {
-  light: ["#1f5fb0", "#c2541b", "#12866a", "#a8458a", "#8a6d00", "#3b3d37", "#2f9ac4"],
+  light: ["#1f5fb0", "#c2541b", "#12866a", "#a8458a", "#8a6d00", "#3b3d37", "#278bb2"],
   dark: ["#74b3f5", "#f08a4b", "#3fc79d", "#e08cc4", "#e5c84a", "#d5d6cd", "#8fdcff"],
 };
 
 /** For values with one: from dark to bright over blue and green, as viridis does, its palest end cut off on paper. */
 const RAMP: Record<Theme, string[]> = {
-  light: ["#6d2a8c", "#3a5fc0", "#16858c", "#5a9a32", "#c28a00"],
+  light: ["#6d2a8c", "#3a5fc0", "#16858c", "#5a9a32", "#b98300"],
   dark: ["#9a7ae0", "#6f9fe8", "#3fbfb5", "#8fd16a", "#f3e26b"],
 };
 

@@ -26,3 +26,16 @@ export interface View {
   onZoom?: (zoomed: boolean) => void;
   onNear?: (key: string | null) => void;
 }
+
+/** The lines in sight. */
+export function visible({ lines, hidden }: Pick<View, "lines" | "hidden">): Line[] {
+  return lines.filter((line) => !hidden?.has(line.key));
+}
+
+/** The visible line after or before the one that stands out, round and round. */
+export function nextLine(view: View, by: 1 | -1): string | null {
+  const keys = visible(view).map((line) => line.key);
+  const lit = keys.filter((key) => view.lit?.has(key));
+  const from = lit.length === 1 ? keys.indexOf(lit[0] ?? "") : by > 0 ? -1 : 0;
+  return keys.at((from + by) % Math.max(1, keys.length)) ?? null;
+}

@@ -12,12 +12,13 @@ export interface Log {
   next: number;
 }
 
-export function useLog(runId: number, live: boolean) {
+/** `trims`: what is beyond the most is let go of; not while it is being read. */
+export function useLog(runId: number, live: boolean, trims: boolean) {
   const cache = useQueryClient();
   const key = ["run", runId, "log"];
   const tail = useQuery({
     queryKey: key,
-    queryFn: ({ signal }) => moreOf(runId, cache.getQueryData<Log>(key), signal),
+    queryFn: ({ signal }) => moreOf(runId, cache.getQueryData<Log>(key), trims, signal),
     refetchInterval: pace(live),
   });
   const earlier = useMutation({
@@ -31,14 +32,32 @@ export function useLog(runId: number, live: boolean) {
   return { log: tail.data, earlier };
 }
 
-async function moreOf(runId: number, log: Log | undefined, signal: AbortSignal): Promise<Log> {
+async function moreOf(
+  runId: number,
+  log: Log | undefined,
+  trims: boolean,
+  signal: AbortSignal,
+): Promise<Log> {
   const part = await read(runId, log?.next ?? -TAIL_BYTES, TAIL_BYTES, signal);
   // a log shorter than what was read of it is another log
   if (!log || part.offset < log.next) return { text: part.text, start: part.offset, next: part.next };
   if (!part.text) return log;
-  const text = log.text + part.text;
-  const surplus = Math.max(0, text.length - MOST_CHARACTERS);
-  return { text: text.slice(surplus), start: log.start + surplus, next: part.next };
+  const grown = { text: log.text + part.text, start: log.start, next: part.next };
+  return trims ? trimmed(grown) : grown;
+}
+
+/** Without its oldest lines, as far as it has too many. */
+function trimmed(log: Log): Log {
+  const surplus = log.text.length - MOST_CHARACTERS;
+  if (surplus <= 0) return log;
+  const end = log.text.indexOf("\n", surplus);
+  const cut = log.text.slice(0, end < 0 ? surplus : end);
+  return { ...log, text: log.text.slice(cut.length), start: log.start + bytesOf(cut) };
+}
+
+/** The service counts a log in bytes. */
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 function read(runId: number, offset: number, limit: number, signal?: AbortSignal) {
