@@ -87,8 +87,9 @@ def test_a_planted_breach_is_caught(place: str, source: str) -> None:
     assert strangers(place, source)
 
 
-def test_importing_the_job_leaves_torch_unloaded() -> None:
-    code = "import sys, trainers.job; sys.exit('torch' in sys.modules)"
+@pytest.mark.parametrize("module", ["trainers.job", "trainers.plans", "api.app"])
+def test_importing_it_leaves_torch_unloaded(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=HOUSE).returncode == 0
 
 

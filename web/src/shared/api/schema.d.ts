@@ -294,6 +294,22 @@ export interface components {
             report: components["schemas"]["ClusterReport"] | null;
         };
         /**
+         * Colors
+         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree in which other ranks do the sums.
+         */
+        Colors: {
+            /**
+             * K
+             * @default 4
+             */
+            k: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "colors";
+        };
+        /**
          * Column
          * @description A series in the shape that a chart draws: x and y, step by step.
          */
@@ -461,12 +477,36 @@ export interface components {
             /** Path */
             path: string;
         };
+        /**
+         * HalvingDoubling
+         * @description Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal over long ways.
+         */
+        HalvingDoubling: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "halving_doubling";
+        };
         /** Health */
         Health: {
             /** Ok */
             ok: boolean;
             /** Version */
             version: string;
+        };
+        /**
+         * Hierarchical
+         * @description Hierarchical all-reduce (Jia et al., 2018): sum in groups, a ring among their masters, back to the groups.
+         */
+        Hierarchical: {
+            /** Group */
+            group?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "hierarchical";
         };
         /**
          * LARS
@@ -784,7 +824,7 @@ export interface components {
              *       "kind": "native"
              *     }
              */
-            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"];
+            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
             /**
              * Data
              * @default {
@@ -898,6 +938,22 @@ export interface components {
              * @default 0
              */
             weight_decay: number;
+        };
+        /**
+         * Server
+         * @description Parameter server: `servers` of the ranks sum a shard each for all. The yardstick, not the choice.
+         */
+        Server: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "server";
+            /**
+             * Servers
+             * @default 1
+             */
+            servers: number;
         };
         /**
          * Slurm
@@ -1018,7 +1074,18 @@ export interface components {
              */
             kind: "torus";
             /** Rows */
-            rows: number;
+            rows?: number | null;
+        };
+        /**
+         * Tree
+         * @description Binomial reduction tree (Iandola et al., FireCaffe, 2015): 2 log2 n rounds of the whole vector.
+         */
+        Tree: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "tree";
         };
     };
     responses: never;
