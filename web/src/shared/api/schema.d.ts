@@ -20,6 +20,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collectives/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plan
+         * @description A plan among up to 64 ranks, round by round.
+         */
+        get: operations["plan_api_v1_collectives_plan_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/collectives/price": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prices
+         * @description Every collective's price for a vector of so many bytes, the cheapest first.
+         */
+        get: operations["prices_api_v1_collectives_price_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments": {
         parameters: {
             query?: never;
@@ -649,6 +689,20 @@ export interface components {
             time_limit: string;
         };
         /**
+         * PlanView
+         * @description A collective, round by round.
+         */
+        PlanView: {
+            /** Chunks */
+            chunks: number;
+            /** Collective */
+            collective: components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
+            /** Hosts */
+            hosts: number[][];
+            /** Rounds */
+            rounds: components["schemas"]["RoundView"][];
+        };
+        /**
          * Polynomial
          * @description A linear warm-up from `start_rate`, then rate x (1 - t/T)^power, t and T counted from the run's start.
          */
@@ -675,6 +729,36 @@ export interface components {
              * @default 0
              */
             warmup_epochs: number;
+        };
+        /**
+         * PriceList
+         * @description Every collective's price for one size and network, the cheapest first.
+         */
+        PriceList: {
+            /** Bound S */
+            bound_s: number;
+            /** Prices */
+            prices: components["schemas"]["PriceView"][];
+            /** World */
+            world: number;
+        };
+        /**
+         * PriceView
+         * @description What one collective costs on the network that was asked about.
+         */
+        PriceView: {
+            /** Collective */
+            collective: components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
+            /** Link Bytes */
+            link_bytes: number;
+            /** Rounds */
+            rounds: number;
+            /** Seconds */
+            seconds: number;
+            /** Segments */
+            segments: number;
+            /** Times Bound */
+            times_bound: number | null;
         };
         /**
          * Problem
@@ -742,6 +826,22 @@ export interface components {
              * @enum {string}
              */
             kind: "ring";
+        };
+        /**
+         * RoundView
+         * @description The sends of a round as columns: `src` sends `size` chunks from `start` on to `dst`, who adds or keeps them.
+         */
+        RoundView: {
+            /** Add */
+            add: boolean[];
+            /** Dst */
+            dst: number[];
+            /** Size */
+            size: number[];
+            /** Src */
+            src: number[];
+            /** Start */
+            start: number[];
         };
         /** RunCurve */
         RunCurve: {
@@ -1112,6 +1212,211 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClusterView"][];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    plan_api_v1_collectives_plan_get: {
+        parameters: {
+            query: {
+                kind: "ring" | "torus" | "tree" | "colors" | "hierarchical" | "halving_doubling" | "server";
+                hosts?: number;
+                ranks_per_host?: number;
+                rows?: number | null;
+                k?: number | null;
+                group?: number | null;
+                servers?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    prices_api_v1_collectives_price_get: {
+        parameters: {
+            query: {
+                hosts?: number;
+                ranks_per_host?: number;
+                /** @description bytes per second */
+                rate?: number;
+                /** @description bytes per second */
+                inside_rate?: number;
+                /** @description bytes per second */
+                add_rate?: number;
+                latency_s?: number;
+                inside_latency_s?: number;
+                message_s?: number;
+                bytes: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceList"];
                 };
             };
             /** @description Bad Request */
