@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from api import dashboard, errors, experiments, health, runs
+from api import collectives, dashboard, errors, experiments, health, runs
 from api.documents import Documents
 from api.guard import Guard
 from contract.settings import Settings
@@ -31,7 +31,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.engine = engine_for(settings.database_url())
     errors.install(app)
     v1 = APIRouter(prefix="/api/v1", responses=ERRORS)
-    for room in (experiments.router, runs.router, health.router):
+    for room in (experiments.router, runs.router, collectives.router, health.router):
         v1.include_router(room)
     app.include_router(v1)
     dashboard.install(app)

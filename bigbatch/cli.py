@@ -15,6 +15,7 @@ from bigbatch.errors import BigbatchError
 from bigbatch.first_run import first_run
 from bigbatch.listing import listed, show
 from bigbatch.logs import logs
+from bigbatch.price import price
 from bigbatch.say import say
 from bigbatch.stop import stop
 from bigbatch.submit import submit
@@ -40,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "logs": logs,
     "stop": stop,
     "clusters": clusters,
+    "price": price,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

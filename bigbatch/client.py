@@ -1,7 +1,7 @@
 """The typed client: what the service offers, answered with the models of contract.views."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +19,7 @@ from contract.views import (
     Health,
     LogPart,
     Page,
+    PriceList,
     Readiness,
     RunDetail,
     RunPoints,
@@ -105,6 +106,13 @@ class Client:
 
     def stop_run(self, run_id: int) -> Stopped:
         return self._wire.post(f"/runs/{run_id}/stop", Stopped)
+
+    def prices(
+        self, size_bytes: float, *, hosts: int, ranks_per_host: int, network: Mapping[str, float] | None = None
+    ) -> PriceList:
+        """What every collective costs; `network` has what is known of `rate`, `inside_rate`, `latency_s` and so on."""
+        ask: Parameters = {"bytes": size_bytes, "hosts": hosts, "ranks_per_host": ranks_per_host, **(network or {})}
+        return self._wire.get("/collectives/price", PriceList, ask=ask)
 
     def clusters(self) -> list[ClusterView]:
         return self._wire.get("/clusters", list[ClusterView])

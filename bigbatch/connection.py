@@ -16,7 +16,7 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 TIMEOUT = httpx.Timeout(60, connect=5)  # a sweep of thousands of points takes a while to be checked
 WAITS_S = (0.2, 0.5)  # before the second and third try
 PASSING = {502, 503, 504}  # a proxy or a database that may be back in a moment
-Parameters = dict[str, str | int | list[str]]
+Parameters = dict[str, str | int | float | list[str]]
 
 
 class Connection:

@@ -143,7 +143,41 @@ class Torus(Spec):
     """2D-torus all-reduce (Mikami et al., 2018) on `rows` rows of world / rows ranks."""
 
     kind: Literal["torus"] = "torus"
-    rows: Count
+    rows: Count | None = None  # none: a host to a row; where hosts have one rank or there is one host, near a square
 
 
-Collective = Annotated[Native | Ring | Torus, Field(discriminator="kind")]
+class Tree(Spec):
+    """Binomial reduction tree (Iandola et al., FireCaffe, 2015): 2 log2 n rounds of the whole vector."""
+
+    kind: Literal["tree"] = "tree"
+
+
+class Colors(Spec):
+    """Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree in which other ranks do the sums."""
+
+    kind: Literal["colors"] = "colors"
+    k: Count = 4
+
+
+class Hierarchical(Spec):
+    """Hierarchical all-reduce (Jia et al., 2018): sum in groups, a ring among their masters, back to the groups."""
+
+    kind: Literal["hierarchical"] = "hierarchical"
+    group: Count | None = None  # ranks of a group; none: those of a host
+
+
+class HalvingDoubling(Spec):
+    """Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal over long ways."""
+
+    kind: Literal["halving_doubling"] = "halving_doubling"
+
+
+class Server(Spec):
+    """Parameter server: `servers` of the ranks sum a shard each for all. The yardstick, not the choice."""
+
+    kind: Literal["server"] = "server"
+    servers: Count = 1
+
+
+Planned = Ring | Torus | Tree | Colors | Hierarchical | HalvingDoubling | Server  # those that are a plan of rounds
+Collective = Annotated[Native | Planned, Field(discriminator="kind")]

@@ -19,9 +19,9 @@ from contract.choices import (
     Rule,
     Schedule,
     Sync,
-    Torus,
 )
 from contract.faults import Fault, refusal
+from contract.fit import misfit
 from contract.resources import Local, Resources
 
 
@@ -68,9 +68,8 @@ class RunSpec(Spec):
         if batch > train:
             message = f"batch {batch} is larger than the {train} training images of {self.data.kind}"
             yield Fault(path="batch", message=message)
-        if isinstance(self.collective, Torus) and world % self.collective.rows:
-            message = f"{world} ranks do not form a torus of {self.collective.rows} rows"
-            yield Fault(path="collective.rows", message=message)
+        if fault := misfit(self.collective, world):
+            yield Fault(path=f"collective.{fault.path}", message=fault.message)
         if self.schedule.warmup_epochs >= self.epochs:
             message = f"a warm-up of {self.schedule.warmup_epochs:g} epochs does not end within {self.epochs} epochs"
             yield Fault(path="schedule.warmup_epochs", message=message)

@@ -1,10 +1,11 @@
 """What the API answers: the shapes that the dashboard, the command and the Python client read."""
 
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from contract.choices import Planned
 from contract.cluster import ClusterReport
 from contract.experiment import ExperimentSpec, Values
 from contract.faults import Fault
@@ -126,6 +127,44 @@ class ClusterView(BaseModel):
     asked_at: datetime
     error: str | None
     report: ClusterReport | None
+
+
+class PriceView(BaseModel):
+    """What one collective costs on the network that was asked about."""
+
+    collective: Annotated[Planned, Field(discriminator="kind")]
+    rounds: int
+    segments: int  # as many parts of the vector in a pipeline are best
+    link_bytes: float  # over the busiest host's link, one way
+    seconds: float
+    times_bound: float | None  # seconds over the bound; none for one rank
+
+
+class PriceList(BaseModel):
+    """Every collective's price for one size and network, the cheapest first."""
+
+    world: int
+    bound_s: float  # less than this no all-reduce can take
+    prices: list[PriceView]
+
+
+class RoundView(BaseModel):
+    """The sends of a round as columns: `src` sends `size` chunks from `start` on to `dst`, who adds or keeps them."""
+
+    src: list[int]
+    dst: list[int]
+    start: list[int]
+    size: list[int]
+    add: list[bool]
+
+
+class PlanView(BaseModel):
+    """A collective, round by round."""
+
+    collective: Annotated[Planned, Field(discriminator="kind")]
+    hosts: list[list[int]]  # the ranks of each
+    chunks: int
+    rounds: list[RoundView]
 
 
 class Health(BaseModel):

@@ -7,7 +7,8 @@ from torch import nn
 
 from contract import choices
 from contract.spec import RunSpec
-from trainers.collectives import native, ring, torus
+from trainers.collectives import native
+from trainers.collectives.layout import hosts_of
 from trainers.collectives.runner import Allreduce, follow
 from trainers.data.digits import digits
 from trainers.data.split import Split
@@ -16,6 +17,7 @@ from trainers.models.convnet import ConvNet
 from trainers.models.resnet50 import ResNet50
 from trainers.optimizers.lars import LARS
 from trainers.optimizers.skip import param_groups
+from trainers.plans import plan_of
 from trainers.rules.rule import Rule
 from trainers.rules.sync import Sync
 from trainers.schedules.constant import constant
@@ -91,18 +93,12 @@ def schedule(run: RunSpec) -> Schedule:
     return warmup(after, start_rate=choice.start_rate, rate=choice.rate, steps=steps)
 
 
-def allreduce(choice: choices.Collective, world: int) -> Allreduce:
-    """The sum over all ranks."""
-    ranks = range(world)
-    match choice:
-        case choices.Native():
-            return native.allreduce
-        case choices.Ring():
-            return follow(ring.allreduce(ranks, ranks), chunks=world)
-        case choices.Torus(rows=rows):
-            return follow(torus.allreduce(ranks, ranks, rows=rows), chunks=world)
-        case _:
-            assert_never(choice)
+def allreduce(choice: choices.Collective, world: int, *, nodes: int = 1) -> Allreduce:
+    """The sum over all ranks, which are numbered node by node."""
+    if isinstance(choice, choices.Native):
+        return native.allreduce
+    plan = plan_of(choice, hosts_of(world, nodes))
+    return follow(plan, chunks=plan.chunks)
 
 
 def rule(run: RunSpec, model: nn.Module, optimizer: torch.optim.Optimizer, *, allreduce: Allreduce) -> Rule:

@@ -32,6 +32,22 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ({"batch": 2048}, "base.batch: batch 2048 is larger than the 1437 training images of digits"),
         ({"batch": True}, "base.batch: input should be a valid integer"),
         ({"collective": {"kind": "torus", "rows": 3}}, "base.collective.rows: 4 ranks do not form a torus of 3 rows"),
+        (
+            {"collective": {"kind": "colors", "k": 5}},
+            "base.collective.k: 5 colors need at least 5 ranks, and there are 4",
+        ),
+        (
+            {"collective": {"kind": "hierarchical", "group": 8}},
+            "base.collective.group: a group of 8 is more than the 4 ranks there are",
+        ),
+        (
+            {"collective": {"kind": "server", "servers": 5}},
+            "base.collective.servers: 5 servers are more than the 4 ranks there are",
+        ),
+        (
+            {"collective": {"kind": "server", "servers": 0}},
+            "base.collective.servers: input should be greater than or equal to 1",
+        ),
         ({"optimizer": {"kind": "lars", "momentun": 1}}, "base.optimizer.momentun: there is no such field"),
         ({"optimizer": {"kind": "lars", "momentum": 1.0}}, "base.optimizer.momentum: input should be less than 1"),
         ({"optimizer": {}}, "base.optimizer: an object with a field 'kind' belongs here"),

@@ -1,42 +1,12 @@
 """Plans are proven without a network, and the proof sees every kind of fault."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from trainers.collectives import ring, torus
-from trainers.collectives.plan import Round, Send, check, split, together
+from trainers.collectives.plan import Round, Send, Sends, split, together
+from trainers.collectives.proof import check
 
 ONE = range(1)
-
-
-@pytest.mark.parametrize("world", range(1, 65))
-def test_the_ring_is_proven_for_every_world(world: int) -> None:
-    check(ring.allreduce(range(world), range(world)), world=world, chunks=world)
-
-
-@pytest.mark.parametrize("world", range(1, 65))
-def test_the_torus_is_proven_for_every_grid(world: int) -> None:
-    for rows in (rows for rows in range(1, world + 1) if world % rows == 0):
-        check(torus.allreduce(range(world), range(world), rows=rows), world=world, chunks=world)
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(1, 6), (6, 1), (2, 2), (4, 4), (3, 5), (8, 8)])
-def test_the_torus_takes_as_many_rounds_as_the_paper_counts(rows: int, columns: int) -> None:
-    world = rows * columns
-    assert len(list(torus.allreduce(range(world), range(world), rows=rows))) == 2 * (columns - 1) + 2 * (rows - 1)
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(1, 6), (2, 2), (3, 5), (8, 8)])
-def test_every_rank_sends_as_much_in_a_torus_as_in_a_ring(rows: int, columns: int) -> None:
-    world = rows * columns
-    for rounds in (torus.allreduce(range(world), range(world), rows=rows), ring.allreduce(range(world), range(world))):
-        assert sent_chunks(rounds, world) == [2 * (world - 1)] * world
-
-
-def sent_chunks(rounds: Iterator[Round], world: int) -> list[int]:
-    sends = [send for round_ in rounds for send in round_]
-    return [sum(len(send.chunks) for send in sends if send.src == rank) for rank in range(world)]
 
 
 def test_a_torus_works_among_any_ranks_in_any_order() -> None:
@@ -89,7 +59,23 @@ def test_a_ring_that_loses_a_message_is_caught_wherever_it_is_lost() -> None:
                 check(holed, world=4, chunks=4)
 
 
-def test_chunks_split_evenly_or_not_at_all() -> None:
+def test_chunks_split_as_equally_as_whole_chunks_allow() -> None:
     assert split(range(2, 8), 3) == [range(2, 4), range(4, 6), range(6, 8)]
-    with pytest.raises(ValueError, match="5 chunks do not split into 2 equal parts"):
-        split(range(5), 2)
+    assert [len(part) for part in split(range(7), 3)] == [2, 2, 3]
+    assert [len(part) for part in split(range(2), 3)] == [0, 1, 1]
+
+
+def test_a_round_of_columns_reads_as_one_of_sends() -> None:
+    sends = [Send(0, 1, range(2, 5), add=True), Send(1, 2, range(0), add=False), Send(2, 0, ONE, add=True)]
+    columns = Sends.of(sends)
+    assert list(columns) == sends
+    assert [columns[0], columns[-1], len(columns)] == [sends[0], sends[2], 3]
+    assert list(columns[1:]) == sends[1:]
+    assert list(Sends.of([])) == []
+
+
+def test_a_plan_tells_each_rank_its_part() -> None:
+    plan = ring.plan([range(3)])
+    whole = [[send for send in sends if 1 in (send.src, send.dst)] for sends in plan]
+    assert list(plan.of(1)) == whole
+    assert all(len(part) == 2 for part in whole)

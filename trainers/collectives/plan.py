@@ -1,8 +1,18 @@
-"""A collective as plain data: rounds of sends between ranks, and the proof that a plan sums right. No torch here."""
+"""A collective as plain data: rounds of sends between ranks. No torch here.
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, zip_longest
+A round is any sequence of Send; `Sends` is one held as columns, so that thousands of ranks are a few numpy calls.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,102 +28,84 @@ class Send:
 Round = Sequence[Send]  # everything in one round is in flight together
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Sends(Sequence[Send]):
+    """A round of M sends as columns: send m takes `size_M[m]` chunks from `start_M[m]` on."""
+
+    src_M: Integers
+    dst_M: Integers
+    start_M: Integers
+    size_M: Integers
+    add_M: Flags
+
+    @classmethod
+    def of(cls, sends: Round) -> "Sends":
+        """Any round as columns."""
+        if isinstance(sends, Sends):
+            return sends
+        rows = [(s.src, s.dst, s.chunks.start, len(s.chunks), s.add) for s in sends]
+        src_M, dst_M, start_M, size_M, add_M = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+        return cls(src_M, dst_M, start_M, size_M, add_M.astype(np.bool_))
+
+    @classmethod
+    def alike(cls, src_M: Integers, dst_M: Integers, chunks: range, *, add: bool) -> "Sends":
+        """A round in which every send carries the same `chunks`."""
+        start_M, size_M = np.full(len(src_M), chunks.start), np.full(len(src_M), len(chunks))
+        return cls(src_M, dst_M, start_M, size_M, np.full(len(src_M), add))
+
+    def __len__(self) -> int:
+        return len(self.src_M)
+
+    def __iter__(self) -> Iterator[Send]:
+        rows = zip(*(column.tolist() for column in self.columns), strict=True)
+        return (Send(src, dst, range(start, start + size), add) for src, dst, start, size, add in rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Send: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Sends": ...
+    def __getitem__(self, index: int | slice) -> "Send | Sends":
+        if isinstance(index, slice):
+            return self.where(index)
+        return next(iter(self.where(slice(index, index + 1 or None))))
+
+    def where(self, chosen: slice | Flags | Integers) -> "Sends":
+        """The chosen ones of the sends."""
+        return Sends(
+            self.src_M[chosen], self.dst_M[chosen], self.start_M[chosen], self.size_M[chosen], self.add_M[chosen]
+        )
+
+    @property
+    def columns(self) -> tuple[Integers, Integers, Integers, Integers, Flags]:
+        return self.src_M, self.dst_M, self.start_M, self.size_M, self.add_M
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A collective among given ranks. Iterate over it for its rounds, as often as you like."""
+
+    kind: str
+    world: int
+    chunks: int  # the vector is cut into this many parts of equal length
+    make: Callable[[], Iterable[Round]] = field(repr=False)
+    shape: Mapping[str, int] = field(default_factory=dict)  # what tells it from others of its kind: rows, k, ...
+
+    def __iter__(self) -> Iterator[Round]:
+        return iter(self.make())
+
+    def of(self, rank: int) -> Iterator[list[Send]]:
+        """What `rank` sends and receives, round by round; empty where it only looks on."""
+        for sends in map(Sends.of, self):
+            yield list(sends.where((sends.src_M == rank) | (sends.dst_M == rank)))
+
+
 def split(chunks: range, parts: int) -> list[range]:
-    """Cut `chunks` into `parts` runs of equal length."""
-    size, rest = divmod(len(chunks), parts)
-    if rest:
-        raise ValueError(f"{len(chunks)} chunks do not split into {parts} equal parts")
-    return [chunks[part * size : (part + 1) * size] for part in range(parts)]
+    """Cut `chunks` into `parts` runs, as equal as whole chunks allow."""
+    return [chunks[len(chunks) * part // parts : len(chunks) * (part + 1) // parts] for part in range(parts)]
 
 
 def together(*plans: Iterable[Round]) -> Iterator[Round]:
     """Run plans side by side: their first rounds become one round, their second ones the next, and so on."""
     for rounds in zip_longest(*plans, fillvalue=()):
-        yield list(chain.from_iterable(rounds))
-
-
-def check(rounds: Iterable[Round], *, world: int, chunks: int) -> None:
-    """Prove that every rank ends with the same bits of every chunk's sum over all ranks, each counted once.
-
-    Raise ValueError that names the first fault: the round, the ranks and the chunk.
-    """
-    sums = _Sums(world)
-    held = [[rank] * chunks for rank in range(world)]  # held[rank][chunk] is a number that _Sums knows
-    for number, sends in enumerate(rounds):
-        try:
-            _deliver(sends, held, sums)
-        except ValueError as fault:
-            raise ValueError(f"round {number}: {fault}") from None
-    for chunk in range(chunks):
-        for rank in range(world):
-            if missing := sums.missing(held[rank][chunk]):
-                raise ValueError(f"rank {rank} ends without {_ranks(missing)} in chunk {chunk}")
-            if held[rank][chunk] != held[0][chunk]:
-                message = f"ranks 0 and {rank} sum chunk {chunk} in different orders, so their bits may differ"
-                raise ValueError(message)
-
-
-class _Sums:
-    """Partial sums as numbers: rank r's own part is r, and the same two parts always make the same number.
-
-    a + b and b + a are the same bits in floating point, (a + b) + c and a + (b + c) are not: two partial sums
-    have one number exactly when they are the same bits whatever the values are.
-    """
-
-    def __init__(self, world: int) -> None:
-        self._masks = [1 << rank for rank in range(world)]  # which ranks' parts are inside
-        self._made: dict[tuple[int, int], int] = {}
-        self._whole = (1 << world) - 1
-
-    def add(self, left: int, right: int) -> int:
-        if twice := self._masks[left] & self._masks[right]:
-            raise ValueError(f"counts {_ranks(twice)} twice")
-        pair = (min(left, right), max(left, right))
-        if pair not in self._made:
-            self._made[pair] = len(self._masks)
-            self._masks.append(self._masks[left] | self._masks[right])
-        return self._made[pair]
-
-    def missing(self, number: int) -> int:
-        return self._whole & ~self._masks[number]
-
-
-def _ranks(mask: int) -> str:
-    ranks = [str(rank) for rank in range(mask.bit_length()) if mask >> rank & 1]
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(ranks)}"
-
-
-def _deliver(sends: Round, held: list[list[int]], sums: _Sums) -> None:
-    """Carry one round out on `held`; raise ValueError when its outcome would be wrong or a matter of timing."""
-    for send in sends:
-        _refuse_misfit(send, world=len(held), chunks=len(held[0]))
-    sent = {(send.src, chunk): held[send.src][chunk] for send in sends for chunk in send.chunks}
-    arrived: dict[tuple[int, int], Send] = {}
-    for send in sends:
-        for chunk in send.chunks:
-            place = (send.dst, chunk)
-            if place in sent:
-                raise ValueError(f"rank {send.dst} sends chunk {chunk} while it receives it from rank {send.src}")
-            before = arrived.setdefault(place, send)
-            if before is not send and not (before.add and send.add):
-                raise ValueError(f"ranks {before.src} and {send.src} both write chunk {chunk} of rank {send.dst}")
-            held[send.dst][chunk] = _merge(send, chunk, sent[send.src, chunk], held=held, sums=sums)
-
-
-def _refuse_misfit(send: Send, *, world: int, chunks: int) -> None:
-    for rank in (send.src, send.dst):
-        if not 0 <= rank < world:
-            raise ValueError(f"there is no rank {rank} among {world}")
-    if send.src == send.dst:
-        raise ValueError(f"rank {send.src} sends to itself")
-    if send.chunks.step != 1 or (send.chunks and not (send.chunks[0] >= 0 and send.chunks[-1] < chunks)):
-        raise ValueError(f"rank {send.src} sends {send.chunks}, which is no run of the {chunks} chunks")
-
-
-def _merge(send: Send, chunk: int, arriving: int, *, held: list[list[int]], sums: _Sums) -> int:
-    if not send.add:
-        return arriving
-    try:
-        return sums.add(held[send.dst][chunk], arriving)
-    except ValueError as fault:
-        raise ValueError(f"rank {send.dst} {fault} in chunk {chunk}, adding from rank {send.src}") from None
+        columns = [Sends.of(sends).columns for sends in rounds if len(sends)]
+        yield Sends(*map(np.concatenate, zip(*columns, strict=True))) if columns else ()

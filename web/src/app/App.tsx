@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import { Link, Route, Switch, useLocation, useSearchParams } from "wouter";
 import { ClusterPage } from "@/features/cluster/ClusterPage";
 import { ClusterStrip } from "@/features/cluster/ClusterStrip";
+import { CollectivePage } from "@/features/collective/CollectivePage";
 import { ExperimentPage } from "@/features/experiment/ExperimentPage";
 import { ExperimentList } from "@/features/experiments/ExperimentList";
 import { RunPage } from "@/features/run/RunPage";
@@ -36,6 +37,7 @@ export function App() {
           <Route path="/" component={Home} />
           <Route path="/experiments/:id">{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
           <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
+          <Route path="/collectives" component={CollectivePage} />
           <Route path="/clusters" component={ClusterPage} />
           <Route>
             <Notice title="There is no such page">

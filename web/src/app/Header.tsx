@@ -14,11 +14,14 @@ export function Header() {
           <path opacity=".45" d="M2 2h4v4H2zM2 8h4v4H2zM8 2h4v4H8z" />
           <path d="M2 14h4v4H2zM8 8h4v10H8zM14 2h4v16h-4z" />
         </svg>
-        Bigbatch
+        <span>Bigbatch</span>
       </Link>
       <nav aria-label="Main">
-        <Link href="/" className={isActive("/clusters") ? "" : "active"}>
+        <Link href="/" className={isActive("/clusters") || isActive("/collectives") ? "" : "active"}>
           Experiments
+        </Link>
+        <Link href="/collectives" className={isActive("/collectives") ? "active" : ""}>
+          Collectives
         </Link>
         <Link href="/clusters" className={isActive("/clusters") ? "active" : ""}>
           Clusters

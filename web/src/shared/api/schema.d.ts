@@ -20,6 +20,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collectives/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plan
+         * @description A plan among up to 64 ranks, round by round.
+         */
+        get: operations["plan_api_v1_collectives_plan_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/collectives/price": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prices
+         * @description Every collective's price for a vector of so many bytes, the cheapest first.
+         */
+        get: operations["prices_api_v1_collectives_price_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments": {
         parameters: {
             query?: never;
@@ -294,6 +334,22 @@ export interface components {
             report: components["schemas"]["ClusterReport"] | null;
         };
         /**
+         * Colors
+         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree in which other ranks do the sums.
+         */
+        Colors: {
+            /**
+             * K
+             * @default 4
+             */
+            k: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "colors";
+        };
+        /**
          * Column
          * @description A series in the shape that a chart draws: x and y, step by step.
          */
@@ -461,12 +517,36 @@ export interface components {
             /** Path */
             path: string;
         };
+        /**
+         * HalvingDoubling
+         * @description Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal over long ways.
+         */
+        HalvingDoubling: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "halving_doubling";
+        };
         /** Health */
         Health: {
             /** Ok */
             ok: boolean;
             /** Version */
             version: string;
+        };
+        /**
+         * Hierarchical
+         * @description Hierarchical all-reduce (Jia et al., 2018): sum in groups, a ring among their masters, back to the groups.
+         */
+        Hierarchical: {
+            /** Group */
+            group?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "hierarchical";
         };
         /**
          * LARS
@@ -609,6 +689,20 @@ export interface components {
             time_limit: string;
         };
         /**
+         * PlanView
+         * @description A collective, round by round.
+         */
+        PlanView: {
+            /** Chunks */
+            chunks: number;
+            /** Collective */
+            collective: components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
+            /** Hosts */
+            hosts: number[][];
+            /** Rounds */
+            rounds: components["schemas"]["RoundView"][];
+        };
+        /**
          * Polynomial
          * @description A linear warm-up from `start_rate`, then rate x (1 - t/T)^power, t and T counted from the run's start.
          */
@@ -635,6 +729,36 @@ export interface components {
              * @default 0
              */
             warmup_epochs: number;
+        };
+        /**
+         * PriceList
+         * @description Every collective's price for one size and network, the cheapest first.
+         */
+        PriceList: {
+            /** Bound S */
+            bound_s: number;
+            /** Prices */
+            prices: components["schemas"]["PriceView"][];
+            /** World */
+            world: number;
+        };
+        /**
+         * PriceView
+         * @description What one collective costs on the network that was asked about.
+         */
+        PriceView: {
+            /** Collective */
+            collective: components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
+            /** Link Bytes */
+            link_bytes: number;
+            /** Rounds */
+            rounds: number;
+            /** Seconds */
+            seconds: number;
+            /** Segments */
+            segments: number;
+            /** Times Bound */
+            times_bound: number | null;
         };
         /**
          * Problem
@@ -702,6 +826,22 @@ export interface components {
              * @enum {string}
              */
             kind: "ring";
+        };
+        /**
+         * RoundView
+         * @description The sends of a round as columns: `src` sends `size` chunks from `start` on to `dst`, who adds or keeps them.
+         */
+        RoundView: {
+            /** Add */
+            add: boolean[];
+            /** Dst */
+            dst: number[];
+            /** Size */
+            size: number[];
+            /** Src */
+            src: number[];
+            /** Start */
+            start: number[];
         };
         /** RunCurve */
         RunCurve: {
@@ -784,7 +924,7 @@ export interface components {
              *       "kind": "native"
              *     }
              */
-            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"];
+            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
             /**
              * Data
              * @default {
@@ -898,6 +1038,22 @@ export interface components {
              * @default 0
              */
             weight_decay: number;
+        };
+        /**
+         * Server
+         * @description Parameter server: `servers` of the ranks sum a shard each for all. The yardstick, not the choice.
+         */
+        Server: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "server";
+            /**
+             * Servers
+             * @default 1
+             */
+            servers: number;
         };
         /**
          * Slurm
@@ -1018,7 +1174,18 @@ export interface components {
              */
             kind: "torus";
             /** Rows */
-            rows: number;
+            rows?: number | null;
+        };
+        /**
+         * Tree
+         * @description Binomial reduction tree (Iandola et al., FireCaffe, 2015): 2 log2 n rounds of the whole vector.
+         */
+        Tree: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "tree";
         };
     };
     responses: never;
@@ -1045,6 +1212,211 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClusterView"][];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    plan_api_v1_collectives_plan_get: {
+        parameters: {
+            query: {
+                kind: "ring" | "torus" | "tree" | "colors" | "hierarchical" | "halving_doubling" | "server";
+                hosts?: number;
+                ranks_per_host?: number;
+                rows?: number | null;
+                k?: number | null;
+                group?: number | null;
+                servers?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    prices_api_v1_collectives_price_get: {
+        parameters: {
+            query: {
+                hosts?: number;
+                ranks_per_host?: number;
+                /** @description bytes per second */
+                rate?: number;
+                /** @description bytes per second */
+                inside_rate?: number;
+                /** @description bytes per second */
+                add_rate?: number;
+                latency_s?: number;
+                inside_latency_s?: number;
+                message_s?: number;
+                bytes: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceList"];
                 };
             };
             /** @description Bad Request */

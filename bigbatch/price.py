@@ -1,0 +1,57 @@
+"""`bigbatch price`: what every collective would cost for a vector, on a network you describe."""
+
+from typing import Annotated
+
+import typer
+
+from bigbatch.client import Client
+from bigbatch.present import print_json, print_table
+from bigbatch.say import say
+from bigbatch.submit import Json
+from bigbatch.units import bytes_in_words, rate, seconds, size, time_in_words
+from contract.choices import Planned
+
+Size = Annotated[float, typer.Option("--bytes", parser=size, metavar="SIZE", help="Of the vector: 100MB, 16MiB.")]
+Hosts = Annotated[int, typer.Option(min=1, help="How many hosts.")]
+Ranks = Annotated[int, typer.Option(min=1, help="Ranks on each of them.")]
+Link = Annotated[float, typer.Option("--rate", parser=rate, metavar="RATE", help="Of a host's link, each way: 10GB/s.")]
+Inside = Annotated[float, typer.Option(parser=rate, metavar="RATE", help="Between ranks of one host: 5GB/s.")]
+Latency = Annotated[float, typer.Option(parser=seconds, metavar="TIME", help="From host to host: 20us.")]
+
+
+def price(
+    size_bytes: Size,
+    hosts: Hosts,
+    ranks_per_host: Ranks,
+    link_rate: Link,
+    *,
+    inside_rate: Inside = "5GB/s",  # type: ignore[assignment]  # defaults go through the parser too
+    latency: Latency = "20us",  # type: ignore[assignment]
+    as_json: Json = False,
+) -> None:
+    """Price every collective on a network, the cheapest first."""
+    network = {"rate": link_rate, "inside_rate": inside_rate, "latency_s": latency}
+    with Client() as client:
+        found = client.prices(size_bytes, hosts=hosts, ranks_per_host=ranks_per_host, network=network)
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            name_of(one.collective),
+            f"{one.rounds:,}",
+            str(one.segments),
+            bytes_in_words(one.link_bytes),
+            time_in_words(one.seconds),
+            f"{one.times_bound:.2f}" if one.times_bound else "-",
+        )
+        for one in found.prices
+    ]
+    print_table(("collective", "rounds", "segments", "busiest link", "time", "x bound"), rows)
+    say(f"{found.world:,} ranks, {bytes_in_words(size_bytes)}; the bound is {time_in_words(found.bound_s)}")
+
+
+def name_of(collective: Planned) -> str:
+    """A collective and its shape, as a spec has them: "torus rows=4"."""
+    shape = collective.model_dump(exclude={"kind"}, exclude_none=True)
+    return " ".join([collective.kind, *(f"{name}={value}" for name, value in shape.items())])

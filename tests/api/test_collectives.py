@@ -1,0 +1,107 @@
+"""The price list and the plans that the service tells."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from trainers.collectives.plan import Send
+from trainers.collectives.proof import check
+
+ASK = {"bytes": 16 << 20, "hosts": 2, "ranks_per_host": 4, "rate": 25e6}
+
+
+def prices(client: TestClient, **ask: Any) -> Any:
+    return client.get("/api/v1/collectives/price", params={**ASK, **ask})
+
+
+def plan(client: TestClient, kind: str, **ask: Any) -> Any:
+    return client.get("/api/v1/collectives/plan", params={"kind": kind, **ask})
+
+
+def test_prices_come_cheapest_first_beside_the_bound(client: TestClient) -> None:
+    told = prices(client).json()
+    seconds = [price["seconds"] for price in told["prices"]]
+    assert seconds == sorted(seconds)
+    assert told["world"] == 8
+    assert told["bound_s"] == pytest.approx(0.671, abs=0.001)
+    assert told["prices"][0]["times_bound"] < 1.02
+    torus = next(price for price in told["prices"] if price["collective"] == {"kind": "torus", "rows": 2})
+    assert torus["link_bytes"] == ASK["bytes"]
+    assert torus["rounds"] == 8
+
+
+def test_one_rank_alone_pays_nothing_and_has_no_bound(client: TestClient) -> None:
+    told = prices(client, hosts=1, ranks_per_host=1).json()
+    assert {(price["seconds"], price["times_bound"]) for price in told["prices"]} == {(0.0, None)}
+
+
+def test_a_slower_network_costs_more(client: TestClient) -> None:
+    fast, slow = (prices(client, latency_s=latency_s).json()["prices"][0]["seconds"] for latency_s in (0, 0.01))
+    assert fast < slow
+
+
+@pytest.mark.parametrize(
+    ("ask", "path", "complaint"),
+    [
+        ({"hosts": 4096, "ranks_per_host": 2}, "ranks_per_host", "4096 x 2 = 8,192 ranks; at most 4,096 are taken"),
+        ({"rate": 0}, "rate", "input should be greater than 0"),
+        ({"bytes": "inf"}, "bytes", "input should be"),
+        ({"hosts": 0}, "hosts", "input should be greater than or equal to 1"),
+    ],
+)
+def test_an_impossible_network_is_refused(client: TestClient, ask: dict[str, Any], path: str, complaint: str) -> None:
+    answer = prices(client, **ask)
+    assert answer.status_code == 422
+    (fault,) = answer.json()["error"]["fields"]
+    assert fault["path"] == path
+    assert fault["message"].startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [
+        ("ring", {}),
+        ("torus", {}),
+        ("torus", {"rows": 4}),
+        ("tree", {}),
+        ("colors", {"k": 3}),
+        ("hierarchical", {}),
+        ("halving_doubling", {}),
+        ("server", {"servers": 8}),
+    ],
+)
+def test_a_plan_that_is_told_is_a_plan_that_sums(client: TestClient, kind: str, shape: dict[str, int]) -> None:
+    told = plan(client, kind, hosts=2, ranks_per_host=4, **shape).json()
+    rounds = [
+        [
+            Send(src, dst, range(start, start + size), add)
+            for src, dst, start, size, add in zip(*(sends[name] for name in COLUMNS), strict=True)
+        ]
+        for sends in told["rounds"]
+    ]
+    check(rounds, world=8, chunks=told["chunks"])
+    assert told["hosts"] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert told["collective"]["kind"] == kind
+
+
+COLUMNS = ("src", "dst", "start", "size", "add")
+
+
+@pytest.mark.parametrize(
+    ("ask", "path", "complaint"),
+    [
+        ({"kind": "torus", "rows": 3}, "rows", "8 ranks do not form a torus of 3 rows"),
+        ({"kind": "colors", "k": 9}, "k", "9 colors need at least 9 ranks, and there are 8"),
+        ({"kind": "ring", "rows": 2}, "rows", "there is no such field"),
+        ({"kind": "server", "servers": 0}, "servers", "input should be greater than or equal to 1"),
+        ({"kind": "native"}, "kind", "input should be 'ring', 'torus'"),
+        ({"kind": "ring", "hosts": 65, "ranks_per_host": 1}, "ranks_per_host", "65 x 1 = 65 ranks; at most 64"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(client: TestClient, ask: dict[str, Any], path: str, complaint: str) -> None:
+    answer = plan(client, **ask)
+    assert answer.status_code == 422
+    (fault,) = answer.json()["error"]["fields"]
+    assert fault["path"] == path
+    assert fault["message"].startswith(complaint)

@@ -1,0 +1,40 @@
+"""Every collective of a spec that is a plan becomes the plan that the spec asked for."""
+
+from typing import get_args
+
+import pytest
+from pydantic import TypeAdapter
+
+from contract import choices
+from contract.fit import misfit
+from trainers.collectives.layout import hosts_of
+from trainers.collectives.proof import check
+from trainers.plans import plan_of
+
+Collective: TypeAdapter[choices.Planned] = TypeAdapter(choices.Planned)
+
+
+@pytest.mark.parametrize("choice", get_args(choices.Planned), ids=lambda choice: choice.__name__)
+def test_a_choice_is_the_plan_of_its_kind_and_sums(choice: type[choices.Planned]) -> None:
+    plan = plan_of(choice(), hosts_of(8, 2))
+    assert plan.kind == choice().kind
+    check(plan, world=plan.world, chunks=plan.chunks)
+
+
+@pytest.mark.parametrize("world", range(1, 13))
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_what_the_door_lets_in_can_be_planned(world: int, nodes: int) -> None:
+    shapes = [choices.Torus(rows=world), choices.Colors(k=world), choices.Hierarchical(group=world)]
+    for choice in [*shapes, choices.Server(servers=world), choices.Torus(), choices.Hierarchical()]:
+        assert not misfit(choice, world)
+        if world >= nodes:
+            plan = plan_of(choice, hosts_of(world, nodes))
+            check(plan, world=world, chunks=plan.chunks)
+
+
+def test_a_plan_tells_the_choice_that_makes_it_again() -> None:
+    hosts = hosts_of(12, 3)
+    for choice in (choices.Ring(), choices.Torus(), choices.Colors(k=3), choices.Hierarchical(), choices.Server()):
+        plan = plan_of(choice, hosts)
+        again = plan_of(Collective.validate_python({"kind": plan.kind, **plan.shape}), hosts)
+        assert list(map(list, again)) == list(map(list, plan))

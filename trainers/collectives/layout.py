@@ -1,0 +1,37 @@
+"""Which ranks share a host, and the grid that follows from it."""
+
+from collections.abc import Sequence
+from math import isqrt
+from typing import TypeAlias
+
+from trainers.collectives.plan import split
+
+Hosts: TypeAlias = Sequence[Sequence[int]]  # the ranks of each host
+
+
+def hosts_of(world: int, hosts: int) -> list[list[int]]:
+    """Number `world` ranks host by host, as Slurm's block distribution does; the first hosts take what is left over."""
+    sizes = [world // hosts + (host < world % hosts) for host in range(hosts)]
+    starts = [sum(sizes[:host]) for host in range(hosts)]
+    return [list(range(start, start + size)) for start, size in zip(starts, sizes, strict=True)]
+
+
+def in_order(hosts: Hosts) -> list[int]:
+    """All ranks, host after host: neighbors share a host wherever they can."""
+    return [rank for host in hosts for rank in host]
+
+
+def grid(hosts: Hosts, rows: int | None = None) -> list[list[int]]:
+    """Lay the ranks out in rows: as many as asked for, else a host to a row, else the squarest grid there is.
+
+    A host to a row wants several hosts with several ranks each; a prime number of ranks is one row.
+    """
+    if rows is None and len(hosts) > 1 and all(len(host) > 1 for host in hosts):
+        return [list(host) for host in hosts]
+    ranks = in_order(hosts)
+    return [ranks[row.start : row.stop] for row in split(range(len(ranks)), rows or squarest(len(ranks)))]
+
+
+def squarest(world: int) -> int:
+    """The rows of the grid of `world` ranks that is nearest to a square, no more of them than columns."""
+    return next(rows for rows in range(isqrt(world), 0, -1) if world % rows == 0)
