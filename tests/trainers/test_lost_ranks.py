@@ -16,8 +16,9 @@ import torch.distributed as dist
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from tests.trainers.ranks import CONTEXT
-from trainers.collectives import native, ring, torus
+from trainers.collectives import ring, torus
 from trainers.collectives.runner import Allreduce, follow
+from trainers.collectives.watched import watched
 
 WORLD, VICTIM, TIMEOUT_S = 4, 2, 4.0
 
@@ -30,7 +31,7 @@ def bound(algorithm: str) -> Allreduce:
         case "torus":
             return follow(torus.allreduce(ranks, ranks, rows=2), chunks=WORLD, timeout_s=TIMEOUT_S)
         case _:
-            return native.watched(timeout_s=TIMEOUT_S)
+            return watched(timeout_s=TIMEOUT_S)
 
 
 def sum_until_it_breaks(rank: int, folder: Path, algorithm: str) -> None:
