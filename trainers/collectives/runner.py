@@ -50,7 +50,7 @@ def follow(
             exchange(x_N, mine, chunks=chunks, group=group)
             return
         lines = mesh or mesh_of(group)
-        lines.link({message.peer for turn in mine for message in (*turn.sends, *turn.receives)})
+        lines.link({message.peer for turn in mine for message in (*turn.sends, *turn.receives)}, timeout_s=timeout_s)
         narrow = wire if x_N.dtype == torch.float32 else None
         if mine and x_N.numel():
             Passage(cut(x_N), mine, chunks=chunks, mesh=lines, wire=narrow).run(timeout_s=timeout_s)
@@ -61,5 +61,12 @@ def follow(
 
 
 def cut(x_N: Tensor) -> list[Tensor]:
-    """Return the vector's segments."""
-    return list(torch.split(x_N, max(SEGMENT_BYTES // x_N.element_size(), 1)))
+    """Return the vector's segments: small ones at both ends, so that links between hosts start soon and end late."""
+    longest = max(SEGMENT_BYTES // x_N.element_size(), 1)
+    ramp = [longest >> shift for shift in (3, 2, 1)]
+    middle = x_N.numel() - 2 * sum(ramp)
+    if middle < longest:
+        return list(torch.split(x_N, longest))
+    count = -(-middle // longest)
+    even = [(i + 1) * middle // count - i * middle // count for i in range(count)]
+    return list(torch.split(x_N, [*ramp, *even, *reversed(ramp)]))

@@ -26,7 +26,7 @@ def watched(*, group: dist.ProcessGroup | None = None, timeout_s: float = TIMEOU
 
     def allreduce(x_N: Tensor) -> None:
         mesh = mesh_of(group)
-        mesh.link(others)
+        mesh.link(others, timeout_s=timeout_s)
         inquest = Inquest(mesh, timeout_s=timeout_s, waits=lambda: [Wait(peer, 0) for peer in others])
         try:
             work = dist.all_reduce(x_N, group=group, async_op=True)
@@ -65,4 +65,3 @@ def _find_the_dead(mesh: Mesh, inquest: Inquest) -> None:
     until = time.monotonic() + GRACE_S
     while time.monotonic() < until:
         inquest.look(mesh.wait(0.05))
-

@@ -17,7 +17,6 @@ from trainers.collectives.wire.line import Line
 T = TypeVar("T")
 
 HELLO = struct.Struct("<16sI")  # the secret of the one who is called, and the caller's rank
-PATIENCE_S = 60.0
 
 # Several ranks of a host share its link. bbr, where it is the system's choice, then leaves gaps: 1.06 to 1.18 x the
 # bound where reno took 1.055 (docs/log.md). reno is there on every Linux and may be chosen by every user.
@@ -55,19 +54,19 @@ class Meeting:
         if self.arena:
             self.arena.close()
 
-    def call(self, peer: int) -> Line:
+    def call(self, peer: int, *, timeout_s: float) -> Line:
         """Connect to a rank that listens."""
         card = self.cards[peer]
-        sock = socket.create_connection(card.address, timeout=PATIENCE_S)
+        sock = socket.create_connection(card.address, timeout=timeout_s)
         sock.sendall(HELLO.pack(card.secret, self.rank))
         return _line(sock, peer)
 
-    def answer(self) -> Line:
+    def answer(self, *, timeout_s: float) -> Line:
         """Let the next caller in who knows the secret."""
-        self._door.settimeout(PATIENCE_S)
+        self._door.settimeout(timeout_s)
         while True:
             sock, _ = self._door.accept()
-            sock.settimeout(PATIENCE_S)
+            sock.settimeout(timeout_s)
             secret, peer = HELLO.unpack(sock.recv(HELLO.size, socket.MSG_WAITALL).ljust(HELLO.size, b"\0"))
             if hmac.compare_digest(secret, self.cards[self.rank].secret):
                 return _line(sock, peer)

@@ -42,28 +42,36 @@ class Mesh:
         self.next_segment = 0
         self.fresh: set[int] = set()  # segments of which something has arrived
         self.here: set[int] = set()  # peers that answered
+        self.from_afar = 0  # bytes that the last wait brought from peers without shared memory
         self.arrivals = 0  # parts, ever
         self.fault: RankLost | None = None  # why nothing can be summed any more
         self._rooms: dict[int, Part] = {}  # what is being received, by peer
         self._selector = selectors.DefaultSelector()
         self.writers: set[int] = set()  # peers whose line has more to send than the kernel takes
 
-    def link(self, peers: Iterable[int]) -> None:
+    def link(self, peers: Iterable[int], *, timeout_s: float) -> None:
         """Connect to the peers that are not connected yet; they do the same. The higher rank calls the lower one."""
         missing = set(peers) - self.lines.keys()
-        for peer in sorted(peer for peer in missing if peer < self.rank):
-            self._add(self.meeting.call(peer))
-        while not self.lines.keys() >= missing:
-            self._add(self.meeting.answer())
+        try:
+            for peer in sorted(peer for peer in missing if peer < self.rank):
+                self._add(self.meeting.call(peer, timeout_s=timeout_s))
+            while not self.lines.keys() >= missing:
+                self._add(self.meeting.answer(timeout_s=timeout_s))
+        except OSError as error:
+            absent = sorted(missing - self.lines.keys())
+            who = f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}"
+            raise RankLost(f"{who} said nothing when rank {self.rank} wanted to connect ({error})", absent) from error
 
     def wait(self, patience_s: float) -> int:
         """Move bytes until something has happened or patience ends; return how many."""
         self._mark_writers()
-        moved = 0
+        moved = self.from_afar = 0
         for key, events in self._selector.select(patience_s):
             line = key.data
             if events & selectors.EVENT_READ:
-                moved += line.receive(self)
+                received = line.receive(self)
+                moved += received
+                self.from_afar += received if line.peer not in self.meeting.readers else 0
             if events & selectors.EVENT_WRITE:
                 moved += line.flush()
         return moved
