@@ -3,16 +3,30 @@
 from collections.abc import Callable, Sequence
 
 from trainers.collectives import native, ring, torus
+from trainers.collectives.auto import Auto
 from trainers.collectives.runner import Allreduce, follow
 
 Maker = Callable[[int, int], Allreduce]  # of the world and the ranks per host
 
+
+def _ring(world: int, per_host: int) -> Allreduce:
+    return follow(ring.allreduce(range(world), range(world)), chunks=world)
+
+
+def _torus(world: int, per_host: int) -> Allreduce:
+    return follow(torus.allreduce(range(world), range(world), rows=world // per_host), chunks=world)
+
+
+def _auto(world: int, per_host: int) -> Allreduce:
+    candidates = {"torus": _torus(world, per_host), "ring": _ring(world, per_host), "native": native.allreduce}
+    return Auto(candidates)
+
+
 TABLE: dict[str, Maker] = {
     "gloo": lambda world, per_host: native.allreduce,
-    "ring": lambda world, per_host: follow(ring.allreduce(range(world), range(world)), chunks=world),
-    "torus": lambda world, per_host: follow(
-        torus.allreduce(range(world), range(world), rows=world // per_host), chunks=world
-    ),
+    "ring": _ring,
+    "torus": _torus,
+    "auto": _auto,
 }
 
 

@@ -30,7 +30,7 @@ def main() -> None:
 def sized(nbytes: int, task: dict[str, Any]) -> list[dict[str, Any]]:
     """Time every algorithm on vectors of this size: all of them once, then all again, so that noise meets all alike."""
     made = algorithms(dist.get_world_size(), task["ranks_per_host"], task["algorithms"])
-    repeats = task["repeats"] if nbytes > 1 << 20 else 10 * task["repeats"]
+    repeats = task["repeats"] * 10 if nbytes <= 1 << 20 else min(task["repeats"], 3 if nbytes >> 26 else 99)
     seconds: dict[str, list[float]] = {name: [] for name in made}
     for repeat in range(repeats + 1):
         for name, allreduce in made.items():
