@@ -1,6 +1,7 @@
 """Which ranks share a host, and the grid that follows from it."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from math import isqrt
 from typing import TypeAlias
 
@@ -30,6 +31,13 @@ def grid(hosts: Hosts, rows: int | None = None) -> list[list[int]]:
         return [list(host) for host in hosts]
     ranks = in_order(hosts)
     return [ranks[row.start : row.stop] for row in split(range(len(ranks)), rows or squarest(len(ranks)))]
+
+
+def rows(hosts: Sequence[str]) -> int:
+    """How many rows the grid of these ranks has; `hosts[r]` is the host of rank r."""
+    runs = [len(list(run)) for _, run in groupby(hosts)]
+    one_row_a_host = len(set(runs)) == 1 and len(runs) == len(set(hosts))
+    return len(runs) if one_row_a_host else squarest(len(hosts))
 
 
 def squarest(world: int) -> int:
