@@ -1,5 +1,6 @@
 """Collectives: what each costs on a network, and any plan round by round."""
 
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -51,10 +52,9 @@ def prices(
 ) -> PriceList:
     """Every collective's price for a vector of so many bytes, the cheapest first."""
     world = _world(asked.hosts, asked.ranks_per_host, most=MOST_PRICED)
-    figures = asked.model_dump(exclude={"hosts", "ranks_per_host"})
-    network = Network(hosts=hosts_of(world, asked.hosts), **figures)
+    network, evaluated = _evaluated(world, tuple(asked.model_dump().items()))
     bound_s = network.bound_s(size_bytes)
-    found = [_priced(price(plan, network), size_bytes, bound_s) for plan in candidates(network.hosts)]
+    found = [_priced(one, size_bytes, bound_s) for one in evaluated]
     return PriceList(world=world, bound_s=bound_s, prices=sorted(found, key=lambda view: view.seconds))
 
 
@@ -78,6 +78,13 @@ def plan(
     places = hosts_of(world, hosts)
     found = plan_of(chosen, places)
     return PlanView(collective=chosen, hosts=places, chunks=found.chunks, rounds=[_drawn(sends) for sends in found])
+
+
+@lru_cache(maxsize=32)  # for another size the rounds need not be gone through again
+def _evaluated(world: int, asked: tuple[tuple[str, Any], ...]) -> tuple[Network, list[Price]]:
+    figures = {name: value for name, value in asked if name not in ("hosts", "ranks_per_host")}
+    network = Network(hosts=hosts_of(world, dict(asked)["hosts"]), **figures)
+    return network, [price(plan, network) for plan in candidates(network.hosts)]
 
 
 def _world(hosts: int, ranks_per_host: int, *, most: int) -> int:

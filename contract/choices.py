@@ -1,6 +1,7 @@
 """The choices that a run makes: model, data, optimizer, learning-rate schedule, rule, collective.
 
-Each is a tagged union on `kind`. A new choice is one class here and one `case` in trainers/build.py.
+Each is a tagged union on `kind`. A new choice is one class here and one `case` in trainers/build.py; for a collective,
+in trainers/plans.py.
 """
 
 from typing import Annotated, Literal

@@ -80,9 +80,24 @@ def test_no_rank_sums_for_two_colors(world: int) -> None:
         assert width == k or world % k > 1 or world <= k + 1
 
 
-def test_more_colors_than_ranks_are_refused_with_the_sum() -> None:
-    with pytest.raises(ValueError, match="5 colors need at least 5 ranks, and there are 4"):
-        list(colors.plan([range(4)], k=5))
+@pytest.mark.parametrize(
+    ("planner", "complaint"),
+    [
+        (lambda: colors.plan([range(4)], k=5), "5 colors need at least 5 ranks, and there are 4"),
+        (lambda: torus.plan([range(4)], rows=5), "4 ranks do not form 5 rows"),
+        (lambda: hierarchical.plan([range(4)], group=5), "4 ranks have no group of 5"),
+        (lambda: server.plan([range(4)], servers=0), "4 ranks cannot have 0 servers among them"),
+        (lambda: torus.plan(hosts_of(2, 3)), "2 ranks cannot stand on 3 hosts with at least one on each"),
+    ],
+)
+def test_a_shape_that_cannot_be_is_refused_with_the_sum(planner: Callable[[], Plan], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        planner()
+
+
+def test_rows_need_not_divide_the_ranks() -> None:
+    for world in range(1, 17):
+        prove([torus.plan([range(world)], rows=rows) for rows in range(1, world + 1)])
 
 
 def test_a_grid_has_a_host_to_a_row_or_is_as_square_as_can_be() -> None:

@@ -19,6 +19,7 @@ from trainers.collectives.plan import Integers, Plan, Round, Sends, split, toget
 def plan(hosts: Hosts, *, k: int) -> Plan:
     """`k` colors over all ranks."""
     ranks = in_order(hosts)
+    arity(len(ranks), k)  # refuses what cannot be, here and not in the first round
     return Plan("colors", len(ranks), k, lambda: allreduce(ranks, range(k), k=k), {"k": k})
 
 

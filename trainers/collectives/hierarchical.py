@@ -17,6 +17,8 @@ from trainers.collectives.plan import Plan, Round, Send, Sends, split, together
 def plan(hosts: Hosts, *, group: int | None = None) -> Plan:
     """Groups of `group` ranks (what is left over is a smaller one), else a host to a group."""
     ranks = in_order(hosts)
+    if group is not None and not 1 <= group <= len(ranks):
+        raise ValueError(f"{len(ranks)} ranks have no group of {group}")
     groups = hosts if group is None else [ranks[i : i + group] for i in range(0, len(ranks), group)]
     largest = max(map(len, groups))
     chunks = lcm(largest, len(groups))

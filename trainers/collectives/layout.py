@@ -12,6 +12,8 @@ Hosts: TypeAlias = Sequence[Sequence[int]]  # the ranks of each host
 
 def hosts_of(world: int, hosts: int) -> list[list[int]]:
     """Number `world` ranks host by host, as Slurm's block distribution does; the first hosts take what is left over."""
+    if not 1 <= hosts <= world:
+        raise ValueError(f"{world} ranks cannot stand on {hosts} hosts with at least one on each")
     sizes = [world // hosts + (host < world % hosts) for host in range(hosts)]
     starts = [sum(sizes[:host]) for host in range(hosts)]
     return [list(range(start, start + size)) for start, size in zip(starts, sizes, strict=True)]
@@ -30,6 +32,8 @@ def grid(hosts: Hosts, rows: int | None = None) -> list[list[int]]:
     if rows is None and len(hosts) > 1 and all(len(host) > 1 for host in hosts):
         return [list(host) for host in hosts]
     ranks = in_order(hosts)
+    if rows is not None and not 1 <= rows <= len(ranks):
+        raise ValueError(f"{len(ranks)} ranks do not form {rows} rows")
     return [ranks[row.start : row.stop] for row in split(range(len(ranks)), rows or squarest(len(ranks)))]
 
 

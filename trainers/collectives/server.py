@@ -18,6 +18,8 @@ from trainers.collectives.plan import Plan, Round, Sends, split
 def plan(hosts: Hosts, *, servers: int = 1) -> Plan:
     """`servers` of the ranks serve an equal shard each; they stand as far apart as they can."""
     ranks = in_order(hosts)
+    if not 1 <= servers <= len(ranks):
+        raise ValueError(f"{len(ranks)} ranks cannot have {servers} servers among them")
     chunks = range(servers)
     return Plan("server", len(ranks), servers, lambda: allreduce(ranks, chunks, servers=servers), {"servers": servers})
 
