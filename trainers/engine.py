@@ -50,7 +50,7 @@ class _Training:
         self.model = build.model(run).to(device)
         self.optimizer = build.optimizer(run.optimizer, self.model)
         self.schedule = build.schedule(run)
-        allreduce = build.allreduce(run.collective, place.world)
+        allreduce = build.allreduce(run.collective, place.world, nodes=run.resources.nodes)
         timed = self.watch.timed(series.COMMUNICATION_S, allreduce)
         self.rule = build.rule(run, self.model, self.optimizer, allreduce=timed)
 
