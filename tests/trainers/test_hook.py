@@ -1,5 +1,7 @@
 """A plain DDP script gets the torus in two lines, and learns what DDP alone would have learnt."""
 
+from threading import Event
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -58,3 +60,28 @@ def break_off() -> str:
 
 def test_backward_raises_when_a_rank_is_lost() -> None:
     assert "rank 1 said nothing" in on_ranks(2, break_off)[0]
+
+
+def sum_waits_for_the_rest_of_backward() -> list[bool]:
+    torch.manual_seed(0)
+    layers = [nn.Linear(600, 600) for _ in range(4)]  # 1.4 MB each: a bucket each
+    model = DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=1)
+    is_first_layer_done, seen = Event(), list[bool]()
+    layers[0].weight.register_post_accumulate_grad_hook(lambda _: is_first_layer_done.set())
+
+    def allreduce(flat_N: Tensor) -> None:
+        seen.append(is_first_layer_done.wait(timeout=20))
+        dist.all_reduce(flat_N)
+
+    hook.attach(model, allreduce)
+    for _ in range(2):  # DDP has one bucket in the first pass, whatever its size
+        is_first_layer_done.clear()
+        seen.clear()
+        model(torch.ones(1, 600)).sum().backward()
+    return seen
+
+
+def test_backward_goes_on_while_a_bucket_is_summed() -> None:
+    for seen in on_ranks(2, sum_waits_for_the_rest_of_backward):
+        assert len(seen) > 1
+        assert all(seen)
