@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -32,5 +33,6 @@ def client(settings: Settings) -> Iterator[TestClient]:
         yield client
 
 
-def post(client: TestClient, text: str | bytes, kind: str = "application/yaml"):  # type: ignore[no-untyped-def]
+def post(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> Any:
+    """POST an experiment; return the answer."""
     return client.post("/api/v1/experiments", content=text, headers={"content-type": kind})
