@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Invalid
-from contract.choices import Planned
+from contract.choices.collectives import Planned
 from contract.faults import Fault, faults_of
 from contract.fit import misfit
 from contract.views import PlanView, PriceList, PriceView, RoundView

@@ -9,7 +9,7 @@ from bigbatch.present import print_json, print_table
 from bigbatch.say import say
 from bigbatch.submit import Json
 from bigbatch.units import bytes_in_words, rate, seconds, size, time_in_words
-from contract.choices import Planned
+from contract.choices.collectives import Planned
 
 Size = Annotated[float, typer.Option("--bytes", parser=size, metavar="SIZE", help="Of the vector: 100MB, 16MiB.")]
 Hosts = Annotated[int, typer.Option(min=1, help="How many hosts.")]

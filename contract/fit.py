@@ -1,6 +1,6 @@
 """Does a collective fit so many ranks?"""
 
-from contract.choices import Collective, Colors, Hierarchical, Server, Torus
+from contract.choices.collectives import Collective, Colors, Hierarchical, Server, Torus
 from contract.faults import Fault
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.base import Spec
-from contract.choices import Count
+from contract.numbers import Count
 
 # These words end in an #SBATCH line: one word each, with nothing that could end the line or start another.
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.,:;=&|*()\[\]@+-]+$", max_length=200)]

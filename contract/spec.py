@@ -6,22 +6,15 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from contract.base import Spec
-from contract.choices import (
-    SGD,
-    Collective,
-    ConvNet,
-    Count,
-    Data,
-    Digits,
-    Model,
-    Native,
-    Optimizer,
-    Rule,
-    Schedule,
-    Sync,
-)
+from contract.choices.collectives import Collective, Native
+from contract.choices.data import Data, Digits
+from contract.choices.models import ConvNet, Model
+from contract.choices.optimizers import SGD, Optimizer
+from contract.choices.rules import Rule, Sync
+from contract.choices.schedules import Schedule
 from contract.faults import Fault, refusal
 from contract.fit import misfit
+from contract.numbers import Count
 from contract.resources import Local, Resources
 
 

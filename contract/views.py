@@ -5,7 +5,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
-from contract.choices import Planned
+from contract.choices.collectives import Planned
 from contract.cluster import ClusterReport
 from contract.experiment import ExperimentSpec, Values
 from contract.faults import Fault

@@ -9,8 +9,9 @@ from torch.nn.functional import cross_entropy
 from contract import series
 from contract.folder import RunFolder
 from contract.spec import RunSpec
-from trainers import build, rendezvous
 from trainers import device as devices
+from trainers import rendezvous
+from trainers.build import collectives, data, models, optimizers, rules, schedules
 from trainers.data import sampler
 from trainers.data.split import Split
 from trainers.evaluation import average_statistics, evaluate
@@ -46,13 +47,13 @@ class _Training:
     def __init__(self, run: RunSpec, place: Place, *, device: torch.device, report: Report) -> None:
         self.run, self.place, self.device, self.report = run, place, device, report
         self.watch = Stopwatch(device)
-        self.images, self.heldout = build.data(run.data, run.seed)
-        self.model = build.model(run).to(device)
-        self.optimizer = build.optimizer(run.optimizer, self.model)
-        self.schedule = build.schedule(run)
-        allreduce = build.allreduce(run.collective, place.world, nodes=run.resources.nodes)
+        self.images, self.heldout = data.data(run.data, run.seed)
+        self.model = models.model(run).to(device)
+        self.optimizer = optimizers.optimizer(run.optimizer, self.model)
+        self.schedule = schedules.schedule(run)
+        allreduce = collectives.allreduce(run.collective, place.world, nodes=run.resources.nodes)
         timed = self.watch.timed(series.COMMUNICATION_S, allreduce)
-        self.rule = build.rule(run, self.model, self.optimizer, allreduce=timed)
+        self.rule = rules.rule(run, self.model, self.optimizer, allreduce=timed)
 
     def carry_out(self) -> None:
         step = 0

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from pydantic import TypeAdapter
 
-from contract import choices
+from contract.choices import collectives as choices
 from contract.fit import misfit
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.proof import check
