@@ -14,7 +14,7 @@ from contract.choices.rules import Rule, Sync
 from contract.choices.schedules import Schedule
 from contract.faults import Fault, refusal
 from contract.fit import misfit
-from contract.numbers import Count
+from contract.numbers import Count, Fraction
 from contract.resources import Local, Resources
 
 
@@ -27,6 +27,7 @@ class RunSpec(Spec):
     schedule: Schedule
     batch: Count  # images per step, over all ranks
     epochs: Count
+    label_smoothing: Fraction = 0.0  # eps; the share of a label that is spread over all classes
     rule: Rule = Sync()
     collective: Collective = Native()
     resources: Resources = Local()

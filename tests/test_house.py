@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "trainers/rules": BENCH,
     "trainers/optimizers": BENCH,
     "trainers/schedules": BENCH,
+    "trainers/losses": BENCH,
     "trainers/models": BENCH,
     "trainers/data": {*BENCH, "sklearn"},
     "lab": set(),

@@ -4,14 +4,13 @@ import math
 
 import torch
 import torch.distributed as dist
-from torch.nn.functional import cross_entropy
 
 from contract import series
 from contract.folder import RunFolder
 from contract.spec import RunSpec
 from trainers import device as devices
 from trainers import rendezvous
-from trainers.build import collectives, data, models, optimizers, rules, schedules
+from trainers.build import collectives, data, losses, models, optimizers, rules, schedules
 from trainers.data import sampler
 from trainers.data.split import Split
 from trainers.evaluation import average_statistics, evaluate
@@ -49,6 +48,7 @@ class _Training:
         self.watch = Stopwatch(device)
         self.images, self.heldout = data.data(run.data, run.seed)
         self.model = models.model(run).to(device)
+        self.loss = losses.loss(run, self.model)
         self.optimizer = optimizers.optimizer(run.optimizer, self.model)
         self.schedule = schedules.schedule(run)
         allreduce = collectives.allreduce(run.collective, place.world, nodes=run.resources.nodes)
@@ -69,7 +69,7 @@ class _Training:
         with self.watch.during(series.INPUT_S):
             x_BCHW, y_B = self._batch(self.images, index_B)
         rate = self._set_rate(step)
-        loss = cross_entropy(self.model(x_BCHW), y_B)
+        loss = self.loss(self.model(x_BCHW), y_B)
         loss.backward()  # type: ignore[no-untyped-call]
         mean_loss = self.rule.step(loss.detach()).item()
         self._report(step, mean_loss, rate, self.watch.stop())

@@ -1,0 +1,26 @@
+"""Cross-entropy with label smoothing (Szegedy et al., 2016, arXiv:1512.00567, section 7).
+
+q(k) = (1 - eps) [k = y] + eps / K
+L    = -sum_k q(k) log p(k),   p = softmax(logits)
+
+With eps = 0 it is the plain cross-entropy -log p(y). Its least value is the entropy of q, which is above 0 for eps > 0.
+"""
+
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from trainers.losses.loss import Output, wide
+
+
+class CrossEntropy:
+    """The mean over a batch of images; `label_smoothing` is eps, from 0 to below 1."""
+
+    def __init__(self, *, label_smoothing: float = 0.0) -> None:
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label smoothing is from 0 to below 1, not {label_smoothing}")
+        self.label_smoothing = label_smoothing
+
+    def __call__(self, output: Output, target: Tensor) -> Tensor:
+        """Compare logits_BK with the classes y_B."""
+        assert isinstance(output, Tensor), "a net with auxiliary heads needs trainers/losses/heads.py"
+        return cross_entropy(wide(output), target, label_smoothing=self.label_smoothing)
