@@ -935,6 +935,11 @@ export interface components {
             /** Epochs */
             epochs: number;
             /**
+             * Label Smoothing
+             * @default 0
+             */
+            label_smoothing: number;
+            /**
              * Model
              * @default {
              *       "kind": "convnet",
