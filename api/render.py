@@ -1,25 +1,27 @@
 """Rows as the views of the contract."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from contract.experiment import ExperimentSpec
 from contract.run import ENDED, State, joint_state
 from contract.spec import RunSpec
-from contract.views import ExperimentDetail, ExperimentView, MoveView, RunDetail, RunView
+from contract.views import ExperimentDetail, ExperimentView, MoveView, RestartView, RunDetail, RunView
 from store.experiments import Summary
-from store.tables import Experiment, Move, Run
+from store.tables import Experiment, Move, Restart, Run
 
 
 def run_view(run: Run) -> RunView:
     return RunView(**_run_fields(run))
 
 
-def run_detail(run: Run, moves: list[Move], series: list[str], folder: Path) -> RunDetail:
+def run_detail(run: Run, moves: list[Move], restarts: Sequence[Restart], series: list[str], folder: Path) -> RunDetail:
     return RunDetail(
         **_run_fields(run),
         spec=RunSpec.model_validate(run.spec),
         moves=[MoveView.model_validate(move, from_attributes=True) for move in moves],
+        restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in restarts],
         series=series,
         folder=str(folder),
     )

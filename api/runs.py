@@ -16,7 +16,7 @@ from contract.faults import Fault
 from contract.folder import RunFolder
 from contract.run import State
 from contract.views import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
-from store import points, runs
+from store import points, restarts, runs
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -38,7 +38,7 @@ def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
     """One run: its spec, its moves from state to state, and the names of its series."""
     run = _found(db, run_id)
     moves = list(db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)))
-    return run_detail(run, moves, points.names(db, run_id), _folder(request, run).path)
+    return run_detail(run, moves, restarts.of_run(db, run_id), points.names(db, run_id), _folder(request, run).path)
 
 
 @router.get("/{run_id}/points")

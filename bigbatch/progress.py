@@ -69,11 +69,12 @@ def measured(run: RunView) -> str:
     loss = run.latest.get(LOSS)
     told = f"{run.step}/{run.steps}  loss {'-' if loss is None else f'{loss:.4g}'}  held-out {accuracy_of(run)}"
     doubt = "  (its cluster does not answer)" if run.unknown_since else ""
-    return told + ("  (stopping)" if run.stopping else "") + doubt
+    again = f"  (attempt {run.attempt})" if run.attempt > 1 else ""
+    return told + again + ("  (stopping)" if run.stopping else "") + doubt
 
 
 def _shown(runs: Sequence[RunView]) -> list[RunView]:
     """The live runs, those that train first."""
-    order = [State.RUNNING, State.PENDING, State.SUBMITTING, State.QUEUED]
+    order = [State.RUNNING, State.PENDING, State.PAUSED, State.SUBMITTING, State.QUEUED]
     live = [run for run in runs if run.state not in ENDED]
     return sorted(live, key=lambda run: order.index(run.state))[:BARS]

@@ -23,12 +23,41 @@ class Started(_Said):
     versions: dict[str, str]
 
 
+class Resumed(_Said):
+    """The attempt goes on from a checkpoint; steps that an earlier one told beyond it are told again."""
+
+    kind: Literal["resumed"] = "resumed"
+    step: int  # of the checkpoint: the first step taken is the next one
+    lost_steps: int  # that an earlier attempt had told already
+    notes: list[str] = []  # damaged checkpoints that were passed over, another number of ranks
+
+
 class Points(_Said):
     """What was measured at one step; None stands for a value that is not a finite number."""
 
     kind: Literal["points"] = "points"
     step: int
     values: dict[str, float | None]
+
+
+class Saved(_Said):
+    """A checkpoint was written, or could not be: then `error` says why, and the run goes on without it."""
+
+    kind: Literal["saved"] = "saved"
+    step: int
+    stall_s: float  # for which training waited
+    write_s: float  # until the checkpoint was whole on disk, most of it beside training
+    size_bytes: int
+    error: str | None = None
+
+
+class Paused(_Said):
+    """All ranks left together at a step, asked to by a signal; the next attempt goes on from `saved_step`."""
+
+    kind: Literal["paused"] = "paused"
+    step: int
+    saved_step: int  # of the newest checkpoint; 0 when there is none
+    reason: str  # one line: which signal, on which rank
 
 
 class Finished(_Said):
@@ -42,5 +71,5 @@ class Failed(_Said):
     reason: str
 
 
-Event = Annotated[Started | Points | Finished | Failed, Field(discriminator="kind")]
+Event = Annotated[Started | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")]
 reader: TypeAdapter[Event] = TypeAdapter(Event)

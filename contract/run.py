@@ -9,6 +9,7 @@ class State(StrEnum):
     SUBMITTING = "submitting"  # one launcher has it in hand
     PENDING = "pending"  # the cluster has it and it has said nothing yet
     RUNNING = "running"
+    PAUSED = "paused"  # saved, its job is about to leave; then it is queued again
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -18,13 +19,14 @@ MOVES: dict[State, set[State]] = {
     State.QUEUED: {State.SUBMITTING, State.CANCELLED},
     State.SUBMITTING: {State.PENDING, State.QUEUED, State.FAILED, State.CANCELLED},
     # a short run may end between two looks, so pending may end without having been seen running
-    State.PENDING: {State.RUNNING, State.DONE, State.FAILED, State.CANCELLED},
-    State.RUNNING: {State.DONE, State.FAILED, State.CANCELLED},
+    State.PENDING: {State.RUNNING, State.PAUSED, State.DONE, State.FAILED, State.CANCELLED},
+    State.RUNNING: {State.PAUSED, State.DONE, State.FAILED, State.CANCELLED},
+    State.PAUSED: {State.QUEUED, State.FAILED, State.CANCELLED},
     State.DONE: set(),
     State.FAILED: set(),
     State.CANCELLED: set(),
 }
-LIVE = frozenset({State.PENDING, State.RUNNING})  # a job of it is, or was a moment ago, with a cluster
+LIVE = frozenset({State.PENDING, State.RUNNING, State.PAUSED})  # a job of it is, or was a moment ago, with a cluster
 ENDED = frozenset(state for state, moves in MOVES.items() if not moves)
 
 
@@ -33,6 +35,7 @@ def joint_state(counts: Mapping[State, int]) -> State:
     order = [
         State.RUNNING,
         State.PENDING,
+        State.PAUSED,
         State.SUBMITTING,
         State.QUEUED,
         State.FAILED,

@@ -53,9 +53,19 @@ class MoveView(BaseModel):
     reason: str | None
 
 
+class RestartView(BaseModel):
+    """Where an attempt took the curve up again."""
+
+    attempt: int
+    step: int
+    lost_steps: int  # that had been told before and were taken again
+    at: datetime
+
+
 class RunDetail(RunView):
     spec: RunSpec
     moves: list[MoveView]
+    restarts: list[RestartView]
     series: list[str]
     folder: str
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from contract.event import Event, Failed, Finished, Points, Started
+from contract.event import Event, Failed, Finished, Paused, Points, Resumed, Started
 from contract.folder import RunFolder
 from contract.run import LIVE, State
 from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown
+from scheduler.go_on import go_on
 from scheduler.site import Site
 from scheduler.tail import read_tail
-from store import points, runs
+from store import points, restarts, runs
 from store.session import snapshot, transaction
 from store.tables import Run
 
@@ -64,7 +65,9 @@ def _bring_up_to_date(site: Site, run: Run, answer: Answer) -> None:
                 return  # another hand has stored these events
             run = db.get_one(Run, run.id)
             _take(db, run, tail.events)
-            if isinstance(answer, Gone) and gone and run.state in LIVE:
+            if isinstance(answer, Gone) and gone and run.state == State.PAUSED:
+                go_on(db, run)
+            elif isinstance(answer, Gone) and gone and run.state in LIVE:
                 _end(db, run, _last_words(folder, run, answer))
     if isinstance(answer, Alive) and run.state == State.FAILED and run.job_id:
         # the run has said that it failed: no rank of it may go on waiting for the others
@@ -81,6 +84,8 @@ def _take(db: Session, run: Run, events: Sequence[Event]) -> None:
     run.latest, run.step = latest, max([run.step, *(told.step for told in said)])
     db.flush()
     for event in events:
+        if isinstance(event, Resumed):
+            restarts.note(db, run.id, event)
         if event.attempt == run.attempt and run.state in LIVE:
             _move_by(db, run, event)
 
@@ -93,6 +98,10 @@ def _move_by(db: Session, run: Run, event: Event) -> None:
             runs.move(db, run, State.DONE)
         case Failed(reason=reason):
             _end(db, run, reason)
+        case Paused(reason=reason) if run.stop_wanted_at:
+            _end(db, run, reason)
+        case Paused(step=step, reason=reason) if run.state != State.PAUSED:
+            runs.move(db, run, State.PAUSED, reason=f"paused at step {step}: {reason}")
 
 
 def _end(db: Session, run: Run, reason: str) -> None:

@@ -42,8 +42,8 @@ def _recover_one(site: Site, run: Run) -> None:
             runs.move(db, run, State.PENDING, job_id=job_id, reason="found by its name")
         elif run.stop_wanted_at:
             runs.move(db, run, State.CANCELLED, reason=run.stop_reason)
-        elif run.attempt >= MAX_ATTEMPTS:
-            runs.move(db, run, State.FAILED, reason=f"{run.cluster} did not take the job in {run.attempt} attempts")
+        elif (lost := 1 + runs.times(db, run, State.SUBMITTING, State.QUEUED)) >= MAX_ATTEMPTS:
+            runs.move(db, run, State.FAILED, reason=f"{run.cluster} did not take the job in {lost} attempts")
         else:
             runs.move(db, run, State.QUEUED, reason="its submission was lost")
 

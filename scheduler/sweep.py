@@ -3,6 +3,7 @@
 from collections import defaultdict
 from datetime import timedelta
 
+from contract.run import ENDED
 from scheduler.clusters.cluster import Alive, DoubtError, Gone
 from scheduler.site import Site
 from store import runs
@@ -30,7 +31,9 @@ def _sweep_one(site: Site, kind: str, left: list[Run]) -> None:
     if not cluster:
         return
     answers = cluster.ask([str(run.job_id) for run in left])
-    gone = [run.id for run in left if isinstance(answers[str(run.job_id)], Gone)]
+    # of a paused run `collect` sees the end, and queues it again
+    ended = [run for run in left if run.state in ENDED]
+    gone = [run.id for run in ended if isinstance(answers[str(run.job_id)], Gone)]
     if gone:
         with transaction(site.engine) as db:
             runs.note_gone(db, gone)

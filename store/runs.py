@@ -55,8 +55,8 @@ def unstopped(db: Session) -> Sequence[Run]:
 
 
 def with_leftover_jobs(db: Session, limit: int) -> Sequence[Run]:
-    """Ended runs whose job nobody has seen end yet, oldest first."""
-    left = (Run.state.in_(ENDED), Run.job_id.is_not(None), Run.job_gone.is_(False))
+    """Runs that ended or paused and whose job nobody has seen end yet, oldest first."""
+    left = (Run.state.in_([*ENDED, State.PAUSED]), Run.job_id.is_not(None), Run.job_gone.is_(False))
     return db.scalars(select(Run).where(*left).order_by(Run.id).limit(limit)).all()
 
 
@@ -72,7 +72,7 @@ def move(db: Session, run: Run, new: State, *, reason: str | None = None, **colu
         raise ValueError(f"a run may not go from {old} to {new}")
     at = now()
     here = update(Run).where(Run.id == run.id, Run.state == old, Run.attempt == run.attempt)
-    change = {"state": new, "reason": reason, "moved_at": at, **_times(new, at), **columns}
+    change = {"state": new, "reason": reason, "moved_at": at, **_times(run, new, at), **columns}
     won = db.scalar(here.values(change).returning(Run.id)) is not None
     if won:
         db.add(Move(run_id=run.id, old=old, new=new, reason=reason, at=at))
@@ -109,13 +109,19 @@ def set_unknown(db: Session, run_ids: Sequence[int], unknown: bool) -> None:
     db.execute(change.values(unknown_since=now() if unknown else None))
 
 
+def times(db: Session, run: Run, old: State, new: State) -> int:
+    """How often the run has gone from `old` to `new`."""
+    gone = (Move.run_id == run.id, Move.old == old, Move.new == new)
+    return db.scalar(select(func.count()).where(*gone)) or 0
+
+
 def busy_ranks(db: Session, cluster: str) -> int:
     """How many ranks the live runs of `cluster` hold."""
     held = or_(Run.state.in_(LIVE), Run.state == State.SUBMITTING)
     return sum(db.scalars(select(Run.world).where(Run.cluster == cluster, held)))
 
 
-def _times(new: State, at: datetime) -> dict[str, datetime]:
+def _times(run: Run, new: State, at: datetime) -> dict[str, datetime]:
     if new is State.RUNNING:
-        return {"started_at": at}
+        return {"started_at": run.started_at or at}  # that of the first attempt
     return {"ended_at": at} if new in ENDED else {}

@@ -81,6 +81,17 @@ class Move(Table):
     at: Mapped[datetime] = mapped_column(default=now)
 
 
+class Restart(Table):
+    """Where an attempt took the run up again, and how many steps had been taken in vain before."""
+
+    __tablename__ = "restarts"
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    attempt: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    step: Mapped[int]
+    lost_steps: Mapped[int]
+    at: Mapped[datetime] = mapped_column(default=now)
+
+
 class Series(Table):
     """One curve of one run. Points hold its id, not its name: there are a thousand of them for each series."""
 

@@ -28,6 +28,12 @@ const SHAPES: Record<State, ReactNode> = {
       <path d="M6.4 5.2v5.6L11 8z" className="state-cut" />
     </>
   ),
+  paused: (
+    <>
+      {RING}
+      <path d="M6.4 5.6v4.8M9.6 5.6v4.8" className="state-line" />
+    </>
+  ),
   done: (
     <>
       {DISC}

@@ -2,7 +2,7 @@
 import type { State } from "@/shared/api/types";
 
 /** What is done first, what has not begun last: the order of bars and counts. */
-export const STATES: State[] = ["done", "failed", "cancelled", "running", "pending", "submitting", "queued"];
+export const STATES: State[] = ["done", "failed", "cancelled", "running", "paused", "pending", "submitting", "queued"];
 
 const ENDED = new Set<State>(["done", "failed", "cancelled"]);
 
@@ -16,6 +16,7 @@ export const MEANINGS: Record<State, string> = {
   submitting: "being handed to the cluster",
   pending: "the cluster has it and has not begun",
   running: "training",
+  paused: "saved; goes on from its checkpoint as soon as its job has left",
   done: "took all its steps",
   failed: "ended before its last step",
   cancelled: "stopped on request",

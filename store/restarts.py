@@ -1,0 +1,20 @@
+"""Restarts: where attempts took their runs up again."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from contract.event import Resumed
+from store.tables import Restart
+
+
+def note(db: Session, run_id: int, said: Resumed) -> None:
+    """Keep the restart; told twice, it is one."""
+    at = datetime.fromtimestamp(said.at, UTC)
+    db.merge(Restart(run_id=run_id, attempt=said.attempt, step=said.step, lost_steps=said.lost_steps, at=at))
+
+
+def of_run(db: Session, run_id: int) -> Sequence[Restart]:
+    return db.scalars(select(Restart).where(Restart.run_id == run_id).order_by(Restart.attempt)).all()

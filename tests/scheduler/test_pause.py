@@ -1,0 +1,151 @@
+"""A run that pauses: queued again once its job has left, with one curve, and no attempt lost or doubled."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from contract.event import Finished, Paused, Points, Resumed, Started
+from contract.run import State
+from scheduler.clusters.cluster import Alive, Gone
+from scheduler.collect import collect
+from scheduler.launch import launch
+from scheduler.site import Site
+from scheduler.stop import stop
+from scheduler.sweep import sweep
+from store import points, restarts, runs
+from store.session import snapshot, transaction
+from store.tables import Move, Run
+from tests.scheduler.conftest import Puppet, read, say
+
+GONE = Gone("exit code 4")
+REASON = "SIGUSR2 to rank 1 on h"
+
+
+def started(attempt: int) -> Started:
+    return Started(attempt=attempt, at=0.0, world=2, hosts=["h", "h"], device="cpu", steps=4, versions={})
+
+
+def told(attempt: int, step: int, seconds: float = 1.0) -> Points:
+    return Points(attempt=attempt, at=0.0, step=step, values={"loss": 1.0 / step, "compute_s": seconds})
+
+
+def paused(attempt: int, step: int) -> Paused:
+    return Paused(attempt=attempt, at=0.0, step=step, saved_step=step, reason=REASON)
+
+
+@pytest.fixture
+def run_id(site: Site, run_ids: list[int]) -> int:
+    launch(site)
+    return run_ids[0]
+
+
+def moves(site: Site, run_id: int) -> list[str]:
+    with snapshot(site.engine) as db:
+        return list(db.scalars(select(Move.new).where(Move.run_id == run_id).order_by(Move.id)))
+
+
+def test_a_paused_run_is_queued_again_only_when_its_job_has_left(site: Site, puppet: Puppet, run_id: int) -> None:
+    say(site, run_id, started(1), told(1, 1), told(1, 2), paused(1, 2))
+    collect(site)
+    launch(site)
+    run = read(site, run_id)
+    assert (run.state, run.attempt, run.reason) == (State.PAUSED, 1, f"paused at step 2: {REASON}")
+    puppet.answers["job1"] = GONE
+    collect(site)
+    assert read(site, run_id).state == State.QUEUED
+    launch(site)
+    run = read(site, run_id)
+    assert (run.state, run.attempt, run.job_gone) == (State.PENDING, 2, False)
+
+
+def test_a_pause_and_the_job_s_end_seen_at_once_are_both_in_the_story(site: Site, puppet: Puppet, run_id: int) -> None:
+    say(site, run_id, started(1), told(1, 1), paused(1, 1))
+    puppet.answers["job1"] = GONE
+    collect(site)
+    assert moves(site, run_id)[-3:] == ["running", "paused", "queued"]
+
+
+def test_a_resumed_run_has_one_curve_and_its_restart_is_marked(site: Site, puppet: Puppet, run_id: int) -> None:
+    """The first attempt told steps 2 and 3 beyond its checkpoint; the second tells them again."""
+    say(site, run_id, started(1), told(1, 1), told(1, 2), told(1, 3), paused(1, 3))
+    puppet.answers["job1"] = GONE
+    collect(site)
+    launch(site)
+    first_start = read(site, run_id).started_at
+    resumed = Resumed(attempt=2, at=5.0, step=1, lost_steps=2)
+    say(site, run_id, started(2), resumed, told(2, 2, 9.0), told(2, 3, 9.0), told(2, 4, 9.0))
+    say(site, run_id, Finished(attempt=2, at=6.0, step=4))
+    collect(site)
+    run = read(site, run_id)
+    assert (run.state, run.step, run.started_at) == (State.DONE, 4, first_start)
+    with snapshot(site.engine) as db:
+        columns, _ = points.of_run(db, run_id, ["loss", "compute_s"], after=-1, limit=100)
+        marks = [(mark.attempt, mark.step, mark.lost_steps) for mark in restarts.of_run(db, run_id)]
+    assert columns["loss"] == ([1, 2, 3, 4], [1.0, 1 / 2, 1 / 3, 1 / 4])
+    assert columns["compute_s"][1] == [1.0, 9.0, 9.0, 9.0], "the last attempt's word counts"
+    assert marks == [(2, 1, 2)]
+
+
+def test_a_pause_of_an_earlier_attempt_moves_nothing(site: Site, puppet: Puppet, run_id: int) -> None:
+    """Forces the fault: the first attempt's last word comes late, when the second has begun."""
+    say(site, run_id, started(1), paused(1, 0))
+    puppet.answers["job1"] = GONE
+    collect(site)
+    launch(site)
+    say(site, run_id, started(2), paused(1, 0))
+    collect(site)
+    assert (read(site, run_id).state, read(site, run_id).attempt) == (State.RUNNING, 2)
+
+
+def test_a_stop_wished_before_the_pause_cancels_the_run(site: Site, puppet: Puppet, run_id: int) -> None:
+    say(site, run_id, started(1), told(1, 1))
+    collect(site)
+    wish_stop(site, run_id)
+    stop(site)
+    say(site, run_id, paused(1, 1))
+    collect(site)
+    assert (read(site, run_id).state, read(site, run_id).reason) == (State.CANCELLED, "stopped on request")
+
+
+def test_a_stop_wished_during_the_pause_cancels_the_run(site: Site, puppet: Puppet, run_id: int) -> None:
+    say(site, run_id, started(1), paused(1, 1))
+    collect(site)
+    wish_stop(site, run_id)
+    puppet.answers["job1"] = GONE
+    collect(site)
+    assert read(site, run_id).state == State.CANCELLED
+
+
+def wish_stop(site: Site, run_id: int) -> None:
+    with transaction(site.engine) as db:
+        runs.want_stop(db, Run.id == run_id)
+
+
+def test_a_paused_job_that_does_not_leave_is_ended(
+    site: Site, puppet: Puppet, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the ranks hang after their last word, for longer than they may."""
+    say(site, run_id, started(1), paused(1, 1))
+    collect(site)
+    monkeypatch.setattr("scheduler.sweep.GRACE", timedelta(0))
+    puppet.answers["job1"] = Alive()
+    sweep(site)
+    assert puppet.cancelled == [("job1", False)]
+
+
+def test_a_run_that_only_ever_pauses_comes_to_an_end(
+    site: Site, puppet: Puppet, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: a signal ends every attempt."""
+    monkeypatch.setattr("scheduler.go_on.MAX_PAUSES", 2)
+    for attempt in (1, 2, 3):
+        say(site, run_id, started(attempt), paused(attempt, 1))
+        job = read(site, run_id).job_id
+        assert job is not None
+        puppet.answers[job] = GONE
+        collect(site)
+        launch(site)
+    run = read(site, run_id)
+    assert run.state == State.FAILED
+    assert run.reason == f"paused at step 1: {REASON}; it has gone on 2 times and may not again"
