@@ -817,6 +817,23 @@ export interface components {
             kind: "resnet50";
         };
         /**
+         * RestartView
+         * @description Where an attempt took the curve up again.
+         */
+        RestartView: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Attempt */
+            attempt: number;
+            /** Lost Steps */
+            lost_steps: number;
+            /** Step */
+            step: number;
+        };
+        /**
          * Ring
          * @description Ring all-reduce: 2 (n - 1) rounds, bandwidth-optimal (Patarasuk & Yuan, 2009).
          */
@@ -883,6 +900,8 @@ export interface components {
             number: number;
             /** Reason */
             reason: string | null;
+            /** Restarts */
+            restarts: components["schemas"]["RestartView"][];
             /** Series */
             series: string[];
             spec: components["schemas"]["RunSpec"];
@@ -1107,7 +1126,7 @@ export interface components {
          * State
          * @enum {string}
          */
-        State: "queued" | "submitting" | "pending" | "running" | "done" | "failed" | "cancelled";
+        State: "queued" | "submitting" | "pending" | "running" | "paused" | "done" | "failed" | "cancelled";
         /**
          * Stopped
          * @description How many runs were asked to stop; those that had ended already are not among them.
