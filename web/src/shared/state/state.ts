@@ -2,7 +2,16 @@
 import type { State } from "@/shared/api/types";
 
 /** What is done first, what has not begun last: the order of bars and counts. */
-export const STATES: State[] = ["done", "failed", "cancelled", "running", "paused", "pending", "submitting", "queued"];
+export const STATES: State[] = [
+  "done",
+  "failed",
+  "cancelled",
+  "running",
+  "paused",
+  "pending",
+  "submitting",
+  "queued",
+];
 
 const ENDED = new Set<State>(["done", "failed", "cancelled"]);
 
