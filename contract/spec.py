@@ -12,6 +12,7 @@ from contract.choices.models import ConvNet, Model
 from contract.choices.optimizers import SGD, Optimizer
 from contract.choices.rules import Rule, Sync
 from contract.choices.schedules import Schedule
+from contract.course import Course
 from contract.faults import Fault, refusal
 from contract.fit import misfit
 from contract.numbers import Count, Fraction
@@ -38,13 +39,17 @@ class RunSpec(Spec):
         return self.batch // self.resources.world
 
     @property
+    def course(self) -> Course:
+        """Which step belongs to which epoch."""
+        return Course(self.data.train_samples, self.epochs, self.batch)
+
+    @property
     def steps_per_epoch(self) -> int:
-        """Whole global batches in one pass; what is left over is in another epoch's shuffle."""
-        return self.data.train_samples // self.batch
+        return self.course.steps_in(0)
 
     @property
     def steps(self) -> int:
-        return self.epochs * self.steps_per_epoch
+        return self.course.steps
 
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:

@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "trainers/schedules": BENCH,
     "trainers/losses": BENCH,
     "trainers/models": BENCH,
+    "trainers/tasks": BENCH,
     "trainers/data": {*BENCH, "sklearn"},
     "lab": set(),
 }

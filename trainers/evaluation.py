@@ -3,9 +3,9 @@
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.nn.functional import cross_entropy
 
 from trainers.data.split import Split
+from trainers.tasks.task import Task
 
 
 @torch.no_grad()
@@ -24,20 +24,21 @@ def average_statistics(model: nn.Module) -> None:
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, heldout: Split, *, batch: int, device: torch.device) -> tuple[float, float]:
-    """Return mean loss and accuracy over all of `heldout`; rank r of n takes images r, r + n, r + 2n, ..."""
+def evaluate(model: nn.Module, heldout: Split, task: Task, *, batch: int) -> tuple[float, float]:
+    """Return mean loss and accuracy over all of `heldout`; rank r of n takes samples r, r + n, r + 2n, ..."""
+    device = device_of(model)
     model.eval()
-    total_loss, correct, seen = 0.0, 0, 0
+    sums_3 = torch.zeros(3, dtype=torch.float64, device=device)
     mine_N = torch.arange(dist.get_rank(), len(heldout), dist.get_world_size())
     for index_B in torch.split(mine_N, batch):
-        x_BCHW, y_B = (part.to(device) for part in heldout.batch(index_B))
-        logits_BK = model(x_BCHW)
-        total_loss += cross_entropy(logits_BK, y_B, reduction="sum").item()
-        correct += int((logits_BK.argmax(dim=1) == y_B).sum())
-        seen += len(y_B)
+        inputs, target = (part.to(device) for part in heldout.batch(index_B))
+        sums_3 += task.tally(model(inputs), target)
     model.train()
-    # float64 counts exactly up to 2^53 images
-    sums_3 = torch.tensor([total_loss, correct, seen], dtype=torch.float64, device=device)
     dist.all_reduce(sums_3)
     loss, right, count = sums_3.tolist()
     return loss / count, right / count
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model's tensors lie; the CPU for one that has none."""
+    return next((tensor.device for tensor in (*model.parameters(), *model.buffers())), torch.device("cpu"))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from tests.trainers.ranks import on_ranks
 from trainers.data.split import Stored
 from trainers.evaluation import average_statistics, evaluate
+from trainers.tasks.classification import Classification
 
 SAMPLES, RIGHT = 10, 7
 
@@ -22,7 +23,7 @@ class Marked(nn.Module):
 def evaluate_marked() -> tuple[float, float]:
     y_N = torch.arange(SAMPLES) % 3
     shown_N = torch.where(torch.arange(SAMPLES) < RIGHT, y_N, (y_N + 1) % 3)
-    return evaluate(Marked(), Stored(shown_N.view(-1, 1, 1, 1), y_N), batch=2, device=torch.device("cpu"))
+    return evaluate(Marked(), Stored(shown_N.view(-1, 1, 1, 1), y_N), Classification(), batch=2)
 
 
 @pytest.mark.parametrize("world", [1, 3, 4])

@@ -4,6 +4,8 @@ from typing import Protocol
 
 from torch import Tensor
 
+Batch = tuple[Tensor, Tensor]  # what the model is called with, and what it should say
+
 
 class Split(Protocol):
     """Images 0 to len - 1; the same number is the same image on every rank."""

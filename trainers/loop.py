@@ -1,0 +1,96 @@
+"""The loop: steps from where a run stands to its end, and an evaluation after every epoch."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from contract import series
+from contract.spec import RunSpec
+from trainers.data.split import Batch, Split
+from trainers.evaluation import average_statistics, evaluate
+from trainers.feed import Feed
+from trainers.report import Report
+from trainers.schedules.schedule import Schedule
+from trainers.state import State
+from trainers.step import Step
+from trainers.stopwatch import Stopwatch
+from trainers.tasks.task import Task
+
+EVALUATION_NUMBERS = 2**21  # of pixels at once, where the rank's training batch has fewer
+
+
+class Diverged(ArithmeticError):
+    """The loss is no longer a finite number."""
+
+
+def never(step: int) -> bool:
+    """A run that goes on to its end."""
+    return False
+
+
+@dataclass
+class Loop:
+    """What turns, and the parts that it turns."""
+
+    run: RunSpec
+    state: State
+    step: Step
+    feed: Feed
+    schedule: Schedule
+    task: Task
+    heldout: Split
+    watch: Stopwatch
+    report: Report
+    pauses: Callable[[int], bool] = never  # asked on every rank after each step and its evaluation; True ends the loop
+
+    def carry_out(self) -> bool:
+        """Take every step that is left; return False when it was asked to pause before the last one."""
+        course = self.run.course
+        while self.state.step < course.steps:
+            start = course.position(self.state.step)
+            for batch in self._fed(self.feed.epoch(start)):
+                self._take(batch)
+                if course.position(self.state.step).step == 0:
+                    self._evaluate(epochs=start.epoch + 1)
+                if self.pauses(self.state.step) and self.state.step < course.steps:
+                    return False
+        return True
+
+    def _fed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the batches; a step's time begins with waiting for its own."""
+        while True:
+            self.watch.start(series.COMPUTE_S)
+            with self.watch.during(series.INPUT_S):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+
+    def _take(self, batch: Batch) -> None:
+        rate = self._set_rate()
+        loss = self.step(batch)
+        self.state.step += 1
+        self._report(loss, rate, self.watch.stop())
+        if not math.isfinite(loss):
+            raise Diverged(f"at step {self.state.step} the loss is {loss}, with a learning rate of {rate:g}")
+
+    def _set_rate(self) -> float:
+        rate = self.schedule(self.state.step)
+        for group in self.state.optimizer.param_groups:
+            group["lr"] = rate
+        return rate
+
+    def _report(self, loss: float, rate: float, seconds: dict[str, float]) -> None:
+        samples_per_s = self.run.batch / sum(seconds.values())
+        values = {series.LOSS: loss, series.RATE: rate, series.SAMPLES_PER_S: samples_per_s}
+        self.report.points(self.state.step, values | {name: seconds.get(name, 0.0) for name in SECONDS})
+
+    def _evaluate(self, *, epochs: int) -> None:
+        average_statistics(self.state.model)
+        batch = max(EVALUATION_NUMBERS // math.prod(self.run.data.shape), self.run.batch_per_rank)
+        loss, accuracy = evaluate(self.state.model, self.heldout, self.task, batch=batch)
+        values = {series.EPOCH: epochs, series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
+        self.report.epoch(self.state.step, values)
+
+
+SECONDS = (series.COMPUTE_S, series.COMMUNICATION_S, series.INPUT_S)

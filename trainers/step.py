@@ -1,0 +1,21 @@
+"""One step: forward and backward on this rank's part of the global batch, then what the rule makes of it."""
+
+from torch import nn
+
+from trainers.data.split import Batch
+from trainers.losses.loss import Loss
+from trainers.rules.rule import Rule
+
+
+class Step:
+    """Moves the model by one step per call."""
+
+    def __init__(self, model: nn.Module, loss: Loss, rule: Rule) -> None:
+        self._model, self._loss, self._rule = model, loss, rule
+
+    def __call__(self, batch: Batch) -> float:
+        """Take one step; return the global batch's mean loss, as it was before the step."""
+        inputs, target = batch
+        loss = self._loss(self._model(inputs), target)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return self._rule.step(loss.detach()).item()
