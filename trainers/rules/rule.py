@@ -1,6 +1,8 @@
-"""How replicas agree: what happens between one backward pass and the next forward pass."""
+"""How replicas agree: what happens between one forward pass and the next."""
 
-from typing import Protocol
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -8,10 +10,34 @@ from torch import Tensor
 class Rule(Protocol):
     """Moves this rank's replica by one step."""
 
+    replicas_differ: bool  # between steps every rank has weights of its own
+    is_synchronous: bool  # every rank takes its n-th step together with all others
+
+    def begin(self) -> None:
+        """Start what may go on beside the forward and the backward pass that follow."""
+        ...
+
     def step(self, loss: Tensor) -> Tensor:
         """Use up the gradients of a backward pass; return the mean over the global batch of every rank's `loss`.
 
         The loss goes through the rule because only the rule knows when the ranks talk and how: a message of its
-        own for one number would cost a large world as many latencies as the gradients do.
+        own for one number would cost a large world as many latencies as the gradients do. Rules that do not talk at
+        every step return the mean as it was when they last did.
         """
+        ...
+
+    def settle(self) -> None:
+        """Wait until every rank that still lives has taken its last step."""
+        ...
+
+    def answer(self) -> AbstractContextManager[None]:
+        """While inside, the model has the weights that the run answers with."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """What this rank keeps beside model and optimizer."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` returned on this rank."""
         ...

@@ -1,0 +1,206 @@
+"""What each rank does in the tests of the elastic and the asynchronous rules."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from trainers.collectives import ring, tree
+from trainers.collectives.runner import follow
+from trainers.collectives.wire.lost import RankLost
+from trainers.collectives.wire.mesh import Mesh
+from trainers.rules.asynchronous import Asynchronous
+from trainers.rules.center import Center
+from trainers.rules.elastic import Elastic
+from trainers.rules.flat import weights
+from trainers.rules.mastered import Mastered
+from trainers.rules.move import Along, Towards
+from trainers.rules.order import FirstCome, LockFree, Order, RankOrder
+from trainers.rules.replicated import Replicated
+from trainers.rules.rule import Rule
+from trainers.rules.served import Door, Served
+
+RATE, RHO, MOMENTUM = 0.05, 2.0, 0.9
+TIMEOUT_S = 20.0
+
+
+def net() -> nn.Module:
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 1))
+
+
+def order(name: str) -> Order:
+    world = dist.get_world_size()
+    return {"original": RankOrder(world, timeout_s=TIMEOUT_S), "async": FirstCome(), "hogwild": LockFree()}[name]
+
+
+def center(name: str, start_N: Tensor) -> Center:
+    rank, world = dist.get_rank(), dist.get_world_size()
+    ranks, mesh = list(range(world)), Mesh()
+    if name == "sync1":
+        reduce = follow(tree.reduce(ranks, range(1)), chunks=1, mesh=mesh)
+        broadcast = follow(tree.broadcast(ranks, range(1)), chunks=1, mesh=mesh)
+        return Mastered(start_N, broadcast=broadcast, reduce=reduce, rank=rank, world=world)
+    if name in ("sync2", "sync3"):
+        allreduce = follow(ring.allreduce(ranks, ranks), chunks=world, mesh=mesh)
+        return Replicated(start_N, allreduce=allreduce, world=world, overlap=name == "sync3")
+    return Served(Door(Towards(start_N), order(name), timeout_s=TIMEOUT_S))
+
+
+def elastic(name: str, model: nn.Module, *, momentum: float = 0.0, period: int = 1) -> tuple[Rule, Tensor]:
+    x_N = weights(list(model.parameters()))
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=momentum)
+    overlap = name == "sync3"
+    return Elastic(x_N, optimizer, center(name, x_N), rho=RHO, period=period, overlap=overlap), x_N
+
+
+def asynchronous(name: str, model: nn.Module, *, momentum: float = 0.0) -> tuple[Rule, Tensor]:
+    params = list(model.parameters())
+    x_N = weights(params)
+    optimizer = torch.optim.SGD(params, lr=RATE)
+    door = Door(Along(x_N, momentum=momentum), order(name), timeout_s=TIMEOUT_S)
+    return Asynchronous(x_N, params, optimizer, door=door), x_N
+
+
+def train(rule: Rule, model: nn.Module, steps: int, *, seed: int, lag_s: float = 0.0) -> list[float]:
+    """Fit a fixed linear map; return the losses."""
+    generator = torch.Generator().manual_seed(seed)
+    w_51 = torch.linspace(-1, 1, 5)[:, None]
+    losses = []
+    for _ in range(steps):
+        rule.begin()
+        x_B5 = torch.randn(16, 5, generator=generator)
+        loss = nn.functional.mse_loss(model(x_B5), x_B5 @ w_51)
+        loss.backward()
+        time.sleep(lag_s)
+        losses.append(float(rule.step(loss.detach())))
+    return losses
+
+
+def trained(name: str, momentum: float = 0.0, period: int = 1, steps: int = 30) -> tuple[list[float], Tensor, Tensor]:
+    """Losses, own weights and the center's after so many steps."""
+    model = net()
+    rule, x_N = elastic(name, model, momentum=momentum, period=period)
+    losses = train(rule, model, steps, seed=dist.get_rank())
+    rule.settle()
+    with rule.answer():
+        c_N = x_N.clone()
+    return losses, x_N.clone(), c_N
+
+
+def without_gradient(name: str, exchanges: int) -> tuple[Tensor, Tensor]:
+    """Own weights and the center's after exchanges of replicas that start apart and have no gradient."""
+    model = net()
+    rule, x_N = elastic(name, model)
+    x_N += dist.get_rank() + 1
+    for _ in range(exchanges):
+        for p in model.parameters():
+            p.grad = torch.zeros_like(p)
+        rule.begin()
+        rule.step(torch.tensor(0.0))
+    rule.settle()
+    with rule.answer():
+        c_N = x_N.clone()
+    return x_N.clone(), c_N
+
+
+def descended(name: str, momentum: float = 0.0, steps: int = 30) -> tuple[list[float], Tensor]:
+    """Losses, and the weights at rank 0, of asynchronous SGD."""
+    model = net()
+    rule, x_N = asynchronous(name, model, momentum=momentum)
+    losses = train(rule, model, steps, seed=dist.get_rank())
+    rule.settle()
+    with rule.answer():
+        return losses, x_N.clone()
+
+
+def plain(momentum: float, steps: int = 30) -> tuple[list[float], Tensor]:
+    """One process with torch's own SGD."""
+    model = net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=momentum)
+    generator, w_51, losses = torch.Generator().manual_seed(0), torch.linspace(-1, 1, 5)[:, None], []
+    for _ in range(steps):
+        x_B5 = torch.randn(16, 5, generator=generator)
+        loss = nn.functional.mse_loss(model(x_B5), x_B5 @ w_51)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return losses, torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def talks(name: str, rounds: int) -> list[int]:
+    """On rank 0: whom the center talked to, in order."""
+    model = net()
+    x_N = weights(list(model.parameters()))
+    told: list[int] = []
+    kept = order(name)
+    talk = kept.talk
+    kept.talk = lambda rank: (told.append(rank), talk(rank))[1] if name != "original" else talk(rank)  # type: ignore
+    door = Door(_Noted(x_N, told), kept, timeout_s=TIMEOUT_S)
+    for _ in range(rounds):
+        door.exchange(torch.full_like(x_N, dist.get_rank()), 0.5, 0.0)
+    door.settle()
+    return told
+
+
+class _Noted(Towards):
+    def __init__(self, start_N: Tensor, told: list[int]) -> None:
+        super().__init__(start_N)
+        self._told = told
+
+    def __call__(self, part: slice, message_n: Tensor, number: float, *, answer_n: Tensor) -> None:
+        self._told.append(int(message_n[0]))
+        super().__call__(part, message_n, number, answer_n=answer_n)
+
+
+def with_a_victim(name: str, victim: int, steps: int, signum: int) -> Any:
+    """Rank `victim` is hit by the signal in the middle; return the seconds of the others, and whom rank 0 lost."""
+    model = net()
+    rule, _ = elastic(name, model)
+    started = time.monotonic()
+    if dist.get_rank() == victim:
+        train(rule, model, steps // 2, seed=victim)
+        os.kill(os.getpid(), signum)
+    try:
+        train(rule, model, steps, seed=dist.get_rank())
+        rule.settle()
+    except RankLost as error:
+        return str(error)
+    keeper = rule._center._door.keeper  # type: ignore[attr-defined]
+    return time.monotonic() - started, sorted(keeper.lost) if keeper else None
+
+
+def saved(name: str, momentum: float, steps: int) -> list[tuple[list[float], Tensor]]:
+    """Train twice as long in one go, and in two with everything saved, reloaded into fresh objects."""
+
+    def all_state(rule: Rule, model: nn.Module) -> dict[str, Any]:
+        import copy
+
+        optimizer = rule._optimizer  # type: ignore[attr-defined]
+        return copy.deepcopy({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "rule": rule.state_dict()})
+
+    def seeded(rule: Rule, model: nn.Module) -> list[float]:
+        return train(rule, model, steps, seed=10 + dist.get_rank())
+
+    model = net()
+    rule, x_N = elastic(name, model, momentum=momentum, period=2)
+    train(rule, model, steps, seed=dist.get_rank())
+    state = all_state(rule, model)
+    whole = seeded(rule, model), x_N.clone()
+    dist.barrier()
+    other = net()
+    rule2, y_N = elastic(name, other, momentum=momentum, period=2)
+    other.load_state_dict(state["model"])
+    rule2._optimizer.load_state_dict(state["optimizer"])  # type: ignore[attr-defined]
+    rule2.load_state_dict(state["rule"])
+    return [whole, (seeded(rule2, other), y_N.clone())]
+
+
+SIGKILL = signal.SIGKILL
+Function = Callable[..., Any]

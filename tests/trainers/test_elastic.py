@@ -1,0 +1,99 @@
+"""The elastic and the asynchronous rules, each against its equation, on real processes."""
+
+import signal
+from math import ceil, log2
+
+import pytest
+import torch
+
+from tests.trainers import elastic_ranks as ranks
+from tests.trainers.ranks import on_ranks
+from trainers.collectives import tree
+
+SYNC, SERVED = ["sync1", "sync2", "sync3"], ["original", "async", "hogwild"]
+ALPHA = ranks.RATE * ranks.RHO
+
+
+@pytest.mark.parametrize("name", [*SYNC, "original", "async"])
+def test_without_gradient_center_and_replicas_keep_their_sum(name: str) -> None:
+    start_N = torch.cat([p.detach().flatten() for p in ranks.net().parameters()])
+    ended = on_ranks(3, ranks.without_gradient, name, 7)
+    total_N = sum(x_N for x_N, _ in ended) + ended[0][1]
+    torch.testing.assert_close(total_N, 4 * start_N + 1 + 2 + 3, atol=1e-4, rtol=0)
+    assert float((ended[0][1] - start_N).abs().min()) > 0.5  # the center did move
+
+
+@pytest.mark.parametrize("name", [*SYNC, *SERVED])
+def test_one_replica_follows_the_closed_form(name: str) -> None:
+    """x - c shrinks by 1 - 2 alpha at every exchange, and x + c stays."""
+    start_N = torch.cat([p.detach().flatten() for p in ranks.net().parameters()])
+    [(x_N, c_N)] = on_ranks(1, ranks.without_gradient, name, 5)
+    torch.testing.assert_close(x_N - c_N, torch.full_like(x_N, (1 - 2 * ALPHA) ** 5), atol=1e-5, rtol=0)
+    torch.testing.assert_close(x_N + c_N, 2 * start_N + 1, atol=1e-5, rtol=0)
+
+
+def test_every_kind_of_center_agrees_for_one_replica() -> None:
+    """Async with one worker is sync, with momentum (MEASGD) as well."""
+    ends = {name: on_ranks(1, ranks.trained, name, 0.9)[0] for name in [*SYNC, *SERVED]}
+    for _, x_N, c_N in ends.values():
+        torch.testing.assert_close(x_N, ends["sync2"][1])
+        torch.testing.assert_close(c_N, ends["sync2"][2])
+
+
+def test_overlap_changes_no_bit_and_a_repeat_none_either() -> None:
+    beside, after, again = (on_ranks(4, ranks.trained, name, 0.9, 2) for name in ("sync3", "sync2", "sync3"))
+    for (_, x_N, c_N), (_, y_N, d_N), (losses, z_N, e_N) in zip(beside, after, again, strict=True):
+        assert torch.equal(x_N, y_N)
+        assert torch.equal(c_N, d_N)
+        assert torch.equal(x_N, z_N)
+        assert torch.equal(c_N, e_N)
+        assert losses[-1] < 0.5 * losses[0]
+
+
+def test_the_tree_and_the_copies_agree_to_rounding() -> None:
+    for (_, x_N, c_N), (_, y_N, d_N) in zip(
+        on_ranks(3, ranks.trained, "sync1"), on_ranks(3, ranks.trained, "sync2"), strict=True
+    ):
+        torch.testing.assert_close(x_N, y_N, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(c_N, d_N, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_served_centers_learn(name: str) -> None:
+    ended = on_ranks(3, ranks.trained, name, 0.0, 1, 60)
+    assert ended[0][0][-1] < 0.2 * ended[0][0][0]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_asynchronous_sgd_of_one_worker_is_sgd(momentum: float) -> None:
+    [(losses, w_N)] = on_ranks(1, ranks.descended, "async", momentum)
+    wanted, want_N = ranks.plain(momentum)
+    assert losses == pytest.approx(wanted, rel=1e-4)
+    torch.testing.assert_close(w_N, want_N, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["async", "hogwild"])
+def test_asynchronous_sgd_learns(name: str) -> None:
+    losses, _ = on_ranks(3, ranks.descended, name)[0]
+    assert losses[-1] < 0.2 * losses[0]
+
+
+def test_the_original_talks_in_rank_order_and_once_to_each() -> None:
+    """P talks to an exchange of all: what the tree's log2 P rounds are measured against."""
+    told = on_ranks(4, ranks.talks, "original", 5)[0]
+    assert told == [0, 1, 2, 3] * 5
+
+
+@pytest.mark.parametrize("world", [2, 3, 4, 8, 16, 64])
+def test_a_tree_takes_log2_p_rounds(world: int) -> None:
+    for half in (tree.reduce, tree.broadcast):
+        rounds = list(half(range(world), range(1)))
+        assert len(rounds) == ceil(log2(world))
+        assert sum(map(len, rounds)) == world - 1
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_dead_worker_is_told_and_the_others_go_on(name: str) -> None:
+    """Forces SIGKILL of rank 2 in the middle of its steps."""
+    with pytest.raises(AssertionError, match="rank 2: it left without a word"):
+        on_ranks(3, ranks.with_a_victim, name, 2, 20, signal.SIGKILL)

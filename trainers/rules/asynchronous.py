@@ -1,0 +1,67 @@
+"""Asynchronous SGD: gradients go to rank 0 as they come, and the newest weights come back.
+
+The counterparts that the EASGD family is measured against (You, Buluç & Demmel, 2017): Async SGD, Async MSGD (with
+momentum, at the center) and Hogwild SGD (without the lock). A gradient may be of weights that have since moved on.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+from trainers.rules.flat import Gradients
+from trainers.rules.served import Door
+
+
+class Asynchronous:
+    """`x_N` are the packed weights of which `params` are views; `rates` is where the schedule sets the rate."""
+
+    replicas_differ = True
+    is_synchronous = False
+
+    def __init__(
+        self, x_N: Tensor, params: list[Parameter], optimizer: torch.optim.Optimizer, *, door: Door
+    ) -> None:
+        self._x_N, self._door = x_N, door
+        self._group = optimizer.param_groups[0]
+        self._gradients = Gradients(params)
+
+    def begin(self) -> None:
+        """Nothing to send before there is a gradient."""
+
+    @torch.no_grad()
+    def step(self, loss: Tensor) -> Tensor:
+        """Send the gradient, take the weights that come back, and clear the gradients."""
+        self._gradients.refuse_strangers()
+        g_N = self._gradients.flat_N
+        if decay := self._group["weight_decay"]:
+            g_N.add_(self._x_N, alpha=decay)
+        w_N, mean_loss = self._door.exchange(g_N, self._group["lr"], float(loss))
+        self._x_N.copy_(w_N)
+        g_N.zero_()
+        return loss if math.isnan(mean_loss) else torch.tensor(mean_loss)
+
+    def settle(self) -> None:
+        self._door.settle()
+
+    @contextmanager
+    def answer(self) -> Iterator[None]:
+        """The weights at rank 0; elsewhere the last that came back."""
+        w_N = self._door.where()
+        own_N = self._x_N.clone()
+        if w_N is not None:
+            self._x_N.copy_(w_N)
+        try:
+            yield
+        finally:
+            self._x_N.copy_(own_N)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"center": self._door.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._door.load_state_dict(state["center"])

@@ -1,0 +1,87 @@
+"""In which order a center answers: what tells Original, Async and Hogwild EASGD (and SGD) apart.
+
+An exchange is a talk (a replica's message comes in, the answer goes out) and within it updates of the center.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Condition, Lock
+from typing import Protocol
+
+from trainers.collectives.wire.lost import RankLost
+
+
+class Order(Protocol):
+    def talk(self, rank: int) -> AbstractContextManager[None]:
+        """Wait until it is the rank's turn to talk."""
+        ...
+
+    def update(self) -> AbstractContextManager[object]:
+        """Wait until the center may be changed."""
+        ...
+
+    def leave(self, rank: int) -> None:
+        """Reckon with this rank no more."""
+        ...
+
+
+class FirstCome:
+    """Async: whoever comes first is served first; updates exclude each other."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    def talk(self, rank: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def update(self) -> AbstractContextManager[object]:
+        return self._lock
+
+    def leave(self, rank: int) -> None:
+        """Nobody waits for anybody."""
+
+
+class LockFree:
+    """Hogwild (Recht, Re, Wright & Niu, 2011): as FirstCome without the lock; updates may overwrite each other in part."""
+
+    def talk(self, rank: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def update(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def leave(self, rank: int) -> None:
+        """Nobody waits for anybody."""
+
+
+class RankOrder:
+    """Original: the center talks to one rank at a time, and never to i + 1 before i (You et al., 2017, Algorithm 1)."""
+
+    def __init__(self, world: int, *, timeout_s: float) -> None:
+        self._queue = list(range(world))  # whose turn it is stands first
+        self._timeout_s = timeout_s
+        self._changed = Condition()
+
+    @contextmanager
+    def talk(self, rank: int) -> Iterator[None]:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._queue[0] == rank, self._timeout_s):
+                late = self._queue[0]
+                raise RankLost(f"rank {late} did not take its turn at the center for {self._timeout_s:g} s", [late])
+        try:
+            yield
+        finally:
+            with self._changed:
+                if rank in self._queue:
+                    self._queue.remove(rank)
+                    self._queue.append(rank)
+                self._changed.notify_all()
+
+    def update(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def leave(self, rank: int) -> None:
+        with self._changed:
+            if rank in self._queue:
+                self._queue.remove(rank)
+            self._changed.notify_all()

@@ -1,0 +1,93 @@
+"""A center that rank 0 serves to one replica at a time: the asynchronous rules, and the original round robin.
+
+Its connections are its own, so it works beside any backend; a vector on a GPU passes through the host's memory.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from trainers.collectives.runner import TIMEOUT_S
+from trainers.rules.keeper import Keeper
+from trainers.rules.move import Move
+from trainers.rules.order import Order
+from trainers.rules.talk import GO, HEADER, Parts, call, doors, lost, read, receive, send
+
+
+class Door:
+    """This rank's way to what rank 0 keeps; all ranks of the group open theirs together."""
+
+    def __init__(
+        self,
+        move: Move,
+        order: Order,
+        *,
+        parts: Parts | None = None,
+        group: dist.ProcessGroup | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        rank, world = dist.get_rank(group), dist.get_world_size(group)
+        self._parts, self._timeout_s = parts or [slice(None)], timeout_s
+        self._answer_N = torch.empty_like(move.c_N)
+        self.keeper = Keeper(move, order, self._parts, world=world) if rank == 0 else None
+        door, address, secret = doors(rank == 0, group)
+        if self.keeper is not None:
+            assert door is not None
+            self.keeper.open(door, secret, timeout_s=timeout_s)
+        else:
+            self._sock = call(address, secret, rank=rank, timeout_s=timeout_s)
+
+    def exchange(self, message_N: Tensor, number: float, loss: float) -> tuple[Tensor, float]:
+        """Send a message; return the answer, valid until the next exchange, and the mean loss as far as it is known."""
+        if self.keeper is not None:
+            self.keeper.exchange(message_N, number, loss, answer_N=self._answer_N)
+            return self._answer_N, self.keeper.mean_loss
+        try:
+            self._sock.sendall(HEADER.pack(True, number, loss))
+            assert read(self._sock, 1) == GO
+            for part in self._parts:
+                send(self._sock, message_N[part])
+                receive(self._sock, self._answer_N[part])
+        except (EOFError, OSError) as error:
+            raise lost(error, self._timeout_s) from error
+        return self._answer_N, loss
+
+    def settle(self) -> None:
+        """Say goodbye; rank 0 waits until everyone who lives has."""
+        if self.keeper is not None:
+            self.keeper.settle()
+        else:
+            self._sock.sendall(HEADER.pack(False, 0.0, 0.0))
+
+    def where(self) -> Tensor | None:
+        return self.keeper.where() if self.keeper is not None else None
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.keeper.state_dict() if self.keeper is not None else {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if self.keeper is not None:
+            self.keeper.load_state_dict(state)
+
+
+class Served:
+    """The center of Original, Async and Hogwild EASGD: the door with `Towards` behind it."""
+
+    is_synchronous = False
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self.settle, self.where = door.settle, door.where
+        self.state_dict, self.load_state_dict = door.state_dict, door.load_state_dict
+
+    @torch.no_grad()
+    def ask(self, x_N: Tensor, alpha: float, loss: float) -> None:
+        """Exchange at once: an answer is worth most while it is fresh."""
+        c_N, self._mean_loss = self._door.exchange(x_N, alpha, loss)
+        self._d_N = (x_N - c_N).mul_(alpha)
+
+    def pull(self) -> tuple[Tensor, float]:
+        return self._d_N, self._mean_loss

@@ -1,0 +1,85 @@
+"""How a replica talks to a center on another host: a header, a word that it may speak, then parts and their answers."""
+
+import hmac
+import secrets
+import socket
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from trainers.collectives.wire.address import own_address
+from trainers.collectives.wire.lost import RankLost
+from trainers.collectives.wire.meeting import CONGESTION
+
+HELLO = struct.Struct("<16sI")  # the keeper's secret, the caller's rank
+HEADER = struct.Struct("<?xxxxxxxdd")  # does it go on (or say goodbye), alpha or rate, loss
+GO = b"\1"
+Parts = Sequence[slice]  # of the vector, each a message of its own
+
+
+def doors(is_keeper: bool, group: dist.ProcessGroup | None = None) -> tuple[socket.socket | None, tuple[str, int], bytes]:
+    """Open the keeper's door and tell all ranks where it is; every rank of the group calls this together."""
+    door = socket.create_server((own_address(), 0), backlog=dist.get_world_size(group)) if is_keeper else None
+    told = [(door.getsockname(), secrets.token_bytes(16)) if door else None]
+    dist.broadcast_object_list(told, group_src=0, group=group)
+    assert told[0] is not None
+    return door, *told[0]
+
+
+def answer_call(door: socket.socket, secret: bytes, *, timeout_s: float) -> tuple[int, socket.socket]:
+    """Let the next replica in that knows the secret; return its rank and the connection."""
+    door.settimeout(timeout_s)
+    while True:
+        sock, _ = door.accept()
+        sock.settimeout(timeout_s)
+        told, rank = HELLO.unpack(sock.recv(HELLO.size, socket.MSG_WAITALL).ljust(HELLO.size, b"\0"))
+        if hmac.compare_digest(told, secret):
+            return rank, _tuned(sock, None)
+        sock.close()
+
+
+def call(address: tuple[str, int], secret: bytes, *, rank: int, timeout_s: float) -> socket.socket:
+    """Connect to the keeper."""
+    sock = _tuned(socket.create_connection(address, timeout=timeout_s), timeout_s)
+    sock.sendall(HELLO.pack(secret, rank))
+    return sock
+
+
+def _tuned(sock: socket.socket, timeout_s: float | None) -> socket.socket:
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with suppress(AttributeError, OSError):  # else as the system has it
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION)
+    sock.settimeout(timeout_s)
+    return sock
+
+
+def send(sock: socket.socket, part_n: Tensor) -> None:
+    sock.sendall(part_n.view(torch.uint8).numpy())
+
+
+def receive(sock: socket.socket, room_n: Tensor) -> None:
+    """Fill `room_n`; raise EOFError when the other side has left."""
+    memory = memoryview(room_n.view(torch.uint8).numpy())
+    while memory:
+        count = sock.recv_into(memory)
+        if not count:
+            raise EOFError
+        memory = memory[count:]
+
+
+def read(sock: socket.socket, length: int) -> bytes:
+    """Read exactly so many bytes; raise EOFError when the other side has left."""
+    told = sock.recv(length, socket.MSG_WAITALL)
+    if len(told) < length:
+        raise EOFError
+    return told
+
+
+def lost(error: Exception, timeout_s: float) -> RankLost:
+    """What a replica says when the keeper is gone."""
+    how = f"said nothing for {timeout_s:g} s" if isinstance(error, TimeoutError) else "is gone"
+    return RankLost(f"rank 0, which keeps the center, {how}", [0])
