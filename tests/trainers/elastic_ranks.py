@@ -1,9 +1,8 @@
 """What each rank does in the tests of the elastic and the asynchronous rules."""
 
+import copy
 import os
-import signal
 import time
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,7 +25,7 @@ from trainers.rules.rule import Rule
 from trainers.rules.served import Door, Served
 
 RATE, RHO, MOMENTUM = 0.05, 2.0, 0.9
-TIMEOUT_S = 20.0
+TIMEOUT_S = 5.0
 
 
 def net() -> nn.Module:
@@ -41,7 +40,7 @@ def order(name: str) -> Order:
 
 def center(name: str, start_N: Tensor) -> Center:
     rank, world = dist.get_rank(), dist.get_world_size()
-    ranks, mesh = list(range(world)), Mesh()
+    ranks, mesh = range(world), Mesh()
     if name == "sync1":
         reduce = follow(tree.reduce(ranks, range(1)), chunks=1, mesh=mesh)
         broadcast = follow(tree.broadcast(ranks, range(1)), chunks=1, mesh=mesh)
@@ -135,14 +134,10 @@ def plain(momentum: float, steps: int = 30) -> tuple[list[float], Tensor]:
 
 
 def talks(name: str, rounds: int) -> list[int]:
-    """On rank 0: whom the center talked to, in order."""
-    model = net()
-    x_N = weights(list(model.parameters()))
+    """On rank 0: whose messages moved the center, in order."""
+    x_N = weights(list(net().parameters()))
     told: list[int] = []
-    kept = order(name)
-    talk = kept.talk
-    kept.talk = lambda rank: (told.append(rank), talk(rank))[1] if name != "original" else talk(rank)  # type: ignore
-    door = Door(_Noted(x_N, told), kept, timeout_s=TIMEOUT_S)
+    door = Door(_Noted(x_N, told), order(name), timeout_s=TIMEOUT_S)
     for _ in range(rounds):
         door.exchange(torch.full_like(x_N, dist.get_rank()), 0.5, 0.0)
     door.settle()
@@ -163,6 +158,7 @@ def with_a_victim(name: str, victim: int, steps: int, signum: int) -> Any:
     """Rank `victim` is hit by the signal in the middle; return the seconds of the others, and whom rank 0 lost."""
     model = net()
     rule, _ = elastic(name, model)
+    dist.barrier()
     started = time.monotonic()
     if dist.get_rank() == victim:
         train(rule, model, steps // 2, seed=victim)
@@ -176,31 +172,49 @@ def with_a_victim(name: str, victim: int, steps: int, signum: int) -> Any:
     return time.monotonic() - started, sorted(keeper.lost) if keeper else None
 
 
-def saved(name: str, momentum: float, steps: int) -> list[tuple[list[float], Tensor]]:
-    """Train twice as long in one go, and in two with everything saved, reloaded into fresh objects."""
+def state_of(rule: Rule, model: nn.Module) -> dict[str, Any]:
+    parts = {"model": model, "optimizer": rule._optimizer, "rule": rule}  # type: ignore[attr-defined]
+    return copy.deepcopy({name: part.state_dict() for name, part in parts.items()})
 
-    def all_state(rule: Rule, model: nn.Module) -> dict[str, Any]:
-        import copy
 
-        optimizer = rule._optimizer  # type: ignore[attr-defined]
-        return copy.deepcopy({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "rule": rule.state_dict()})
-
-    def seeded(rule: Rule, model: nn.Module) -> list[float]:
-        return train(rule, model, steps, seed=10 + dist.get_rank())
-
-    model = net()
-    rule, x_N = elastic(name, model, momentum=momentum, period=2)
+def resumed(name: str, steps: int) -> list[tuple[list[float], Tensor]]:
+    """Losses and weights of a run's second half: gone on with, and from what was saved."""
+    model, other = net(), net()
+    rule, x_N = elastic(name, model, momentum=MOMENTUM, period=2)
     train(rule, model, steps, seed=dist.get_rank())
-    state = all_state(rule, model)
-    whole = seeded(rule, model), x_N.clone()
     dist.barrier()
-    other = net()
-    rule2, y_N = elastic(name, other, momentum=momentum, period=2)
+    state = state_of(rule, model)
+    dist.barrier()
+    whole = train(rule, model, steps, seed=10 + dist.get_rank()), x_N.clone()
+    again, y_N = elastic(name, other, momentum=MOMENTUM, period=2)
     other.load_state_dict(state["model"])
-    rule2._optimizer.load_state_dict(state["optimizer"])  # type: ignore[attr-defined]
-    rule2.load_state_dict(state["rule"])
-    return [whole, (seeded(rule2, other), y_N.clone())]
+    again._optimizer.load_state_dict(state["optimizer"])  # type: ignore[attr-defined]
+    again.load_state_dict(state["rule"])
+    return [whole, (train(again, other, steps, seed=10 + dist.get_rank()), y_N.clone())]
 
 
-SIGKILL = signal.SIGKILL
-Function = Callable[..., Any]
+def beside_a_slow_one(name: str, slow: int, lag_s: float) -> float:
+    """Return the seconds of this rank's 30 steps, of which rank `slow` sleeps in every one."""
+    model = net()
+    rule, _ = elastic(name, model)
+    dist.barrier()
+    started = time.monotonic()
+    train(rule, model, 30, seed=dist.get_rank(), lag_s=lag_s if dist.get_rank() == slow else 0.0)
+    spent_s = time.monotonic() - started
+    rule.settle()
+    return spent_s
+
+
+def on_a_bowl(name: str, steps: int) -> float:
+    """Return how far (root mean square) the center ends from a bowl's bottom, with gradients under noise of 0.3."""
+    x_N = torch.nn.Parameter(torch.full((1000,), 5.0))
+    flat_N = weights([x_N])
+    optimizer = torch.optim.SGD([x_N], lr=RATE)
+    rule = Elastic(flat_N, optimizer, center(name, flat_N), rho=RHO, period=1, overlap=False)
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    for _ in range(steps):
+        x_N.grad = x_N.detach() - 1.0 + 0.3 * torch.randn(1000, generator=generator)
+        rule.step(torch.tensor(0.0))
+    rule.settle()
+    with rule.answer():
+        return float((flat_N - 1.0).square().mean().sqrt())

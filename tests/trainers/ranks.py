@@ -17,33 +17,45 @@ CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(["pytest", "torch._dynamo", "trainers.engine"])
 
 
-def on_ranks(world: int, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """Return function(*arguments) of every rank, in their order; raise AssertionError with a rank's traceback."""
+def on_ranks(world: int, function: Callable[..., Any], *arguments: Any, victim: int | None = None) -> list[Any]:
+    """Return function(*arguments) of every rank, in their order; raise AssertionError with a rank's traceback.
+
+    `victim`: the function ends or stops this rank, which returns None.
+    """
     with tempfile.TemporaryDirectory() as folder:
         pipes = [CONTEXT.Pipe(duplex=False) for _ in range(world)]
         processes = [
-            CONTEXT.Process(target=_live, args=(rank, world, Path(folder) / "store", pipe[1], function, arguments))
+            CONTEXT.Process(
+                target=_live, args=(rank, world, Path(folder) / "store", pipe[1], function, arguments, victim is None)
+            )
             for rank, pipe in enumerate(pipes)
         ]
         for process, pipe in zip(processes, pipes, strict=True):
             process.start()
             pipe[1].close()
         try:
-            return [_received(rank, pipe[0]) for rank, pipe in enumerate(pipes)]
+            return [None if rank == victim else _received(rank, pipe[0]) for rank, pipe in enumerate(pipes)]
         finally:
             for process in processes:
-                process.terminate()
+                process.kill()  # one that is stopped would not hear SIGTERM
                 process.join()
 
 
 def _live(
-    rank: int, world: int, store: Path, pipe: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]
+    rank: int,
+    world: int,
+    store: Path,
+    pipe: Connection,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    all_return: bool,
 ) -> None:
     torch.set_num_threads(1)
     try:
         dist.init_process_group("gloo", store=FileStore(str(store), world), rank=rank, world_size=world)
         result = function(*arguments)
-        dist.barrier()
+        if all_return:
+            dist.barrier()
         _send(pipe, True, result)
     except Exception:
         _send(pipe, False, traceback.format_exc())

@@ -23,9 +23,7 @@ class Asynchronous:
     replicas_differ = True
     is_synchronous = False
 
-    def __init__(
-        self, x_N: Tensor, params: list[Parameter], optimizer: torch.optim.Optimizer, *, door: Door
-    ) -> None:
+    def __init__(self, x_N: Tensor, params: list[Parameter], optimizer: torch.optim.Optimizer, *, door: Door) -> None:
         self._x_N, self._door = x_N, door
         self._group = optimizer.param_groups[0]
         self._gradients = Gradients(params)

@@ -1,4 +1,4 @@
-"""The shared point that elastic replicas are tied to (Zhang, Choromanska & LeCun, 2015): where it lives and who moves it."""
+"""The shared point that elastic replicas are tied to (Zhang, Choromanska & LeCun, 2015): where it lives."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

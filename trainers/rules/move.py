@@ -1,4 +1,4 @@
-"""What a served center does with a replica's message: a part of the vector comes in, the answer for that part goes out."""
+"""What a served center does with a replica's message: a part of the vector comes in, its answer goes out."""
 
 from typing import Protocol
 

@@ -42,7 +42,7 @@ class FirstCome:
 
 
 class LockFree:
-    """Hogwild (Recht, Re, Wright & Niu, 2011): as FirstCome without the lock; updates may overwrite each other in part."""
+    """Hogwild (Recht, Re, Wright & Niu, 2011): FirstCome without the lock; updates may overwrite each other."""
 
     def talk(self, rank: int) -> AbstractContextManager[None]:
         return nullcontext()

@@ -7,13 +7,13 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 
-import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from trainers.collectives.wire.address import own_address
 from trainers.collectives.wire.lost import RankLost
 from trainers.collectives.wire.meeting import CONGESTION
+from trainers.collectives.wire.staging import as_memory
 
 HELLO = struct.Struct("<16sI")  # the keeper's secret, the caller's rank
 HEADER = struct.Struct("<?xxxxxxxdd")  # does it go on (or say goodbye), alpha or rate, loss
@@ -21,7 +21,9 @@ GO = b"\1"
 Parts = Sequence[slice]  # of the vector, each a message of its own
 
 
-def doors(is_keeper: bool, group: dist.ProcessGroup | None = None) -> tuple[socket.socket | None, tuple[str, int], bytes]:
+def doors(
+    is_keeper: bool, group: dist.ProcessGroup | None = None
+) -> tuple[socket.socket | None, tuple[str, int], bytes]:
     """Open the keeper's door and tell all ranks where it is; every rank of the group calls this together."""
     door = socket.create_server((own_address(), 0), backlog=dist.get_world_size(group)) if is_keeper else None
     told = [(door.getsockname(), secrets.token_bytes(16)) if door else None]
@@ -58,12 +60,12 @@ def _tuned(sock: socket.socket, timeout_s: float | None) -> socket.socket:
 
 
 def send(sock: socket.socket, part_n: Tensor) -> None:
-    sock.sendall(part_n.view(torch.uint8).numpy())
+    sock.sendall(as_memory(part_n))
 
 
 def receive(sock: socket.socket, room_n: Tensor) -> None:
     """Fill `room_n`; raise EOFError when the other side has left."""
-    memory = memoryview(room_n.view(torch.uint8).numpy())
+    memory = as_memory(room_n)
     while memory:
         count = sock.recv_into(memory)
         if not count:
