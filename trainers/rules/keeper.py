@@ -41,8 +41,8 @@ class Keeper:
 
     def exchange(self, message_N: Tensor, number: float, loss: float, *, answer_N: Tensor) -> None:
         """Rank 0's own exchange: no wire, and the same order."""
-        self._losses[0] = loss
         with self._order.talk(0):
+            self._losses[0] = loss
             for part in self._parts:
                 with self._order.update():
                     self.move(part, message_N[part], number, answer_n=answer_N[part])
@@ -73,8 +73,8 @@ class Keeper:
         goes_on, number, loss = HEADER.unpack(read(sock, HEADER.size))
         if not goes_on:
             return False
-        self._losses[rank] = loss
         with self._order.talk(rank):
+            self._losses[rank] = loss
             sock.sendall(GO)
             for part in self._parts:
                 receive(sock, message_N[part])
@@ -84,8 +84,10 @@ class Keeper:
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self.move).items() if isinstance(value, Tensor)}
+        tensors = {name: value for name, value in vars(self.move).items() if isinstance(value, Tensor)}
+        return {"losses": list(self._losses), "tensors": tensors}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        for name, value in state.items():
+        self._losses = list(state["losses"])
+        for name, value in state["tensors"].items():
             getattr(self.move, name).copy_(value)
