@@ -15,6 +15,7 @@ from contract.choices.schedules import Schedule
 from contract.course import Course
 from contract.faults import Fault, refusal
 from contract.fit import misfit
+from contract.model_fit import misfits
 from contract.numbers import Count, Fraction
 from contract.resources import Local, Resources
 
@@ -67,6 +68,7 @@ class RunSpec(Spec):
         if batch > train:
             message = f"batch {batch} is larger than the {train} training images of {self.data.kind}"
             yield Fault(path="batch", message=message)
+        yield from misfits(self.model, self.data)
         if fault := misfit(self.collective, world):
             yield Fault(path=f"collective.{fault.path}", message=fault.message)
         if self.schedule.warmup_epochs >= self.epochs:
