@@ -1,5 +1,6 @@
 """What the service is told by its surroundings: environment variables that begin with BIGBATCH_."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the home folder")
     broker: str = Field(default="", description="Redis URL; empty: a file broker in the home folder")
     runs: Path | None = Field(default=None, description="folder of the run folders, shared with the compute nodes")
+    cache: Path | None = Field(default=None, description="folder of data sets that ranks render once")
     token: str = Field(
         default="", pattern=r"^[!-~]*$", description="secret that every request must carry; needed beyond loopback"
     )
@@ -38,6 +40,11 @@ class Settings(BaseSettings):
 
     def runs_folder(self) -> Path:
         return (self.runs or self.home_folder() / "runs").expanduser().absolute()
+
+    def cache_folder(self) -> Path:
+        """Where the user's other caches are, unless it is set."""
+        users = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+        return (self.cache or users / "bigbatch").expanduser().absolute()
 
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.home_folder() / 'bigbatch.db'}"

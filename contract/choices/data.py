@@ -31,6 +31,20 @@ class Digits(Spec):
         return 360
 
 
+class Glyphs(Spec):
+    """Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache."""
+
+    kind: Literal["glyphs"] = "glyphs"
+    classes: Annotated[int, Field(ge=2, le=62)] = 47  # capitals first, then small letters, digits, and look-alikes
+    train_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 50_000
+    heldout_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height, width of one image."""
+        return 1, 28, 28
+
+
 class Synthetic(Spec):
     """Images made from a seed: a smooth pattern per class under noise, of any size, learnable."""
 
@@ -48,4 +62,4 @@ class Synthetic(Spec):
         return self.channels, self.height, self.width
 
 
-Data = Annotated[Digits | Synthetic, Field(discriminator="kind")]
+Data = Annotated[Digits | Glyphs | Synthetic, Field(discriminator="kind")]

@@ -3,7 +3,9 @@
 from typing import assert_never
 
 from contract.choices import data as choices
+from contract.settings import Settings
 from trainers.data.digits import digits
+from trainers.data.glyphs import glyphs
 from trainers.data.split import Split
 from trainers.data.synthetic import synthetic
 
@@ -13,6 +15,13 @@ def data(choice: choices.Data, seed: int) -> tuple[Split, Split]:
     match choice:
         case choices.Digits():
             return digits()
+        case choices.Glyphs():
+            return glyphs(
+                choice.classes,
+                train_samples=choice.train_samples,
+                heldout_samples=choice.heldout_samples,
+                cache=Settings().cache_folder(),
+            )
         case choices.Synthetic():
             return synthetic(
                 choice.shape,

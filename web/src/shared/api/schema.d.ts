@@ -565,11 +565,31 @@ export interface components {
              * @default 0.3
              */
             aux_weight: number;
+         * Glyphs
+         * @description Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache.
+         */
+        Glyphs: {
+            /**
+             * Classes
+             * @default 47
+             */
+            classes: number;
+            /**
+             * Heldout Samples
+             * @default 10000
+             */
+            heldout_samples: number;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "googlenet";
+            kind: "glyphs";
+            /**
+             * Train Samples
+             * @default 50000
+             */
+            train_samples: number;
         };
         /**
          * HalvingDoubling
@@ -1068,7 +1088,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Synthetic"];
+            data: components["schemas"]["Digits"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"];
             /** Epochs */
             epochs: number;
             /**
