@@ -556,15 +556,6 @@ export interface components {
             path: string;
         };
         /**
-         * GoogLeNet
-         * @description GoogLeNet (Szegedy et al., 2014): 13,378,280 parameters with both auxiliary heads, 6,998,552 without.
-         */
-        GoogLeNet: {
-            /**
-             * Aux Weight
-             * @default 0.3
-             */
-            aux_weight: number;
          * Glyphs
          * @description Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache.
          */
@@ -583,13 +574,28 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            kind: "googlenet";
             kind: "glyphs";
             /**
              * Train Samples
              * @default 50000
              */
             train_samples: number;
+        };
+        /**
+         * GoogLeNet
+         * @description GoogLeNet (Szegedy et al., 2014): 13,378,280 parameters with both auxiliary heads, 6,998,552 without.
+         */
+        GoogLeNet: {
+            /**
+             * Aux Weight
+             * @default 0.3
+             */
+            aux_weight: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "googlenet";
         };
         /**
          * HalvingDoubling
