@@ -15,9 +15,9 @@ from contract.choices.schedules import Schedule
 from contract.course import Course
 from contract.faults import Fault, refusal
 from contract.fit import misfit
-from contract.model_fit import misfits
-from contract.numbers import Count, Fraction
+from contract.numbers import Count, Fraction, Positive
 from contract.resources import Local, Resources
+from contract.schedule_fit import schedule_misfits
 
 
 class RunSpec(Spec):
@@ -27,6 +27,7 @@ class RunSpec(Spec):
     data: Data = Digits()
     optimizer: Optimizer
     schedule: Schedule
+    clip_norm: Positive | None = None  # the averaged gradient's norm is at most this
     batch: Count  # images per step, over all ranks
     epochs: Count
     label_smoothing: Fraction = 0.0  # eps; the share of a label that is spread over all classes
@@ -68,12 +69,10 @@ class RunSpec(Spec):
         if batch > train:
             message = f"batch {batch} is larger than the {train} training images of {self.data.kind}"
             yield Fault(path="batch", message=message)
-        yield from misfits(self.model, self.data)
         if fault := misfit(self.collective, world):
             yield Fault(path=f"collective.{fault.path}", message=fault.message)
-        if self.schedule.warmup_epochs >= self.epochs:
-            message = f"a warm-up of {self.schedule.warmup_epochs:g} epochs does not end within {self.epochs} epochs"
-            yield Fault(path="schedule.warmup_epochs", message=message)
+        for fault in schedule_misfits(self.schedule, self.epochs):
+            yield Fault(path=f"schedule.{fault.path}", message=fault.message)
         if self.steps >= 2**31:
             message = (
                 f"{self.epochs} epochs of {self.steps_per_epoch} steps are {self.steps:,} steps, more than 2^31 - 1"
@@ -81,9 +80,3 @@ class RunSpec(Spec):
             yield Fault(path="epochs", message=message)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
             yield Fault(path="optimizer.nesterov", message="Nesterov's look ahead needs a momentum above 0")
-        if self.schedule.start_rate and not self.schedule.warmup_epochs:
-            message = f"the rate starts at {self.schedule.start_rate:g} without warmup_epochs to rise in"
-            yield Fault(path="schedule.start_rate", message=message)
-        if self.schedule.start_rate > self.schedule.rate:
-            message = f"the warm-up starts at {self.schedule.start_rate:g}, above the rate {self.schedule.rate:g}"
-            yield Fault(path="schedule.start_rate", message=message)

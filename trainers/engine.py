@@ -39,7 +39,7 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     watch, task = Stopwatch(device), Classification()
     images, heldout = data.data(run.data, run.seed)
     model = models.model(run).to(device)
-    optimizer = optimizers.optimizer(run.optimizer, model)
+    optimizer = optimizers.optimizer(run, model)
     allreduce = collectives.allreduce(run.collective, place.world, nodes=run.resources.nodes)
     rule = rules.rule(run, model, optimizer, allreduce=watch.timed(series.COMMUNICATION_S, allreduce))
     return Loop(

@@ -75,7 +75,7 @@ class Loop:
             raise Diverged(f"at step {self.state.step} the loss is {loss}, with a learning rate of {rate:g}")
 
     def _set_rate(self) -> float:
-        rate = self.schedule(self.state.step)
+        rate = self.schedule(self.run.course.epochs_done(self.state.step))
         for group in self.state.optimizer.param_groups:
             group["lr"] = rate
         return rate

@@ -7,6 +7,8 @@ from pydantic import Field
 from contract.base import Spec
 from contract.numbers import Fraction, NonNegative, Positive
 
+Exempt = Literal["none", "bias_and_norm", "one_dimensional"]  # parameters that a rule leaves alone
+
 
 class SGD(Spec):
     """Stochastic gradient descent with momentum, as torch.optim.SGD has it."""
@@ -14,6 +16,7 @@ class SGD(Spec):
     kind: Literal["sgd"] = "sgd"
     momentum: Fraction = 0.9
     weight_decay: NonNegative = 0.0
+    no_weight_decay: Exempt = "none"
     nesterov: bool = False
 
 
@@ -24,7 +27,20 @@ class LARS(Spec):
     momentum: Fraction = 0.9
     weight_decay: NonNegative = 0.0005
     trust_coefficient: Positive = 0.001  # eta
-    skip: Literal["none", "bias_and_norm", "one_dimensional"] = "bias_and_norm"  # these take plain momentum SGD
+    epsilon: NonNegative = 0.0  # is added to the norms below the line
+    form: Literal["lars", "larc_scale", "larc_clip"] = "lars"  # LARC: no decay below the line; clip: at most the rate
+    skip: Exempt = "bias_and_norm"  # these take plain momentum SGD, without weight decay
 
 
-Optimizer = Annotated[SGD | LARS, Field(discriminator="kind")]
+class LAMB(Spec):
+    """Adam with a layer-wise adaptive rate (You et al., 2020)."""
+
+    kind: Literal["lamb"] = "lamb"
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.999
+    weight_decay: NonNegative = 0.01
+    epsilon: NonNegative = 1e-6
+    skip: Exempt = "bias_and_norm"  # these take plain Adam, without weight decay
+
+
+Optimizer = Annotated[SGD | LARS | LAMB, Field(discriminator="kind")]

@@ -74,12 +74,32 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
             "base.schedule.start_rate: the warm-up starts at 2, above the rate 1",
         ),
         (
-            {"model": {"kind": "alexnet"}},
-            "base.model: alexnet needs images of at least 39 x 39 pixels; those of digits are 8 x 8",
+            {"schedule": {"kind": "constant", "rate": 1.0, "warmup": "quadratic"}},
+            "base.schedule.warmup: a quadratic warm-up needs warmup_epochs to rise in",
         ),
         (
-            {"model": {"kind": "googlenet"}, "data": {"kind": "synthetic", "height": 31, "width": 30}},
-            "base.model: googlenet needs images of at least 31 x 31 pixels; those of synthetic are 31 x 30",
+            {"schedule": {"kind": "step", "rate": 1.0, "milestones": [1.0, 3.0]}},
+            "base.schedule.milestones: the milestone at epoch 3 is never reached: the run has 3 epochs",
+        ),
+        (
+            {"schedule": {"kind": "step", "rate": 1.0, "milestones": [2.0, 1.5]}},
+            "base.schedule.milestones: the milestone at epoch 1.5 does not come after epoch 2",
+        ),
+        (
+            {"schedule": {"kind": "step", "rate": 1.0, "warmup_epochs": 2.0, "milestones": [1.5]}},
+            "base.schedule.milestones: the milestone at epoch 1.5 lies within the warm-up of 2 epochs",
+        ),
+        (
+            {"schedule": {"kind": "constant", "rate": 1.0, "stages": [{"epoch": 30, "rate": 2.0}]}},
+            "base.schedule.stages: the stage at epoch 30 is never reached: the run has 3 epochs",
+        ),
+        (
+            {"schedule": {"kind": "cosine", "rate": 1.0, "end_rate": 2.0}},
+            "base.schedule.end_rate: the rate would rise to 2, above the peak of 1",
+        ),
+        (
+            {"schedule": {"kind": "constant", "rate": 1.0, "scaling": {"reference_batch": 0}}},
+            "base.schedule.scaling.reference_batch: input should be greater than or equal to 1",
         ),
     ],
 )
@@ -91,7 +111,7 @@ def test_an_unknown_model_is_refused_with_those_there_are() -> None:
     (complaint,) = complaints({"model": {"kind": "resnet51"}})
     assert complaint.startswith("base.model:")
     assert "resnet51" in complaint
-    assert "'convnet', 'lenet', 'alexnet'" in complaint
+    assert "'convnet', 'resnet50'" in complaint
 
 
 @pytest.mark.parametrize("ranks", [0, 129, 10**9])

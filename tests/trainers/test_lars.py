@@ -1,42 +1,61 @@
 """LARS against its ten-line oracle, hand numbers, and what the algorithm promises."""
 
-import copy
 import math
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from trainers.models.convnet import ConvNet
-from trainers.optimizers.lars import LARS
-from trainers.optimizers.skip import Skip, param_groups
+from tests.trainers.oracles import flat, norm, trained
+from trainers.optimizers import layers
+from trainers.optimizers.lars import LARS, Form
 
 
-def oracle(w: Tensor, grads: list[Tensor], rates: list[float], *, eta: float, m: float, b: float) -> Tensor:
-    """Algorithm 1 of the paper, line by line, for one layer."""
-    w, v = w.clone(), torch.zeros_like(w)
+def oracle(w: list[float], grads: list[list[float]], rates: list[float], form: Form) -> list[float]:
+    """Algorithm 1 of the paper for one layer, number by number in double precision; eta 0.02, m 0.9, b 0.01."""
+    v = [0.0] * len(w)
     for g, g_t in zip(grads, rates, strict=True):
-        norms = w.norm(), g.norm()
-        lam = eta * norms[0] / (norms[1] + b * norms[0]) if all(norms) else 1.0
-        v = m * v + g_t * lam * (g + b * w)
-        w = w - v
+        below = norm(g) + (0.01 * norm(w) if form == "lars" else 0.0)
+        lam = 0.02 * norm(w) / below if norm(w) and norm(g) else 1.0
+        rate = min(g_t, lam) if form == "larc_clip" else g_t * lam
+        v = [0.9 * v_i + rate * (g_i + 0.01 * w_i) for v_i, g_i, w_i in zip(v, g, w, strict=True)]
+        w = [w_i - v_i for w_i, v_i in zip(w, v, strict=True)]
     return w
 
 
-def test_twenty_steps_equal_the_paper_s_algorithm() -> None:
-    torch.manual_seed(0)
-    starts = [torch.randn(8, 3, 3, 3), torch.randn(10, 7), torch.randn(5)]
-    params = [nn.Parameter(start.clone()) for start in starts]
-    optimizer = LARS(params, lr=0.0, momentum=0.9, weight_decay=0.01, trust_coefficient=0.02)
+@pytest.mark.parametrize("form", ["lars", "larc_scale", "larc_clip"])
+@pytest.mark.parametrize("layout", ["alike", "mixed"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_twenty_steps_equal_the_paper_s_algorithm(form: Form, layout: str, dtype: torch.dtype) -> None:
+    """Gradients that lie otherwise than their weights ("mixed") take the path of accelerators."""
     rates = [2.0 * (1 - t / 20) ** 2 for t in range(20)]
-    grads = [[torch.randn_like(start) for _ in rates] for start in starts]
-    for t, rate in enumerate(rates):
-        optimizer.param_groups[0]["lr"] = rate
-        for p, of_p in zip(params, grads, strict=True):
-            p.grad = of_p[t].clone()
-        optimizer.step()
-    for p, start, of_p in zip(params, starts, grads, strict=True):
-        torch.testing.assert_close(p.data, oracle(start, of_p, rates, eta=0.02, m=0.9, b=0.01))
+    starts, grads, ends = trained(
+        lambda params: LARS(params, lr=0.0, weight_decay=0.01, trust_coefficient=0.02, form=form),
+        rates,
+        layout=layout,
+        dtype=dtype,
+    )
+    for start, of_layer, end in zip(starts, grads, ends, strict=True):
+        wanted = oracle(flat(start), [flat(g) for g in of_layer], rates, form)
+        torch.testing.assert_close(end.flatten(), torch.tensor(wanted, dtype=dtype))
+
+
+def test_layers_are_stepped_together_in_lists_of_one_device_and_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "CACHE_NUMBERS", 10)
+    params = [nn.Parameter(torch.zeros(n)) for n in (4, 6, 1, 20, 3)]
+    params.append(nn.Parameter(torch.zeros(1, dtype=torch.float64)))
+    params.insert(2, nn.Parameter(torch.zeros(2)))
+    for p in params:
+        p.grad = torch.zeros_like(p)
+    params[2].grad = None
+    assert [[len(p) for p in batch] for batch in layers.together(params)] == [[4, 6], [1], [20], [3], [1]]
+
+
+def test_a_sparse_gradient_is_refused() -> None:
+    p = nn.Parameter(torch.zeros(3))
+    p.grad = torch.ones(3).to_sparse()
+    with pytest.raises(ValueError, match="sparse"):
+        LARS([p], lr=1.0).step()
 
 
 def one_layer(w: list[float], g: list[float], **options: float) -> tuple[nn.Parameter, LARS]:
@@ -87,6 +106,13 @@ def test_without_decay_the_step_does_not_depend_on_the_loss_s_scale(scale: float
     torch.testing.assert_close(p.data, torch.tensor([1.0, 2, 3]) - 2 * 0.01 * math.sqrt(14) * g / g.norm())
 
 
+def test_epsilon_stands_below_the_line() -> None:
+    # ||w|| = 5, ||g|| = 2: lam = 0.1 x 5 / (2 + 3)
+    p, optimizer = one_layer([3, 4], [0, 2], lr=1, trust_coefficient=0.1, epsilon=3.0)
+    optimizer.step()
+    assert p.tolist() == pytest.approx([3, 4 - 0.1 * 2])
+
+
 def test_norms_of_half_precision_layers_do_not_overflow() -> None:
     p = nn.Parameter(torch.full((10_000,), 300.0, dtype=torch.float16))
     p.grad = torch.full_like(p, 2.0)
@@ -96,45 +122,9 @@ def test_norms_of_half_precision_layers_do_not_overflow() -> None:
     assert p[0].item() == pytest.approx(297, rel=1e-3)
 
 
-@pytest.mark.parametrize(("skip", "skipped"), [("none", 0), ("bias_and_norm", 7), ("one_dimensional", 7)])
-def test_the_skip_policies_on_the_small_net(skip: Skip, skipped: int) -> None:
-    """Three normalizations of a weight and a bias each, and the classifier's bias."""
-    model = ConvNet(1, 10)
-    groups = param_groups(model, skip)
-    assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
-    assert sum(len(group["params"]) for group in groups if not group["adapt"]) == skipped
-
-
-def test_policies_differ_where_a_weight_has_one_dimension() -> None:
-    model = nn.Module()
-    model.scale = nn.Parameter(torch.ones(3))
-    assert [group["adapt"] for group in param_groups(model, "bias_and_norm")] == [True]
-    assert [group["adapt"] for group in param_groups(model, "one_dimensional")] == [False]
-
-
-def test_tied_weights_are_moved_once() -> None:
-    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
-    second.weight = first.weight
-    groups = param_groups(nn.Sequential(first, second), "bias_and_norm")
-    assert [len(group["params"]) for group in groups] == [1, 2]
-
-
-@pytest.mark.parametrize("wrong", [{"lr": -1}, {"momentum": -0.1}, {"weight_decay": -1}, {"trust_coefficient": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"lr": -1}, {"momentum": -0.1}, {"weight_decay": -1}, {"trust_coefficient": 0}, {"epsilon": -1}]
+)
 def test_senseless_numbers_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LARS([nn.Parameter(torch.ones(1))], **{"lr": 1.0, **wrong})
-
-
-def test_the_state_survives_a_save() -> None:
-    def step(p: nn.Parameter, optimizer: LARS) -> None:
-        p.grad = torch.tensor([1.0, 2.0])
-        optimizer.step()
-
-    p, optimizer = one_layer([3, 4], [0, 0], lr=1.0)
-    step(p, optimizer)
-    q = nn.Parameter(p.detach().clone())
-    restored = LARS([q], lr=0.0)
-    restored.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-    step(p, optimizer)
-    step(q, restored)
-    assert torch.equal(p, q)

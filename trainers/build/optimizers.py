@@ -6,16 +6,26 @@ import torch
 from torch import nn
 
 from contract.choices import optimizers as choices
+from contract.spec import RunSpec
+from trainers.optimizers.clip import clip
+from trainers.optimizers.exempt import adapting_groups, decaying_groups
+from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
-from trainers.optimizers.skip import param_groups
 
 
-def optimizer(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:
+def optimizer(run: RunSpec, model: nn.Module) -> torch.optim.Optimizer:
     """What one replica does with its gradient; its rate is the schedule's, set before every step."""
+    made = _optimizer(run.optimizer, model)
+    if run.clip_norm is not None:
+        clip(made, run.clip_norm)
+    return made
+
+
+def _optimizer(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:
     match choice:
         case choices.SGD():
             return torch.optim.SGD(
-                model.parameters(),
+                decaying_groups(model, choice.no_weight_decay),
                 lr=0.0,
                 momentum=choice.momentum,
                 weight_decay=choice.weight_decay,
@@ -23,11 +33,21 @@ def optimizer(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimi
             )
         case choices.LARS():
             return LARS(
-                param_groups(model, choice.skip),
+                adapting_groups(model, choice.skip),
                 lr=0.0,
                 momentum=choice.momentum,
                 weight_decay=choice.weight_decay,
                 trust_coefficient=choice.trust_coefficient,
+                epsilon=choice.epsilon,
+                form=choice.form,
+            )
+        case choices.LAMB():
+            return LAMB(
+                adapting_groups(model, choice.skip),
+                lr=0.0,
+                betas=(choice.beta1, choice.beta2),
+                weight_decay=choice.weight_decay,
+                epsilon=choice.epsilon,
             )
         case _:
             assert_never(choice)

@@ -4,21 +4,52 @@ from typing import assert_never
 
 from contract.choices import schedules as choices
 from contract.spec import RunSpec
-from trainers.schedules.constant import constant
+from trainers.schedules.cosine import cosine
 from trainers.schedules.polynomial import polynomial
+from trainers.schedules.scaling import scaled
 from trainers.schedules.schedule import Schedule
+from trainers.schedules.staged import staged
+from trainers.schedules.step import step
 from trainers.schedules.warmup import warmup
+
+SCALING_POWERS = {"linear": 1.0, "sqrt": 0.5}
+WARMUP_POWERS = {"linear": 1, "quadratic": 2}
 
 
 def schedule(run: RunSpec) -> Schedule:
-    """The rate as a function of the steps taken."""
+    """The rate as a function of the epochs done."""
     choice = run.schedule
-    match choice:
+    peak = _peak(run)
+    return warmup(
+        _decay(run, peak),
+        peak=peak,
+        start_rate=min(choice.start_rate, peak(0)),  # a sweep of scaled rates may go below it
+        epochs=choice.warmup_epochs,
+        power=WARMUP_POWERS[choice.warmup],
+    )
+
+
+def _peak(run: RunSpec) -> Schedule:
+    choice = run.schedule
+    peak = staged([(0, choice.rate), *((stage.epoch, stage.rate) for stage in choice.stages)])
+    if choice.scaling is None:
+        return peak
+    reference_batch, power = choice.scaling.reference_batch, SCALING_POWERS[choice.scaling.rule]
+    return scaled(peak, lambda e: run.course.batch_in(int(e)), reference_batch=reference_batch, power=power)
+
+
+def _decay(run: RunSpec, peak: Schedule) -> Schedule:
+    match run.schedule:
         case choices.Constant():
-            after = constant(choice.rate)
-        case choices.Polynomial():
-            after = polynomial(choice.rate, power=choice.power, steps=run.steps)
+            return peak
+        case choices.Polynomial(decay_from="start") as c:
+            return polynomial(peak, power=c.power, epochs=run.epochs, end_rate=c.end_rate)
+        case choices.Polynomial() as c:
+            one_step_on = run.epochs + 1 / run.course.steps_in(run.epochs - 1)
+            return polynomial(peak, power=c.power, epochs=one_step_on, begin=c.warmup_epochs, end_rate=c.end_rate)
+        case choices.Step() as c:
+            return step(peak, milestones=c.milestones, factor=c.factor)
+        case choices.Cosine() as c:
+            return cosine(peak, epochs=run.epochs, begin=c.warmup_epochs, end_rate=c.end_rate)
         case _:
-            assert_never(choice)
-    steps = choice.warmup_epochs * run.steps_per_epoch
-    return warmup(after, start_rate=choice.start_rate, rate=choice.rate, steps=steps)
+            assert_never(run.schedule)

@@ -5,15 +5,25 @@
     w   = w - v
 
 The rates are inside v, as in the authors' Caffe: a change of rate leaves the steps already taken alone.
-Where ||w|| or ||g|| is 0, lam is 1.
+Where ||w|| or ||g|| is 0, lam is 1. LARC, of the same Caffe later on, leaves b ||w|| out of lam, and
+
+    scales      the rate is g_t lam
+    clips       the rate is min(g_t, lam)
+
+Legend: L layers that are stepped together.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, assert_never
 
 import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
+
+from trainers.optimizers.layers import dense_gradients, norms, ratio, states, together
+from trainers.optimizers.momentum import descend
+
+Form = Literal["lars", "larc_scale", "larc_clip"]
 
 
 class LARS(torch.optim.Optimizer):
@@ -27,14 +37,16 @@ class LARS(torch.optim.Optimizer):
         momentum: float = 0.9,
         weight_decay: float = 0.0,
         trust_coefficient: float = 0.001,
+        epsilon: float = 0.0,  # is added to ||g|| + b ||w||
+        form: Form = "lars",
     ) -> None:
-        for name, value in (("lr", lr), ("momentum", momentum), ("weight_decay", weight_decay)):
+        defaults: dict[str, Any] = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "epsilon": epsilon}
+        for name, value in defaults.items():
             if value < 0:
                 raise ValueError(f"{name} is at least 0, not {value}")
         if trust_coefficient <= 0:
             raise ValueError(f"trust_coefficient is above 0, not {trust_coefficient}")
-        rates = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}
-        super().__init__(params, {**rates, "trust_coefficient": trust_coefficient, "adapt": True})
+        super().__init__(params, {**defaults, "trust_coefficient": trust_coefficient, "form": form, "adapt": True})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
@@ -44,26 +56,29 @@ class LARS(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            for w in group["params"]:
-                if w.grad is not None:
-                    self._move(w, w.grad, group)
+            weight_decay = group["weight_decay"] if group["adapt"] else 0.0
+            for ws in together(group["params"]):
+                gs, vs = dense_gradients(ws), states(self.state, ws, "velocity")
+                rate_L = rates(ws, gs, group)
+                descend(ws, gs, vs, rate_L, momentum=group["momentum"], weight_decay=weight_decay)
         return loss
 
-    def _move(self, w: Tensor, g: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[w]
-        if "velocity" not in state:
-            state["velocity"] = torch.zeros_like(w)
-        if group["adapt"]:
-            g = g.add(w, alpha=group["weight_decay"]) * trust_ratio(w, g, group)
-        v = state["velocity"].mul_(group["momentum"]).add_(g, alpha=group["lr"])
-        w.sub_(v)
 
-
-def trust_ratio(w: Tensor, g: Tensor, group: dict[str, Any]) -> Tensor:
-    """lam of one layer: a scalar tensor, so that nothing waits for the device."""
-    # 16-bit norms of large layers overflow
-    wide = torch.promote_types(w.dtype, torch.float32)
-    w_norm = torch.linalg.vector_norm(w, dtype=wide)
-    g_norm = torch.linalg.vector_norm(g, dtype=wide)
-    lam = group["trust_coefficient"] * w_norm / (g_norm + group["weight_decay"] * w_norm)
-    return torch.where((w_norm > 0) & (g_norm > 0), lam, torch.ones_like(lam))
+def rates(ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> Tensor:
+    """Each layer's rate, the schedule's folded in; a tensor, so that nothing waits for the device."""
+    g_t: float = group["lr"]
+    form: Form = group["form"]
+    w_norm_L = norms(ws)
+    if not group["adapt"]:
+        return torch.full_like(w_norm_L, g_t)
+    decay = group["weight_decay"] if form == "lars" else 0.0
+    below_L = norms(gs)
+    below_L = torch.where(below_L > 0, below_L + decay * w_norm_L + group["epsilon"], 0.0)
+    lam_L = ratio(group["trust_coefficient"] * w_norm_L, below_L)
+    match form:
+        case "lars" | "larc_scale":
+            return g_t * lam_L
+        case "larc_clip":
+            return lam_L.clamp(max=g_t)
+        case _:
+            assert_never(form)

@@ -1,8 +1,21 @@
-"""Polynomial decay to zero (You et al., 2017): g(t) = g0 (1 - t/T)^p, with t counted from the run's start."""
+"""Polynomial decay: g(e) = g_end + (g0 - g_end) (1 - (e - e0)/(E - e0))^p.
+
+    unshifted   e0 = 0                  the LARS authors' Caffe (You et al., 2017): counted from the run's start
+    shifted     e0 = the warm-up's end  MLPerf's reference: the decay begins at g0
+
+MLPerf divides by T - W + 1 steps, T those of the run and W those of its warm-up: its E lies one step behind the last.
+"""
+
+import math
 
 from trainers.schedules.schedule import Schedule
 
 
-def polynomial(rate: float, *, power: float, steps: int) -> Schedule:
-    """Return the schedule that decays from `rate` to 0 over `steps` steps (T), and stays there."""
-    return lambda t: rate * max(0.0, 1 - t / steps) ** power
+def polynomial(peak: Schedule, *, power: float, epochs: float, begin: float = 0.0, end_rate: float = 0.0) -> Schedule:
+    """Return the schedule that decays from `peak` (g0) at epoch `begin` (e0) to `end_rate` at `epochs` (E)."""
+
+    def rate(e: float) -> float:
+        left = min(1.0, max(0.0, 1 - (e - begin) / (epochs - begin)))
+        return end_rate + (peak(e) - end_rate) * math.pow(left, power)
+
+    return rate

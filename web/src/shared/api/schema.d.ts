@@ -308,44 +308,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * AlexNet
-         * @description AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group.
-         */
-        AlexNet: {
-            /**
-             * Dropout
-             * @default 0.5
-             */
-            dropout: number;
-            /**
-             * Groups
-             * @default 2
-             * @enum {integer}
-             */
-            groups: 1 | 2;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "alexnet";
-        };
-        /**
-         * AlexNetBN
-         * @description AlexNet-BN, batch-normalized as in the LARS authors' own file (You et al., 2017): 60,965,224 parameters.
-         */
-        AlexNetBN: {
-            /**
-             * Dropout
-             * @default 0.5
-             */
-            dropout: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "alexnet_bn";
-        };
         /** ClusterReport */
         ClusterReport: {
             /** Nodes */
@@ -629,27 +591,6 @@ export interface components {
             kind: "hierarchical";
         };
         /**
-         * Import
-         * @description A user's own net: `package.module:function`, called with channels, classes and the options by keyword.
-         */
-        Import: {
-            /** Function */
-            function: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "import";
-            /**
-             * Options
-             * @default {}
-             */
-            options: {
-                [key: string]: components["schemas"]["JsonValue"];
-            };
-        };
-        JsonValue: unknown;
-        /**
          * LARS
          * @description Layer-wise adaptive rate scaling (You et al., 2017, Algorithm 1).
          */
@@ -680,17 +621,6 @@ export interface components {
              * @default 0.0005
              */
             weight_decay: number;
-        };
-        /**
-         * LeNet
-         * @description LeNet (LeCun et al., 1998) as Caffe has it: 431,080 parameters for 28 x 28 and 10 classes.
-         */
-        LeNet: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "lenet";
         };
         /**
          * Local
@@ -747,22 +677,6 @@ export interface components {
              * @enum {string}
              */
             kind: "native";
-        };
-        /**
-         * NiN
-         * @description Network in Network (Lin et al., 2013), the small net of FireCaffe: 7,595,176 parameters.
-         */
-        NiN: {
-            /**
-             * Dropout
-             * @default 0.5
-             */
-            dropout: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "nin";
         };
         /** Node */
         Node: {
@@ -934,31 +848,15 @@ export interface components {
             scheduler_seen_at: string | null;
         };
         /**
-         * ResNet
-         * @description ResNet (He et al., 2015): 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters.
+         * ResNet50
+         * @description ResNet-50 (He et al., 2015), the net of the large-batch papers: 25.6 million parameters.
          */
-        ResNet: {
+        ResNet50: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            kind: "resnet101" | "resnet18" | "resnet34" | "resnet50";
-            /**
-             * Zero Gamma
-             * @default false
-             */
-            zero_gamma: boolean;
-        };
-        /**
-         * ResNet50V2
-         * @description ResNet-50 with its activations before the convolutions (He et al., 2016): 25,549,352 parameters.
-         */
-        ResNet50V2: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "resnet50_v2";
+            kind: "resnet50";
         };
         /**
          * RestartView
@@ -1109,7 +1007,7 @@ export interface components {
              *       "width": 16
              *     }
              */
-            model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["Import"];
+            model: components["schemas"]["ConvNet"] | components["schemas"]["ResNet50"];
             /** Optimizer */
             optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"];
             /**

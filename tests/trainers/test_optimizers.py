@@ -1,0 +1,152 @@
+"""What holds for every optimizer that a run may choose: exemptions, clipping, averages, and going on after a save."""
+
+import io
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from contract.spec import RunSpec
+from tests.trainers.oracles import flat, trained
+from trainers.build.averages import average
+from trainers.build.optimizers import optimizer
+from trainers.models.convnet import ConvNet
+from trainers.optimizers.clip import clip
+from trainers.optimizers.exempt import Exempt, adapting_groups, decaying_groups
+
+CHOICES: list[dict[str, Any]] = [
+    {"kind": "sgd", "weight_decay": 0.1, "no_weight_decay": "bias_and_norm"},
+    {"kind": "sgd", "weight_decay": 0.1, "nesterov": True},
+    {"kind": "lars"},
+    {"kind": "lars", "form": "larc_clip", "skip": "none"},
+    {"kind": "lamb"},
+]
+
+
+def run_with(choice: dict[str, Any], **fields: Any) -> RunSpec:
+    schedule = {"kind": "constant", "rate": 1.0}
+    return RunSpec.model_validate({"optimizer": choice, "schedule": schedule, "batch": 64, "epochs": 1, **fields})
+
+
+def sgd_oracle(w: list[float], grads: list[list[float]], rates: list[float], *, nesterov: bool) -> list[float]:
+    """torch's SGD for one layer, number by number: momentum 0.9, weight decay 0.01, rates outside the velocity."""
+    v = [0.0] * len(w)
+    for g, g_t in zip(grads, rates, strict=True):
+        d = [g_i + 0.01 * w_i for g_i, w_i in zip(g, w, strict=True)]
+        v = [0.9 * v_i + d_i for v_i, d_i in zip(v, d, strict=True)]
+        along = [d_i + 0.9 * v_i for d_i, v_i in zip(d, v, strict=True)] if nesterov else v
+        w = [w_i - g_t * a_i for w_i, a_i in zip(w, along, strict=True)]
+    return w
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_torch_s_sgd_is_the_one_of_the_books(nesterov: bool) -> None:
+    rates = [0.1, 0.2, 0.05, 0.1]
+    options = {"momentum": 0.9, "weight_decay": 0.01, "nesterov": nesterov}
+    starts, grads, ends = trained(lambda params: torch.optim.SGD(params, lr=0.0, **options), rates)
+    for start, of_layer, end in zip(starts, grads, ends, strict=True):
+        wanted = sgd_oracle(flat(start), [flat(g) for g in of_layer], rates, nesterov=nesterov)
+        torch.testing.assert_close(end.flatten(), torch.tensor(wanted, dtype=end.dtype))
+
+
+@pytest.mark.parametrize(("exempt", "layers"), [("none", 0), ("bias_and_norm", 7), ("one_dimensional", 7)])
+def test_the_exempt_of_the_small_net(exempt: Exempt, layers: int) -> None:
+    """Three normalizations of a weight and a bias each, and the classifier's bias."""
+    model = ConvNet(1, 10)
+    for groups, sign in ((adapting_groups(model, exempt), "adapt"), (decaying_groups(model, exempt), "weight_decay")):
+        assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
+        assert sum(len(group["params"]) for group in groups if group.get(sign, True) in (False, 0.0)) == layers
+
+
+def test_policies_differ_where_a_weight_has_one_dimension() -> None:
+    model = nn.Module()
+    model.scale = nn.Parameter(torch.ones(3))
+    assert [group["adapt"] for group in adapting_groups(model, "bias_and_norm")] == [True]
+    assert [group["adapt"] for group in adapting_groups(model, "one_dimensional")] == [False]
+
+
+def test_a_recurrent_layer_s_biases_are_biases() -> None:
+    groups = decaying_groups(nn.LSTM(3, 4, num_layers=2), "bias_and_norm")
+    assert [len(group["params"]) for group in groups] == [4, 4]
+
+
+def test_tied_weights_are_moved_once() -> None:
+    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
+    second.weight = first.weight
+    groups = adapting_groups(nn.Sequential(first, second), "bias_and_norm")
+    assert [len(group["params"]) for group in groups] == [1, 2]
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: "-".join(str(value) for value in choice.values()))
+def test_a_saved_optimizer_goes_on_to_the_same_bits(choice: dict[str, Any]) -> None:
+    def advance(model: ConvNet, optimizer: torch.optim.Optimizer, seed: int) -> None:
+        torch.manual_seed(seed)
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01
+        for p in model.parameters():
+            p.grad = torch.randn_like(p)
+        optimizer.step()
+
+    run, model = run_with(choice), ConvNet(1, 10)
+    first = optimizer(run, model)
+    for step in range(3):
+        advance(model, first, step)
+    file = io.BytesIO()
+    torch.save((model.state_dict(), first.state_dict()), file)
+    file.seek(0)
+    weights, state = torch.load(file, weights_only=True)
+    other = ConvNet(1, 10)
+    other.load_state_dict(weights)
+    second = optimizer(run, other)
+    second.load_state_dict(state)
+    for step in range(3, 6):
+        advance(model, first, step)
+        advance(other, second, step)
+    for p, q in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.equal(p, q)
+
+
+@pytest.mark.parametrize(("norm", "step"), [(13.0, (3.0, 4.0, 12.0)), (20.0, (3.0, 4.0, 12.0)), (6.5, (1.5, 2.0, 6.0))])
+def test_gradients_are_clipped_by_their_norm_over_all_layers(norm: float, step: tuple[float, ...]) -> None:
+    one, two = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(1))
+    sgd = torch.optim.SGD([one, two], lr=1.0)
+    handle = clip(sgd, norm)
+    one.grad, two.grad = torch.tensor([3.0, 4.0]), torch.tensor([12.0])
+    sgd.step()
+    assert (-torch.cat([one, two])).tolist() == pytest.approx(step)
+    handle.remove()
+    two.grad = torch.tensor([100.0])
+    sgd.step()
+    assert two.item() == pytest.approx(-step[-1] - 100)
+
+
+def test_a_run_clips_as_its_spec_says() -> None:
+    model = ConvNet(1, 10)
+    before = torch.cat([p.detach().flatten() for p in model.parameters()])
+    made = optimizer(run_with({"kind": "sgd", "momentum": 0.0}, clip_norm=0.5), model)
+    for p in model.parameters():
+        p.grad = torch.ones_like(p)
+    made.param_groups[0]["lr"] = 1.0
+    made.step()
+    after = torch.cat([p.detach().flatten() for p in model.parameters()])
+    assert (after - before).norm().item() == pytest.approx(0.5, rel=1e-4)
+
+
+def test_the_average_of_the_weights_by_hand() -> None:
+    model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.BatchNorm1d(1))
+    weight, mean = model[0].weight, model[1].running_mean
+    nn.init.constant_(weight, 1.0)
+    averaged = average(model, decay=0.75)
+    for value in (2.0, 4.0):
+        nn.init.constant_(weight, value)
+        mean.fill_(value)
+        averaged.update_parameters(model)
+    # 0.75 x (0.75 x 1 + 0.25 x 2) + 0.25 x 4; the statistics began at 0
+    assert averaged.module[0].weight.item() == pytest.approx(1.9375)
+    assert averaged.module[1].running_mean.item() == pytest.approx(0.75 * 0.5 + 1)
+    restored = average(model, decay=0.75)
+    restored.load_state_dict(averaged.state_dict())
+    restored.update_parameters(model)
+    averaged.update_parameters(model)
+    assert torch.equal(restored.module[0].weight, averaged.module[0].weight)
