@@ -28,6 +28,7 @@ class RunSpec(Spec):
     optimizer: Optimizer
     schedule: Schedule
     clip_norm: Positive | None = None  # the averaged gradient's norm is at most this
+    ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None  # evaluate an average of the weights over the steps
     batch: Count  # images per step, over all ranks
     epochs: Count
     label_smoothing: Fraction = 0.0  # eps; the share of a label that is spread over all classes

@@ -8,7 +8,7 @@ from contract.folder import RunFolder
 from contract.spec import RunSpec
 from trainers import device as devices
 from trainers import rendezvous
-from trainers.build import collectives, data, losses, models, optimizers, rules, schedules
+from trainers.build import averages, collectives, data, losses, models, optimizers, rules, schedules
 from trainers.feed import Feed
 from trainers.loop import Loop
 from trainers.place import Place
@@ -44,7 +44,7 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     rule = rules.rule(run, model, optimizer, allreduce=watch.timed(series.COMMUNICATION_S, allreduce))
     return Loop(
         run,
-        State(model, optimizer, rule),
+        State(model, optimizer, rule, average=averages.average(run, model)),
         step=Step(model, losses.loss(run, model), rule),
         feed=Feed(images, run.course, seed=run.seed, place=place, device=device),
         schedule=schedules.schedule(run),

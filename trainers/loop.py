@@ -69,6 +69,8 @@ class Loop:
     def _take(self, batch: Batch) -> None:
         rate = self._set_rate()
         loss = self.step(batch)
+        if self.state.average is not None:
+            self.state.average.update_parameters(self.state.model)
         self.state.step += 1
         self._report(loss, rate, self.watch.stop())
         if not math.isfinite(loss):
@@ -86,9 +88,9 @@ class Loop:
         self.report.points(self.state.step, values | {name: seconds.get(name, 0.0) for name in SECONDS})
 
     def _evaluate(self, *, epochs: int) -> None:
-        average_statistics(self.state.model)
+        average_statistics(self.state.judged)
         batch = max(EVALUATION_NUMBERS // math.prod(self.run.data.shape), self.run.batch_per_rank)
-        loss, accuracy = evaluate(self.state.model, self.heldout, self.task, batch=batch)
+        loss, accuracy = evaluate(self.state.judged, self.heldout, self.task, batch=batch)
         values = {series.EPOCH: epochs, series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
         self.report.epoch(self.state.step, values)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 from torch.optim import Optimizer
+from torch.optim.swa_utils import AveragedModel
 
 from trainers.rules.rule import Rule
 
@@ -16,3 +17,9 @@ class State:
     optimizer: Optimizer
     rule: Rule
     step: int = 0  # steps taken
+    average: AveragedModel | None = None  # of the model's weights over the steps, where the spec wants one
+
+    @property
+    def judged(self) -> nn.Module:
+        """The net that is evaluated: the average where there is one."""
+        return self.model if self.average is None else self.average.module

@@ -9,7 +9,6 @@ from torch import nn
 
 from contract.spec import RunSpec
 from tests.trainers.oracles import flat, trained
-from trainers.build.averages import average
 from trainers.build.optimizers import optimizer
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip
@@ -131,22 +130,3 @@ def test_a_run_clips_as_its_spec_says() -> None:
     made.step()
     after = torch.cat([p.detach().flatten() for p in model.parameters()])
     assert (after - before).norm().item() == pytest.approx(0.5, rel=1e-4)
-
-
-def test_the_average_of_the_weights_by_hand() -> None:
-    model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.BatchNorm1d(1))
-    weight, mean = model[0].weight, model[1].running_mean
-    nn.init.constant_(weight, 1.0)
-    averaged = average(model, decay=0.75)
-    for value in (2.0, 4.0):
-        nn.init.constant_(weight, value)
-        mean.fill_(value)
-        averaged.update_parameters(model)
-    # 0.75 x (0.75 x 1 + 0.25 x 2) + 0.25 x 4; the statistics began at 0
-    assert averaged.module[0].weight.item() == pytest.approx(1.9375)
-    assert averaged.module[1].running_mean.item() == pytest.approx(0.75 * 0.5 + 1)
-    restored = average(model, decay=0.75)
-    restored.load_state_dict(averaged.state_dict())
-    restored.update_parameters(model)
-    averaged.update_parameters(model)
-    assert torch.equal(restored.module[0].weight, averaged.module[0].weight)
