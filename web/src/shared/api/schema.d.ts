@@ -361,7 +361,7 @@ export interface components {
         };
         /**
          * Constant
-         * @description A linear warm-up, then one rate.
+         * @description A warm-up, then one rate.
          */
         Constant: {
             /**
@@ -371,11 +371,23 @@ export interface components {
             kind: "constant";
             /** Rate */
             rate: number;
+            scaling?: components["schemas"]["Scaling"] | null;
+            /**
+             * Stages
+             * @default []
+             */
+            stages: components["schemas"]["Stage"][];
             /**
              * Start Rate
              * @default 0
              */
             start_rate: number;
+            /**
+             * Warmup
+             * @default linear
+             * @enum {string}
+             */
+            warmup: "linear" | "quadratic";
             /**
              * Warmup Epochs
              * @default 0
@@ -397,6 +409,46 @@ export interface components {
              * @default 16
              */
             width: number;
+        };
+        /**
+         * Cosine
+         * @description A warm-up, then half a cosine from rate to end_rate over the epochs that are left.
+         */
+        Cosine: {
+            /**
+             * End Rate
+             * @default 0
+             */
+            end_rate: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "cosine";
+            /** Rate */
+            rate: number;
+            scaling?: components["schemas"]["Scaling"] | null;
+            /**
+             * Stages
+             * @default []
+             */
+            stages: components["schemas"]["Stage"][];
+            /**
+             * Start Rate
+             * @default 0
+             */
+            start_rate: number;
+            /**
+             * Warmup
+             * @default linear
+             * @enum {string}
+             */
+            warmup: "linear" | "quadratic";
+            /**
+             * Warmup Epochs
+             * @default 0
+             */
+            warmup_epochs: number;
         };
         /** Created */
         Created: {
@@ -544,22 +596,6 @@ export interface components {
             train_samples: number;
         };
         /**
-         * GoogLeNet
-         * @description GoogLeNet (Szegedy et al., 2014): 13,378,280 parameters with both auxiliary heads, 6,998,552 without.
-         */
-        GoogLeNet: {
-            /**
-             * Aux Weight
-             * @default 0.3
-             */
-            aux_weight: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "googlenet";
-        };
-        /**
          * HalvingDoubling
          * @description Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal over long ways.
          */
@@ -591,10 +627,58 @@ export interface components {
             kind: "hierarchical";
         };
         /**
+         * LAMB
+         * @description Adam with a layer-wise adaptive rate (You et al., 2020).
+         */
+        LAMB: {
+            /**
+             * Beta1
+             * @default 0.9
+             */
+            beta1: number;
+            /**
+             * Beta2
+             * @default 0.999
+             */
+            beta2: number;
+            /**
+             * Epsilon
+             * @default 0.000001
+             */
+            epsilon: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "lamb";
+            /**
+             * Skip
+             * @default bias_and_norm
+             * @enum {string}
+             */
+            skip: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Weight Decay
+             * @default 0.01
+             */
+            weight_decay: number;
+        };
+        /**
          * LARS
          * @description Layer-wise adaptive rate scaling (You et al., 2017, Algorithm 1).
          */
         LARS: {
+            /**
+             * Epsilon
+             * @default 0
+             */
+            epsilon: number;
+            /**
+             * Form
+             * @default lars
+             * @enum {string}
+             */
+            form: "lars" | "larc_scale" | "larc_clip";
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -746,9 +830,20 @@ export interface components {
         };
         /**
          * Polynomial
-         * @description A linear warm-up from `start_rate`, then rate x (1 - t/T)^power, t and T counted from the run's start.
+         * @description A warm-up, then end_rate + (rate - end_rate) x (1 - t/T)^power.
          */
         Polynomial: {
+            /**
+             * Decay From
+             * @default start
+             * @enum {string}
+             */
+            decay_from: "start" | "warmup";
+            /**
+             * End Rate
+             * @default 0
+             */
+            end_rate: number;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -761,11 +856,23 @@ export interface components {
             power: number;
             /** Rate */
             rate: number;
+            scaling?: components["schemas"]["Scaling"] | null;
+            /**
+             * Stages
+             * @default []
+             */
+            stages: components["schemas"]["Stage"][];
             /**
              * Start Rate
              * @default 0
              */
             start_rate: number;
+            /**
+             * Warmup
+             * @default linear
+             * @enum {string}
+             */
+            warmup: "linear" | "quadratic";
             /**
              * Warmup Epochs
              * @default 0
@@ -979,6 +1086,8 @@ export interface components {
         RunSpec: {
             /** Batch */
             batch: number;
+            /** Clip Norm */
+            clip_norm?: number | null;
             /**
              * Collective
              * @default {
@@ -993,6 +1102,8 @@ export interface components {
              *     }
              */
             data: components["schemas"]["Digits"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"];
+            /** Ema Decay */
+            ema_decay?: number | null;
             /** Epochs */
             epochs: number;
             /**
@@ -1009,7 +1120,7 @@ export interface components {
              */
             model: components["schemas"]["ConvNet"] | components["schemas"]["ResNet50"];
             /** Optimizer */
-            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"];
+            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
             /**
              * Resources
              * @default {
@@ -1026,7 +1137,7 @@ export interface components {
              */
             rule: components["schemas"]["Sync"];
             /** Schedule */
-            schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"];
+            schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"] | components["schemas"]["Step"] | components["schemas"]["Cosine"];
             /**
              * Seed
              * @default 0
@@ -1100,10 +1211,30 @@ export interface components {
              */
             nesterov: boolean;
             /**
+             * No Weight Decay
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
              * Weight Decay
              * @default 0
              */
             weight_decay: number;
+        };
+        /**
+         * Scaling
+         * @description The peak rates are for `reference_batch` and follow the batch, linearly (Goyal et al., 2017) or as its root.
+         */
+        Scaling: {
+            /** Reference Batch */
+            reference_batch: number;
+            /**
+             * Rule
+             * @default linear
+             * @enum {string}
+             */
+            rule: "linear" | "sqrt";
         };
         /**
          * Server
@@ -1165,10 +1296,62 @@ export interface components {
             ranks_per_node: number;
         };
         /**
+         * Stage
+         * @description From `epoch` on the peak rate is `rate`: what goes with a batch that grows (Mikami et al., 2018).
+         */
+        Stage: {
+            /** Epoch */
+            epoch: number;
+            /** Rate */
+            rate: number;
+        };
+        /**
          * State
          * @enum {string}
          */
         State: "queued" | "submitting" | "pending" | "running" | "paused" | "done" | "failed" | "cancelled";
+        /**
+         * Step
+         * @description A warm-up, then rate x factor^k, k the milestones passed (Goyal et al., 2017).
+         */
+        Step: {
+            /**
+             * Factor
+             * @default 0.1
+             */
+            factor: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "step";
+            /** Milestones */
+            milestones: number[];
+            /** Rate */
+            rate: number;
+            scaling?: components["schemas"]["Scaling"] | null;
+            /**
+             * Stages
+             * @default []
+             */
+            stages: components["schemas"]["Stage"][];
+            /**
+             * Start Rate
+             * @default 0
+             */
+            start_rate: number;
+            /**
+             * Warmup
+             * @default linear
+             * @enum {string}
+             */
+            warmup: "linear" | "quadratic";
+            /**
+             * Warmup Epochs
+             * @default 0
+             */
+            warmup_epochs: number;
+        };
         /**
          * Stopped
          * @description How many runs were asked to stop; those that had ended already are not among them.
