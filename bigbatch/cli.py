@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from bigbatch.clusters import clusters
+from bigbatch.compare import compare
 from bigbatch.dry_run import dry_run
 from bigbatch.errors import BigbatchError
 from bigbatch.first_run import first_run
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "stop": stop,
     "clusters": clusters,
     "price": price,
+    "compare": compare,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

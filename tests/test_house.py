@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "migrations": {"contract", "store", "alembic", "sqlalchemy"},
     "api": {"contract", "store", "sqlalchemy", "pydantic", *WEB, *PLANS},  # plans: decision 6
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
-    "bigbatch": {"contract", "httpx", "typer", "rich", "psutil", "pydantic"},
+    "study": {"contract"},
+    "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},
     "trainers": {"contract", "torch", "numpy", "pydantic"},
     "trainers/collectives": BENCH,
     "trainers/rules": BENCH,
