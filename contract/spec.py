@@ -13,6 +13,7 @@ from contract.choices.optimizers import SGD, Optimizer
 from contract.choices.rules import Rule, Sync
 from contract.choices.schedules import Schedule
 from contract.course import Course
+from contract.elastic import elastic_misfits
 from contract.faults import Fault, refusal
 from contract.fit import misfit
 from contract.numbers import Count, Fraction, Positive
@@ -40,6 +41,11 @@ class RunSpec(Spec):
     @property
     def batch_per_rank(self) -> int:
         return self.batch // self.resources.world
+
+    @property
+    def peak_rate(self) -> float:
+        """The highest rate of the schedule."""
+        return self.schedule.rate
 
     @property
     def course(self) -> Course:
@@ -79,5 +85,6 @@ class RunSpec(Spec):
                 f"{self.epochs} epochs of {self.steps_per_epoch} steps are {self.steps:,} steps, more than 2^31 - 1"
             )
             yield Fault(path="epochs", message=message)
+        yield from elastic_misfits(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
             yield Fault(path="optimizer.nesterov", message="Nesterov's look ahead needs a momentum above 0")

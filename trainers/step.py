@@ -16,6 +16,7 @@ class Step:
     def __call__(self, batch: Batch) -> float:
         """Take one step; return the global batch's mean loss, as it was before the step."""
         inputs, target = batch
+        self._rule.begin()
         loss = self._loss(self._model(inputs), target)
         loss.backward()  # type: ignore[no-untyped-call]
         return self._rule.step(loss.detach()).item()

@@ -3,19 +3,84 @@
 from typing import assert_never
 
 import torch
-from torch import nn
+import torch.distributed as dist
+from torch import Tensor, nn
 
 from contract.choices import rules as choices
 from contract.spec import RunSpec
-from trainers.collectives.runner import Allreduce
+from trainers.collectives import tree
+from trainers.collectives.runner import Allreduce, follow
+from trainers.rules.asynchronous import Asynchronous
+from trainers.rules.center import Center
+from trainers.rules.elastic import Elastic
+from trainers.rules.flat import per_layer, weights
+from trainers.rules.mastered import Mastered
+from trainers.rules.move import Along, Move, Towards
+from trainers.rules.order import FirstCome, LockFree, Order, RankOrder
+from trainers.rules.replicated import Replicated
 from trainers.rules.rule import Rule
+from trainers.rules.served import Door, Served
 from trainers.rules.sync import Sync
+
+TURN_S = 300.0  # a rank that takes longer to its turn at a center is lost
 
 
 def rule(run: RunSpec, model: nn.Module, optimizer: torch.optim.Optimizer, *, allreduce: Allreduce) -> Rule:
     """How the replicas agree."""
-    match run.rule:
+    choice, params = run.rule, list(model.parameters())
+    match choice:
         case choices.Sync():
-            return Sync(model.parameters(), optimizer, allreduce=allreduce, world=run.resources.world)
+            world = run.resources.world
+            return Sync(params, optimizer, allreduce=allreduce, world=world, packed=choice.packed)
+        case choices.EASGD():
+            x_N = weights(params)
+            return Elastic(
+                x_N,
+                optimizer,
+                _center(choice, x_N, [p.numel() for p in params], allreduce=allreduce),
+                rho=choice.force(rate=run.peak_rate, world=run.resources.world),
+                period=choice.period,
+                overlap=choice.variant == "sync3",
+            )
+        case choices.AsyncSGD():
+            x_N = weights(params)
+            move = Along(x_N, momentum=optimizer.param_groups[0]["momentum"])
+            return Asynchronous(x_N, params, optimizer, door=_door(choice, move, [p.numel() for p in params]))
         case _:
-            assert_never(run.rule)
+            assert_never(choice)
+
+
+def _center(choice: choices.EASGD, x_N: Tensor, lengths: list[int], *, allreduce: Allreduce) -> Center:
+    """Where the shared point lives."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    whole = [*lengths, 1]  # the loss rides at the end
+    match choice.variant:
+        case "original" | "async" | "hogwild":
+            return Served(_door(choice, Towards(x_N), lengths))
+        case "sync1":
+            reduce = follow(tree.reduce(range(world), range(1)), chunks=1)
+            broadcast = follow(tree.broadcast(range(world), range(1)), chunks=1)
+            if not choice.packed:
+                reduce, broadcast = per_layer(reduce, whole), per_layer(broadcast, whole)
+            return Mastered(x_N, broadcast=broadcast, reduce=reduce, rank=rank, world=world)
+        case "sync2" | "sync3":
+            total = allreduce if choice.packed else per_layer(allreduce, whole)
+            return Replicated(x_N, allreduce=total, world=world, overlap=choice.variant == "sync3")
+        case _:
+            assert_never(choice.variant)
+
+
+def _door(choice: choices.EASGD | choices.AsyncSGD, move: Move, lengths: list[int]) -> Door:
+    stops = [sum(lengths[: i + 1]) for i in range(len(lengths))]
+    layers = [slice(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
+    return Door(move, _order(choice), parts=None if choice.packed else layers, timeout_s=TURN_S)
+
+
+def _order(choice: choices.EASGD | choices.AsyncSGD) -> Order:
+    match choice.variant:
+        case "original":
+            return RankOrder(dist.get_world_size(), timeout_s=TURN_S)
+        case "hogwild":
+            return LockFree()
+        case _:
+            return FirstCome()
