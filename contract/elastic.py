@@ -26,13 +26,11 @@ def elastic_misfits(rule: Rule, optimizer: Optimizer, *, rate: float, world: int
         message = f"momentum {optimizer.momentum:g}: without a lock there is no velocity to keep; take momentum 0"
         yield Fault(path="optimizer.momentum", message=message)
     if isinstance(rule, EASGD):
-        alpha = rate * rule.force(rate=rate, world=world)
-        at_once = 1 if rule.is_served else world
-        swing = alpha * (1 + at_once)
-        if swing >= 2:
+        rho, at_once = rule.force(rate=rate, world=world), 1 if rule.is_served else world
+        if (swing := rate * rho * (1 + at_once)) >= 2:
             who = "a replica and the center" if rule.is_served else f"{world} replicas and the center"
             message = (
-                f"rate {rate:g} x rho {rule.force(rate=rate, world=world):g} is a pull of {alpha:g}: {who} swing apart, "
-                f"as {alpha:g} x (1 + {at_once}) = {swing:g} is not below 2; rho {2 / (1 + at_once) / rate:.4g} is too much"
+                f"{who} swing apart: rate {rate:g} x rho {rho:g} x (1 + {at_once}) = {swing:g} is not below 2; "
+                f"rho must be below {2 / (1 + at_once) / rate:.4g}"
             )
             yield Fault(path="rule.rho", message=message)

@@ -1,5 +1,7 @@
 """One rank of a training run, from the meeting of the ranks to their parting."""
 
+from functools import partial
+
 import torch
 import torch.distributed as dist
 
@@ -41,7 +43,8 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     model = models.model(run).to(device)
     optimizer = optimizers.optimizer(run, model)
     allreduce = collectives.allreduce(run.collective, place.world, nodes=run.resources.nodes)
-    rule = rules.rule(run, model, optimizer, allreduce=watch.timed(series.COMMUNICATION_S, allreduce))
+    timed = partial(watch.timed, series.COMMUNICATION_S)
+    rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=timed)
     return Loop(
         run,
         State(model, optimizer, rule, average=averages.average(run, model)),

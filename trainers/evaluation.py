@@ -1,10 +1,13 @@
 """Loss and accuracy on the held-out split, computed by all ranks together."""
 
+from collections.abc import Iterable
+
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from trainers.data.split import Split
+from trainers.data.split import Batch, Split
 from trainers.tasks.task import Task
 
 
@@ -24,17 +27,41 @@ def average_statistics(model: nn.Module) -> None:
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, heldout: Split, task: Task, *, batch: int) -> tuple[float, float]:
-    """Return mean loss and accuracy over all of `heldout`; rank r of n takes samples r, r + n, r + 2n, ..."""
+def recalibrate(model: nn.Module, batches: Iterable[Batch]) -> None:
+    """Take batch normalization's means and variances anew, as plain means over `batches`.
+
+    Averaged weights need it: no batch has gone through them (Izmailov et al., 2018, section 3.2).
+    """
+    norms = [module for module in model.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
+    if not norms:
+        return
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # torch's word for a cumulative mean
+    for inputs, _ in batches:
+        model(inputs)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, heldout: Split, task: Task, *, batch: int, alone: bool = False) -> tuple[float, float]:
+    """Return mean loss and accuracy over all of `heldout`; rank r of n takes samples r, r + n, r + 2n, ...
+
+    `alone`: this rank takes all, and the others need not be there.
+    """
+    rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
     device = device_of(model)
     model.eval()
     sums_3 = torch.zeros(3, dtype=torch.float64, device=device)
-    mine_N = torch.arange(dist.get_rank(), len(heldout), dist.get_world_size())
+    mine_N = torch.arange(rank, len(heldout), world)
     for index_B in torch.split(mine_N, batch):
         inputs, target = (part.to(device) for part in heldout.batch(index_B))
         sums_3 += task.tally(model(inputs), target)
     model.train()
-    dist.all_reduce(sums_3)
+    if not alone:
+        dist.all_reduce(sums_3)
     loss, right, count = sums_3.tolist()
     return loss / count, right / count
 

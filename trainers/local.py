@@ -24,7 +24,8 @@ GRACE_S = 5.0  # for the other ranks to see that one fell, and to say so
 
 def carry_out(folder: RunFolder, attempt: int) -> int:
     """Run every rank to its end and return the job's exit status."""
-    world = folder.read_spec().resources.world
+    run = folder.read_spec()
+    world = run.resources.world
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOAD)
     processes = [
@@ -33,7 +34,7 @@ def carry_out(folder: RunFolder, attempt: int) -> int:
     try:
         for process in processes:
             process.start()
-        return _watch(folder, attempt, processes)
+        return _watch(folder, attempt, processes, goes_on=run.rule.survives_workers)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     finally:
@@ -54,8 +55,11 @@ def _leave_with_parent() -> None:
     os._exit(1)
 
 
-def _watch(folder: RunFolder, attempt: int, processes: Sequence[BaseProcess]) -> int:
-    """Wait until all ranks have left, or one has fallen and the others have had their time to say so."""
+def _watch(folder: RunFolder, attempt: int, processes: Sequence[BaseProcess], *, goes_on: bool) -> int:
+    """Wait until all ranks have left, or one has fallen and the others have had their time to say so.
+
+    `goes_on`: only the first rank's fall ends the others.
+    """
     deadline: float | None = None
     running = dict(enumerate(processes))
     while running and (deadline is None or time.monotonic() < deadline):
@@ -66,7 +70,8 @@ def _watch(folder: RunFolder, attempt: int, processes: Sequence[BaseProcess]) ->
                 continue
             del running[number]
             if process.exitcode:
-                deadline = deadline or time.monotonic() + GRACE_S
+                if not goes_on or number == 0:
+                    deadline = deadline or time.monotonic() + GRACE_S
                 _note_silent_fall(folder, attempt, rank=number, status=process.exitcode)
     return 0 if deadline is None else 1
 

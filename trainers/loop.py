@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import torch.distributed as dist
+
 from contract import series
 from contract.spec import RunSpec
 from trainers.data.split import Batch, Split
-from trainers.evaluation import average_statistics, evaluate
+from trainers.evaluation import average_statistics, evaluate, recalibrate
 from trainers.feed import Feed
 from trainers.report import Report
 from trainers.schedules.schedule import Schedule
@@ -17,6 +19,7 @@ from trainers.stopwatch import Stopwatch
 from trainers.tasks.task import Task
 
 EVALUATION_NUMBERS = 2**21  # of pixels at once, where the rank's training batch has fewer
+RECALIBRATION_SAMPLES = 2048  # at least, of a rank's own, for the statistics of weights that no batch has gone through
 
 
 class Diverged(ArithmeticError):
@@ -88,9 +91,18 @@ class Loop:
         self.report.points(self.state.step, values | {name: seconds.get(name, 0.0) for name in SECONDS})
 
     def _evaluate(self, *, epochs: int) -> None:
-        average_statistics(self.state.judged)
+        rule, model = self.state.rule, self.state.judged
+        if epochs == self.run.epochs:
+            rule.settle()
+        if not rule.is_synchronous and dist.get_rank():
+            return  # the first rank knows the center, and does not wait for the others
         batch = max(EVALUATION_NUMBERS // math.prod(self.run.data.shape), self.run.batch_per_rank)
-        loss, accuracy = evaluate(self.state.judged, self.heldout, self.task, batch=batch)
+        with rule.answer():
+            if rule.replicas_differ:
+                recalibrate(model, self.feed.sample(RECALIBRATION_SAMPLES))
+            if rule.is_synchronous:
+                average_statistics(model)
+            loss, accuracy = evaluate(model, self.heldout, self.task, batch=batch, alone=not rule.is_synchronous)
         values = {series.EPOCH: epochs, series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
         self.report.epoch(self.state.step, values)
 

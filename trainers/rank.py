@@ -23,7 +23,8 @@ def live(folder: RunFolder, attempt: int, place: Place) -> None:
         try:
             traceback.print_exc()
             first = falls.note(folder, attempt, place, error)
-            if not first.echo:  # otherwise whoever ended the other rank knows better
+            goes_on = place.rank > 0 and folder.read_spec().rule.survives_workers
+            if not first.echo and not goes_on:  # otherwise whoever ended the other rank knows better
                 Report(folder, attempt, rank=place.rank).failed(first.rank, first.reason)
         finally:
             # at once: cleaning up behind broken connections may wait for ranks that are gone

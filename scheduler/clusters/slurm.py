@@ -117,7 +117,7 @@ class Slurm:
                 f"--output={log}",
                 "--open-mode=append",
                 "--label",
-                "--kill-on-bad-exit=1",
+                f"--kill-on-bad-exit={int(not job.spec.rule.survives_workers)}",
                 f"--cpus-per-task={need.cpus_per_rank}",  # srun does not take it over from sbatch
             ],
         )

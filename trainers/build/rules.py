@@ -21,17 +21,20 @@ from trainers.rules.replicated import Replicated
 from trainers.rules.rule import Rule
 from trainers.rules.served import Door, Served
 from trainers.rules.sync import Sync
+from trainers.rules.timed import Timed
 
 TURN_S = 300.0  # a rank that takes longer to its turn at a center is lost
 
 
-def rule(run: RunSpec, model: nn.Module, optimizer: torch.optim.Optimizer, *, allreduce: Allreduce) -> Rule:
-    """How the replicas agree."""
+def rule(
+    run: RunSpec, model: nn.Module, optimizer: torch.optim.Optimizer, *, allreduce: Allreduce, timed: Timed
+) -> Rule:
+    """How the replicas agree; `timed` makes a call count as communication."""
     choice, params = run.rule, list(model.parameters())
     match choice:
         case choices.Sync():
             world = run.resources.world
-            return Sync(params, optimizer, allreduce=allreduce, world=world, packed=choice.packed)
+            return Sync(params, optimizer, allreduce=timed(allreduce), world=world, packed=choice.packed)
         case choices.EASGD():
             x_N = weights(params)
             return Elastic(
@@ -41,11 +44,14 @@ def rule(run: RunSpec, model: nn.Module, optimizer: torch.optim.Optimizer, *, al
                 rho=choice.force(rate=run.peak_rate, world=run.resources.world),
                 period=choice.period,
                 overlap=choice.variant == "sync3",
+                timed=timed,
             )
         case choices.AsyncSGD():
             x_N = weights(params)
             move = Along(x_N, momentum=optimizer.param_groups[0]["momentum"])
-            return Asynchronous(x_N, params, optimizer, door=_door(choice, move, [p.numel() for p in params]))
+            return Asynchronous(
+                x_N, params, optimizer, door=_door(choice, move, [p.numel() for p in params]), timed=timed
+            )
         case _:
             assert_never(choice)
 

@@ -15,18 +15,28 @@ from torch.nn import Parameter
 
 from trainers.rules.flat import Gradients
 from trainers.rules.served import Door
+from trainers.rules.timed import Timed, untimed
 
 
 class Asynchronous:
-    """`x_N` are the packed weights of which `params` are views; `rates` is where the schedule sets the rate."""
+    """`x_N` are the packed weights of which `params` are views; the optimizer's first group has the rate."""
 
     replicas_differ = True
     is_synchronous = False
 
-    def __init__(self, x_N: Tensor, params: list[Parameter], optimizer: torch.optim.Optimizer, *, door: Door) -> None:
+    def __init__(
+        self,
+        x_N: Tensor,
+        params: list[Parameter],
+        optimizer: torch.optim.Optimizer,
+        *,
+        door: Door,
+        timed: Timed = untimed,
+    ) -> None:
         self._x_N, self._door = x_N, door
         self._group = optimizer.param_groups[0]
         self._gradients = Gradients(params)
+        self._exchange = timed(door.exchange)
 
     def begin(self) -> None:
         """Nothing to send before there is a gradient."""
@@ -38,7 +48,7 @@ class Asynchronous:
         g_N = self._gradients.flat_N
         if decay := self._group["weight_decay"]:
             g_N.add_(self._x_N, alpha=decay)
-        w_N, mean_loss = self._door.exchange(g_N, self._group["lr"], float(loss))
+        w_N, mean_loss = self._exchange(g_N, self._group["lr"], float(loss))
         self._x_N.copy_(w_N)
         g_N.zero_()
         return loss if math.isnan(mean_loss) else torch.tensor(mean_loss)

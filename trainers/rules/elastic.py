@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from trainers.rules.center import Center
+from trainers.rules.timed import Timed, untimed
 
 
 class Elastic:
@@ -28,10 +29,19 @@ class Elastic:
     replicas_differ = True
 
     def __init__(
-        self, x_N: Tensor, optimizer: torch.optim.Optimizer, center: Center, *, rho: float, period: int, overlap: bool
+        self,
+        x_N: Tensor,
+        optimizer: torch.optim.Optimizer,
+        center: Center,
+        *,
+        rho: float,
+        period: int,
+        overlap: bool,
+        timed: Timed = untimed,
     ) -> None:
         self._x_N, self._optimizer, self._center = x_N, optimizer, center
         self._rho, self._period, self._overlap = rho, period, overlap
+        self._ask_center, self._pull = timed(center.ask), timed(center.pull)
         self._steps = 0
         self._losses: list[float] = []  # since the last exchange
         self._mean_loss = math.nan
@@ -49,7 +59,7 @@ class Elastic:
         if self._is_due:
             if not self._overlap:
                 self._ask()
-            d_N, self._mean_loss = self._center.pull()
+            d_N, self._mean_loss = self._pull()
             self._optimizer.step()
             self._x_N -= d_N
         else:
@@ -66,7 +76,7 @@ class Elastic:
         alpha = self._optimizer.param_groups[0]["lr"] * self._rho
         loss = sum(self._losses) / len(self._losses) if self._losses else math.nan
         self._losses.clear()
-        self._center.ask(self._x_N, alpha, loss)
+        self._ask_center(self._x_N, alpha, loss)
 
     def settle(self) -> None:
         self._center.settle()

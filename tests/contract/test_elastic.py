@@ -1,0 +1,54 @@
+"""Elastic and asynchronous rules at the door."""
+
+import pytest
+from pydantic import ValidationError
+
+from contract.choices.rules import EASGD
+from contract.faults import faults_of
+from contract.spec import RunSpec
+
+
+def faults(**choices: object) -> list[str]:
+    small = {
+        "optimizer": {"kind": "sgd", "momentum": 0.0},
+        "schedule": {"kind": "constant", "rate": 0.1},
+        "batch": 64,
+        "epochs": 2,
+        "resources": {"kind": "local", "ranks_per_node": 4},
+    }
+    try:
+        RunSpec.model_validate({**small, **choices})
+    except ValidationError as error:
+        return [f"{fault.path}: {fault.message}" for fault in faults_of(error)]
+    return []
+
+
+@pytest.mark.parametrize("variant", ["original", "async", "hogwild", "sync1", "sync2", "sync3"])
+def test_what_the_authors_set_is_stable(variant: str) -> None:
+    assert faults(rule={"kind": "easgd", "variant": variant}) == []
+    assert EASGD(variant=variant).force(rate=0.1, world=4) * 0.1 * 4 == pytest.approx(0.9)
+
+
+def test_replicas_that_swing_apart_are_refused_with_the_sum() -> None:
+    assert faults(rule={"kind": "easgd", "variant": "sync2", "rho": 4.0}) == [
+        "rule.rho: 4 replicas and the center swing apart: rate 0.1 x rho 4 x (1 + 4) = 2 is not below 2; "
+        "rho must be below 4"
+    ]
+    assert faults(rule={"kind": "easgd", "variant": "sync2", "rho": 3.9}) == []
+    [fault] = faults(rule={"kind": "easgd", "variant": "original", "rho": 12.0})
+    assert "a replica and the center swing apart: rate 0.1 x rho 12 x (1 + 1) = 2.4" in fault
+    assert faults(rule={"kind": "easgd", "variant": "original", "rho": 9.9}) == []
+
+
+def test_a_period_of_0_is_refused() -> None:
+    [fault] = faults(rule={"kind": "easgd", "period": 0})
+    assert fault.startswith("rule.period")
+
+
+def test_an_optimizer_that_the_equations_do_not_know_is_refused() -> None:
+    [fault] = faults(rule={"kind": "async_sgd"}, optimizer={"kind": "lars"})
+    assert fault == "optimizer.kind: the equations of async_sgd are SGD's; with lars take the rule sync"
+    [fault] = faults(rule={"kind": "easgd"}, optimizer={"kind": "sgd", "momentum": 0.9, "nesterov": True})
+    assert fault.startswith("optimizer.nesterov")
+    [fault] = faults(rule={"kind": "async_sgd", "variant": "hogwild"}, optimizer={"kind": "sgd", "momentum": 0.9})
+    assert fault.startswith("optimizer.momentum: momentum 0.9: without a lock")
