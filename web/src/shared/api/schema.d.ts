@@ -308,6 +308,68 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AlexNet
+         * @description AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group.
+         */
+        AlexNet: {
+            /**
+             * Dropout
+             * @default 0.5
+             */
+            dropout: number;
+            /**
+             * Groups
+             * @default 2
+             * @enum {integer}
+             */
+            groups: 1 | 2;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "alexnet";
+        };
+        /**
+         * AlexNetBN
+         * @description AlexNet-BN, batch-normalized as in the LARS authors' own file (You et al., 2017): 60,965,224 parameters.
+         */
+        AlexNetBN: {
+            /**
+             * Dropout
+             * @default 0.5
+             */
+            dropout: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "alexnet_bn";
+        };
+        /**
+         * AsyncSGD
+         * @description Asynchronous SGD: gradients go to rank 0 as they come. With momentum, kept at rank 0, this is Async MSGD.
+         *
+         *     hogwild: without a lock.
+         */
+        AsyncSGD: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "async_sgd";
+            /**
+             * Packed
+             * @default true
+             */
+            packed: boolean;
+            /**
+             * Variant
+             * @default async
+             * @enum {string}
+             */
+            variant: "async" | "hogwild";
+        };
         /** ClusterReport */
         ClusterReport: {
             /** Nodes */
@@ -467,6 +529,39 @@ export interface components {
              * @enum {string}
              */
             kind: "digits";
+        };
+        /**
+         * EASGD
+         * @description Elastic averaging (You, Buluç & Demmel, 2017): replicas train alone and are tied to a center.
+         *
+         *     original: the center answers in rank order. async: first come, first served; with momentum this is MEASGD.
+         *     hogwild: async without a lock. sync1: a tree to and from a master. sync2: a center on every rank, moved by the
+         *     run's collective. sync3: sync2 with the exchange beside forward and backward.
+         */
+        EASGD: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "easgd";
+            /**
+             * Packed
+             * @default true
+             */
+            packed: boolean;
+            /**
+             * Period
+             * @default 1
+             */
+            period: number;
+            /** Rho */
+            rho?: number | null;
+            /**
+             * Variant
+             * @default sync3
+             * @enum {string}
+             */
+            variant: "original" | "async" | "hogwild" | "sync1" | "sync2" | "sync3";
         };
         /**
          * ErrorView
@@ -1132,10 +1227,11 @@ export interface components {
             /**
              * Rule
              * @default {
-             *       "kind": "sync"
+             *       "kind": "sync",
+             *       "packed": true
              *     }
              */
-            rule: components["schemas"]["Sync"];
+            rule: components["schemas"]["Sync"] | components["schemas"]["EASGD"] | components["schemas"]["AsyncSGD"];
             /** Schedule */
             schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"] | components["schemas"]["Step"] | components["schemas"]["Cosine"];
             /**
@@ -1370,6 +1466,11 @@ export interface components {
              * @enum {string}
              */
             kind: "sync";
+            /**
+             * Packed
+             * @default true
+             */
+            packed: boolean;
         };
         /**
          * Synthetic
