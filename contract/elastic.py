@@ -34,3 +34,15 @@ def elastic_misfits(rule: Rule, optimizer: Optimizer, *, rate: float, world: int
                 f"rho must be below {2 / (1 + at_once) / rate:.4g}"
             )
             yield Fault(path="rule.rho", message=message)
+
+
+def averaging_misfits(rule: Rule, *, clips: bool, averages: bool) -> Iterator[Fault]:
+    """What such a rule leaves no place for."""
+    if isinstance(rule, AsyncSGD) and clips:
+        yield Fault(path="clip_norm", message="async_sgd has no averaged gradient whose norm could be clipped")
+    if not isinstance(rule, EASGD | AsyncSGD) or not averages:
+        return
+    what = (
+        "the center is an average of the replicas' weights" if isinstance(rule, EASGD) else "its weights are rank 0's"
+    )
+    yield Fault(path="ema_decay", message=f"{rule.kind} is evaluated as it is: {what}")

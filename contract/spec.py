@@ -13,7 +13,7 @@ from contract.choices.optimizers import SGD, Optimizer
 from contract.choices.rules import Rule, Sync
 from contract.choices.schedules import Schedule
 from contract.course import Course
-from contract.elastic import elastic_misfits
+from contract.elastic import averaging_misfits, elastic_misfits
 from contract.faults import Fault, refusal
 from contract.fit import misfit
 from contract.numbers import Count, Fraction, Positive
@@ -44,8 +44,8 @@ class RunSpec(Spec):
 
     @property
     def peak_rate(self) -> float:
-        """The highest rate of the schedule."""
-        return self.schedule.rate
+        """The highest rate of the schedule, scaled to the batch."""
+        return self.schedule.peak(self.batch)
 
     @property
     def course(self) -> Course:
@@ -86,5 +86,6 @@ class RunSpec(Spec):
             )
             yield Fault(path="epochs", message=message)
         yield from elastic_misfits(self.rule, self.optimizer, rate=self.peak_rate, world=world)
+        yield from averaging_misfits(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
             yield Fault(path="optimizer.nesterov", message="Nesterov's look ahead needs a momentum above 0")

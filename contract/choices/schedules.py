@@ -32,6 +32,13 @@ class _Schedule(Spec):
     warmup: Literal["linear", "quadratic"] = "linear"
     start_rate: NonNegative = 0.0  # never scaled; with `scaling`, the peak where that is less
 
+    def peak(self, batch: int) -> float:
+        """The highest rate, at a global batch."""
+        highest = max([self.rate, *(stage.rate for stage in self.stages)])
+        if self.scaling is None:
+            return highest
+        return float(highest * (batch / self.scaling.reference_batch) ** (1 if self.scaling.rule == "linear" else 0.5))
+
 
 class Constant(_Schedule):
     """A warm-up, then one rate."""

@@ -52,3 +52,15 @@ def test_an_optimizer_that_the_equations_do_not_know_is_refused() -> None:
     assert fault.startswith("optimizer.nesterov")
     [fault] = faults(rule={"kind": "async_sgd", "variant": "hogwild"}, optimizer={"kind": "sgd", "momentum": 0.9})
     assert fault.startswith("optimizer.momentum: momentum 0.9: without a lock")
+
+
+def test_what_the_rules_leave_no_place_for_is_refused() -> None:
+    [clip, average] = faults(rule={"kind": "async_sgd"}, clip_norm=1.0, ema_decay=0.99)
+    assert clip.startswith("clip_norm: async_sgd has no averaged gradient")
+    assert average.startswith("ema_decay: async_sgd is evaluated as it is")
+
+
+def test_the_scaled_rate_is_what_counts() -> None:
+    schedule = {"kind": "constant", "rate": 0.1, "scaling": {"reference_batch": 32}}
+    [fault] = faults(rule={"kind": "easgd", "variant": "sync2", "rho": 2.0}, schedule=schedule)
+    assert "rate 0.2 x rho 2 x (1 + 4) = 2 is not below 2" in fault
