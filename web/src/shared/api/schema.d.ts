@@ -309,44 +309,6 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * AlexNet
-         * @description AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group.
-         */
-        AlexNet: {
-            /**
-             * Dropout
-             * @default 0.5
-             */
-            dropout: number;
-            /**
-             * Groups
-             * @default 2
-             * @enum {integer}
-             */
-            groups: 1 | 2;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "alexnet";
-        };
-        /**
-         * AlexNetBN
-         * @description AlexNet-BN, batch-normalized as in the LARS authors' own file (You et al., 2017): 60,965,224 parameters.
-         */
-        AlexNetBN: {
-            /**
-             * Dropout
-             * @default 0.5
-             */
-            dropout: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "alexnet_bn";
-        };
-        /**
          * AsyncSGD
          * @description Asynchronous SGD: gradients go to rank 0 as they come. With momentum, kept at rank 0, this is Async MSGD.
          *
