@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.models.resnet50 import ResNet50
+from trainers.models.resnet import ResNet
 from trainers.optimizers.exempt import adapting_groups
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
@@ -26,9 +26,9 @@ REPORT = Path(__file__).parent / "results" / "optimizer_step.json"
 YARDSTICK = "sgd"
 
 
-def net(grads: list[Tensor]) -> ResNet50:
+def net(grads: list[Tensor]) -> ResNet:
     """A ResNet-50 with the given gradients."""
-    made = ResNet50(3, 1000)
+    made = ResNet(3, 1000)
     for p, grad in zip(made.parameters(), grads, strict=True):
         p.grad = grad
     return made
@@ -36,7 +36,7 @@ def net(grads: list[Tensor]) -> ResNet50:
 
 def optimizers() -> dict[str, torch.optim.Optimizer]:
     """The yardstick and those that are measured, each on a net of its own; they share the gradients."""
-    grads = [1e-3 * torch.randn_like(p) for p in ResNet50(3, 1000).parameters()]
+    grads = [1e-3 * torch.randn_like(p) for p in ResNet(3, 1000).parameters()]
     plain: dict[str, Any] = {"lr": 1e-4, "momentum": 0.9}
     decaying = {**plain, "weight_decay": 5e-5}
     return {

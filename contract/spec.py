@@ -16,6 +16,7 @@ from contract.course import Course
 from contract.elastic import averaging_misfits, elastic_misfits
 from contract.faults import Fault, refusal
 from contract.fit import misfit
+from contract.model_fit import misfits
 from contract.numbers import Count, Fraction, Positive
 from contract.resources import Local, Resources
 from contract.schedule_fit import schedule_misfits
@@ -76,6 +77,7 @@ class RunSpec(Spec):
         if batch > train:
             message = f"batch {batch} is larger than the {train} training images of {self.data.kind}"
             yield Fault(path="batch", message=message)
+        yield from misfits(self.model, self.data)
         if fault := misfit(self.collective, world):
             yield Fault(path=f"collective.{fault.path}", message=fault.message)
         for fault in schedule_misfits(self.schedule, self.epochs):

@@ -1,23 +1,90 @@
 """The nets that a run may train."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from contract.base import Spec
+from contract.numbers import Fraction, NonNegative
 
 
 class ConvNet(Spec):
     """A small convolutional net with batch normalization: three convolutions and one linear layer."""
 
+    smallest: ClassVar[int] = 1  # image, in pixels of either side
     kind: Literal["convnet"] = "convnet"
     width: Annotated[int, Field(ge=1, le=1024)] = 16  # channels of the first convolution
 
 
-class ResNet50(Spec):
-    """ResNet-50 (He et al., 2015), the net of the large-batch papers: 25.6 million parameters."""
+class LeNet(Spec):
+    """LeNet (LeCun et al., 1998) as Caffe has it: 431,080 parameters for 28 x 28 and 10 classes."""
 
-    kind: Literal["resnet50"] = "resnet50"
+    smallest: ClassVar[int] = 13
+    kind: Literal["lenet"] = "lenet"
 
 
-Model = Annotated[ConvNet | ResNet50, Field(discriminator="kind")]
+class AlexNet(Spec):
+    """AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group."""
+
+    smallest: ClassVar[int] = 39
+    kind: Literal["alexnet"] = "alexnet"
+    groups: Literal[1, 2] = 2  # of channels in the second, fourth and fifth convolution
+    dropout: Fraction = 0.5
+
+
+class AlexNetBN(Spec):
+    """AlexNet-BN, batch-normalized as in the LARS authors' own file (You et al., 2017): 60,965,224 parameters."""
+
+    smallest: ClassVar[int] = 39
+    kind: Literal["alexnet_bn"] = "alexnet_bn"
+    dropout: Fraction = 0.5
+
+
+class NiN(Spec):
+    """Network in Network (Lin et al., 2013), the small net of FireCaffe: 7,595,176 parameters."""
+
+    smallest: ClassVar[int] = 39
+    kind: Literal["nin"] = "nin"
+    dropout: Fraction = 0.5
+
+
+class GoogLeNet(Spec):
+    """GoogLeNet (Szegedy et al., 2014): 13,378,280 parameters with both auxiliary heads, 6,998,552 without."""
+
+    smallest: ClassVar[int] = 31
+    kind: Literal["googlenet"] = "googlenet"
+    aux_weight: NonNegative = 0.3  # of the auxiliary heads' losses; 0 leaves these heads out
+
+
+class ResNet(Spec):
+    """ResNet (He et al., 2015): 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters."""
+
+    smallest: ClassVar[int] = 1
+    kind: Literal["resnet18", "resnet34", "resnet50", "resnet101"] = "resnet50"
+    zero_gamma: bool = False  # every block begins as the identity (Goyal et al., 2017, section 5.1)
+
+    @property
+    def depth(self) -> int:
+        return int(self.kind.removeprefix("resnet"))
+
+
+class ResNet50V2(Spec):
+    """ResNet-50 with its activations before the convolutions (He et al., 2016): 25,549,352 parameters."""
+
+    smallest: ClassVar[int] = 1
+    kind: Literal["resnet50_v2"] = "resnet50_v2"
+
+
+class Import(Spec):
+    """A user's own net: `package.module:function`, called with channels, classes and the options by keyword."""
+
+    smallest: ClassVar[int] = 1
+    kind: Literal["import"] = "import"
+    function: Annotated[str, Field(max_length=500)]
+    options: dict[str, JsonValue] = {}
+
+
+Model = Annotated[
+    ConvNet | LeNet | AlexNet | AlexNetBN | NiN | GoogLeNet | ResNet | ResNet50V2 | Import,
+    Field(discriminator="kind"),
+]

@@ -59,7 +59,7 @@ def test_an_impossible_world_is_named_with_its_sum(client: TestClient) -> None:
 def test_an_unknown_model_is_named_with_those_there_are(client: TestClient) -> None:
     (fault,) = problem(client, SPEC + "  model: {kind: resnet51}\n")[3]
     assert fault.startswith("base.model:")
-    assert "'convnet', 'resnet50'" in fault
+    assert "'convnet', 'lenet', 'alexnet'" in fault
 
 
 def test_a_body_of_ten_megabytes_is_refused_unread(client: TestClient) -> None:

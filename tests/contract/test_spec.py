@@ -101,6 +101,14 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
             {"schedule": {"kind": "constant", "rate": 1.0, "scaling": {"reference_batch": 0}}},
             "base.schedule.scaling.reference_batch: input should be greater than or equal to 1",
         ),
+        (
+            {"model": {"kind": "alexnet"}},
+            "base.model: alexnet needs images of at least 39 x 39 pixels; those of digits are 8 x 8",
+        ),
+        (
+            {"model": {"kind": "googlenet"}, "data": {"kind": "synthetic", "height": 31, "width": 30}},
+            "base.model: googlenet needs images of at least 31 x 31 pixels; those of synthetic are 31 x 30",
+        ),
     ],
 )
 def test_a_misfit_is_named_with_its_field_and_sum(base: dict[str, Any], complaint: str) -> None:
@@ -111,7 +119,7 @@ def test_an_unknown_model_is_refused_with_those_there_are() -> None:
     (complaint,) = complaints({"model": {"kind": "resnet51"}})
     assert complaint.startswith("base.model:")
     assert "resnet51" in complaint
-    assert "'convnet', 'resnet50'" in complaint
+    assert "'convnet', 'lenet', 'alexnet'" in complaint
 
 
 @pytest.mark.parametrize("ranks", [0, 129, 10**9])

@@ -1,23 +1,117 @@
-"""The nets: their size, the images they take, and the same start on every rank."""
+"""The nets: their published sizes, the images they take, one start from one seed, and no weight without a gradient."""
 
 import pytest
 import torch
-from torch import nn
+from pydantic import TypeAdapter
+from torch import Tensor, nn
 
-from trainers.models.convnet import ConvNet
-from trainers.models.resnet50 import ResNet50
+from contract.choices.models import Model
+from trainers.build.models import net
+from trainers.losses.cross_entropy import CrossEntropy
+from trainers.losses.heads import Heads
+from trainers.models.googlenet import GoogLeNet
+from trainers.models.resnet import ResNet
+
+# torchvision's tables for the ResNets, timm's (and Keras's but for its biases) for the second version; sums over
+# Caffe's own files for the others, which agree with FireCaffe's megabytes: 30 for NiN, 54 for GoogLeNet, 249 for
+# AlexNet in one group
+PUBLISHED = {
+    "alexnet": 60_965_224,
+    "alexnet_bn": 60_965_224,
+    "nin": 7_595_176,
+    "googlenet": 13_378_280,
+    "resnet18": 11_689_512,
+    "resnet34": 21_797_672,
+    "resnet50": 25_557_032,
+    "resnet101": 44_549_160,
+    "resnet50_v2": 25_549_352,
+}
+KINDS = ["convnet", "lenet", *PUBLISHED]
+SIZE = {"alexnet": 227, "alexnet_bn": 227, "nin": 227, "lenet": 28, "convnet": 8}  # of a published image, else 224
 
 
-def test_resnet50_has_the_published_number_of_parameters() -> None:
-    assert sum(p.numel() for p in ResNet50(3, 1000).parameters()) == 25_557_032
+def choice(kind: str, **options: object) -> Model:
+    model: Model = TypeAdapter(Model).validate_python({"kind": kind, **options})
+    return model
 
 
-@pytest.mark.parametrize(("channels", "height", "width", "classes"), [(1, 8, 8, 7), (3, 40, 9, 10)])
-@pytest.mark.parametrize("net", [ConvNet, ResNet50])
-def test_any_image_from_8_pixels_up_is_taken(
-    net: type[nn.Module], channels: int, height: int, width: int, classes: int
-) -> None:
-    with torch.no_grad():
-        logits_BK = net(channels, classes)(torch.randn(2, channels, height, width))
-    assert logits_BK.shape == (2, classes)
-    assert logits_BK.isfinite().all()
+def unreal(kind: str, *, channels: int = 3, classes: int = 1000, **options: object) -> nn.Module:
+    """A net without numbers: shapes alone, at no cost."""
+    with torch.device("meta"):
+        return net(choice(kind, **options), channels, classes)
+
+
+def count(model: nn.Module) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("kind", PUBLISHED)
+def test_a_net_has_the_published_number_of_parameters(kind: str) -> None:
+    assert count(unreal(kind)) == PUBLISHED[kind]
+
+
+def test_variants_have_theirs() -> None:
+    assert count(unreal("lenet", channels=1, classes=10)) == 431_080
+    assert count(unreal("alexnet", groups=1)) == 62_378_344
+    assert count(unreal("googlenet", aux_weight=0.0)) == 6_998_552
+    assert count(unreal("resnet50", zero_gamma=True)) == PUBLISHED["resnet50"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_images_of_the_published_and_of_the_least_size_are_taken_and_smaller_ones_are_not(kind: str) -> None:
+    model = unreal(kind, channels=2, classes=7).eval()
+    smallest = choice(kind).smallest
+    for height, width in [(size := SIZE.get(kind, 224), size), (smallest, smallest + 9), (smallest + 30, smallest)]:
+        assert model(torch.empty(2, 2, height, width, device="meta")).shape == (2, 7)
+    if smallest > 1:
+        with pytest.raises(RuntimeError):
+            model(torch.empty(2, 2, smallest - 1, 99, device="meta"))
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"resnet34", "resnet101"}))  # these have the blocks of 18 and 50
+def test_every_weight_has_a_gradient_and_a_start_that_the_seed_makes(kind: str) -> None:
+    torch.manual_seed(1)
+    model = net(choice(kind), 1, 5)
+    torch.manual_seed(1)
+    again = net(choice(kind), 1, 5)
+    assert all(torch.equal(p, q) for p, q in zip(model.parameters(), again.parameters(), strict=True))
+    output = model(torch.randn(4, 1, 48, 48))
+    assert all(logits_BK.isfinite().all() for logits_BK in (output if isinstance(output, tuple) else [output]))
+    Heads(CrossEntropy(), weight=0.3)(output, torch.arange(4)).backward()
+    silent = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    assert silent == []
+
+
+def test_auxiliary_heads_speak_in_training_alone() -> None:
+    model = GoogLeNet(1, 5)
+    x_BCHW = torch.randn(2, 1, 224, 224)
+    output = model(x_BCHW)
+    assert [logits_BK.shape for logits_BK in output] == [(2, 5)] * 3
+    assert model.eval()(x_BCHW).shape == (2, 5)
+    assert GoogLeNet(1, 5, aux_weight=0.0)(x_BCHW).shape == (2, 5)
+
+
+def test_blocks_that_begin_at_zero_are_the_identity() -> None:
+    model = ResNet(1, 5, depth=18, zero_gamma=True)
+    x_BCHW = torch.rand(2, 64, 6, 6)
+    assert torch.equal(model.blocks[0](x_BCHW), x_BCHW)
+    assert not torch.equal(ResNet(1, 5, depth=18).blocks[0](x_BCHW), x_BCHW)
+
+
+def deviation(w: Tensor) -> float:
+    return w.std().item()
+
+
+def test_weights_begin_as_the_papers_say() -> None:
+    torch.manual_seed(1)
+    wide, last = net(choice("alexnet"), 3, 1000).classifier[2], net(choice("nin"), 3, 1000).layers[-4]
+    assert deviation(wide.weight) == pytest.approx(0.005, rel=0.01)
+    assert (wide.bias == 0.1).all()
+    assert deviation(last.weight) == pytest.approx(0.01, rel=0.01)
+    assert (last.bias == 0).all()
+    google = GoogLeNet(3, 1000)
+    # U(-a, a) with a = sqrt(3 / inputs) has the deviation 1 / sqrt(inputs)
+    assert deviation(google.classifier[-1].weight) == pytest.approx(1024**-0.5, rel=0.01)
+    assert (google.to_5b[0].one[0].bias == 0.2).all()
+    he = ResNet(3, 1000).blocks[-1].residual[3].weight
+    assert deviation(he) == pytest.approx((2 / (9 * 512)) ** 0.5, rel=0.01)

@@ -7,18 +7,43 @@ from torch import nn
 
 from contract.choices import models as choices
 from contract.spec import RunSpec
+from trainers.models.alexnet import AlexNet
+from trainers.models.alexnet_bn import AlexNetBN
 from trainers.models.convnet import ConvNet
-from trainers.models.resnet50 import ResNet50
+from trainers.models.googlenet import GoogLeNet
+from trainers.models.imported import imported
+from trainers.models.lenet import LeNet
+from trainers.models.nin import NiN
+from trainers.models.resnet import ResNet
+from trainers.models.resnet_v2 import ResNet50V2
 
 
 def model(run: RunSpec) -> nn.Module:
     """The net for the run's images, with the same weights on every rank."""
-    channels, classes = run.data.shape[0], run.data.classes
     torch.manual_seed(run.seed)
-    match run.model:
+    return net(run.model, run.data.shape[0], run.data.classes)
+
+
+def net(choice: choices.Model, channels: int, classes: int) -> nn.Module:
+    """A net for images of so many channels and classes, its weights drawn from torch's generator."""
+    match choice:
         case choices.ConvNet(width=width):
             return ConvNet(channels, classes, width=width)
-        case choices.ResNet50():
-            return ResNet50(channels, classes)
+        case choices.LeNet():
+            return LeNet(channels, classes)
+        case choices.AlexNet(groups=groups, dropout=dropout):
+            return AlexNet(channels, classes, groups=groups, dropout=dropout)
+        case choices.AlexNetBN(dropout=dropout):
+            return AlexNetBN(channels, classes, dropout=dropout)
+        case choices.NiN(dropout=dropout):
+            return NiN(channels, classes, dropout=dropout)
+        case choices.GoogLeNet(aux_weight=weight):
+            return GoogLeNet(channels, classes, aux_weight=weight)
+        case choices.ResNet(depth=depth, zero_gamma=zero_gamma):
+            return ResNet(channels, classes, depth=depth, zero_gamma=zero_gamma)
+        case choices.ResNet50V2():
+            return ResNet50V2(channels, classes)
+        case choices.Import(function=function, options=options):
+            return imported(function, channels=channels, classes=classes, **options)
         case _:
-            assert_never(run.model)
+            assert_never(choice)

@@ -1,0 +1,36 @@
+"""Does a net fit the data?"""
+
+import keyword
+from collections.abc import Iterator
+
+from contract.choices.data import Data
+from contract.choices.models import Import, Model
+from contract.faults import Fault
+
+GIVEN = ("channels", "classes")  # what the function of a user's own net is told about the data
+
+
+def misfits(model: Model, data: Data) -> Iterator[Fault]:
+    """What keeps `model` from training on `data`, with the sum."""
+    _, height, width = data.shape
+    if min(height, width) < model.smallest:
+        need = f"{model.kind} needs images of at least {model.smallest} x {model.smallest} pixels"
+        yield Fault(path="model", message=f"{need}; those of {data.kind} are {height} x {width}")
+    if isinstance(model, Import):
+        yield from _import_misfits(model)
+
+
+def _import_misfits(model: Import) -> Iterator[Fault]:
+    place, colon, name = model.function.partition(":")
+    if not (colon and all(map(_is_name, [*place.split("."), name]))):
+        message = f"{model.function!r} is not of the form package.module:function"
+        yield Fault(path="model.function", message=message)
+    for option in model.options:
+        if option in GIVEN:
+            yield Fault(path=f"model.options.{option}", message=f"{option} comes from the data, not from the options")
+        elif not _is_name(option):
+            yield Fault(path="model.options", message=f"{option!r} cannot be the name of an argument")
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not keyword.iskeyword(text)

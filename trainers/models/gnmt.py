@@ -1,0 +1,82 @@
+"""GNMT (Wu et al., 2016, arXiv:1609.08144) in its second form, which TensorFlow's NMT, MLPerf and others train.
+
+Encoder: LSTM layers, the first in both directions, with residuals from the third on. Decoder: as many LSTM layers,
+residuals from the third on; what the first makes of the sentence so far asks the attention, and the answer goes into
+every later layer beside its input (in the paper's form the answer comes a step late, so that no layer can run ahead
+in time). Source and target share one vocabulary and its embedding.
+
+With 4 layers of 1,024 units and V tokens it has 94,447,617 + 2,049 V parameters: 160 million for 32,000 tokens.
+Everything begins as U(-0.1, 0.1), the attention's gain at 1 / sqrt(units) and its bias at 0; dropout is on every
+LSTM's input.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from trainers.models.attention import Attention
+
+RANGE = 0.1
+
+
+class GNMT(nn.Module):
+    """Maps source_BS and the target up to each position, target_BT, to the logits of the token there."""
+
+    def __init__(
+        self, vocabulary: int, *, padding: int, units: int = 1024, layers: int = 4, dropout: float = 0.2
+    ) -> None:
+        super().__init__()
+        if layers < 2:
+            raise ValueError(f"GNMT has at least 2 layers, not {layers}")
+        self.padding = padding
+        self.embedding = nn.Embedding(vocabulary, units, padding_idx=padding)
+        self.encoder = _Encoder(units, layers, dropout=dropout)
+        self.decoder = _Decoder(units, layers, dropout=dropout)
+        self.classifier = nn.Linear(units, vocabulary)
+        for p in self.parameters():
+            nn.init.uniform_(p, -RANGE, RANGE)
+        nn.init.constant_(self.decoder.attention.gain, units**-0.5)
+        nn.init.zeros_(self.decoder.attention.bias)
+        nn.init.zeros_(self.embedding.weight[padding].data)
+
+    def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        is_padding_BS = source_BS == self.padding
+        source_BSD = self.encoder(self.embedding(source_BS), (~is_padding_BS).sum(dim=1))
+        x_BTD = self.decoder(self.embedding(target_BT), source_BSD, is_padding_BS)
+        logits_BTV: Tensor = self.classifier(x_BTD)
+        return logits_BTV
+
+
+class _Encoder(nn.Module):
+    def __init__(self, units: int, layers: int, *, dropout: float) -> None:
+        super().__init__()
+        self.both_ways = nn.LSTM(units, units, bidirectional=True, batch_first=True)
+        self.second = nn.LSTM(2 * units, units, batch_first=True)
+        self.later = nn.ModuleList(nn.LSTM(units, units, batch_first=True) for _ in range(layers - 2))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x_BSD: Tensor, length_B: Tensor) -> Tensor:
+        # packed, so that the way back begins at each sentence's own end
+        packed = pack_padded_sequence(self.dropout(x_BSD), length_B.cpu(), batch_first=True, enforce_sorted=False)
+        both_BSE, _ = pad_packed_sequence(self.both_ways(packed)[0], batch_first=True, total_length=x_BSD.shape[1])
+        x_BSD = self.second(self.dropout(both_BSE))[0]
+        for layer in self.later:
+            x_BSD = layer(self.dropout(x_BSD))[0] + x_BSD
+        return x_BSD
+
+
+class _Decoder(nn.Module):
+    def __init__(self, units: int, layers: int, *, dropout: float) -> None:
+        super().__init__()
+        self.first = nn.LSTM(units, units, batch_first=True)
+        self.attention = Attention(units)
+        self.later = nn.ModuleList(nn.LSTM(2 * units, units, batch_first=True) for _ in range(layers - 1))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x_BTD: Tensor, source_BSD: Tensor, is_padding_BS: Tensor) -> Tensor:
+        x_BTD = self.first(self.dropout(x_BTD))[0]
+        context_BTD = self.attention(x_BTD, source_BSD, is_padding_BS)
+        for number, layer in enumerate(self.later):
+            y_BTD = layer(torch.cat([self.dropout(x_BTD), context_BTD], dim=2))[0]
+            x_BTD = y_BTD + x_BTD if number else y_BTD
+        return x_BTD

@@ -1,0 +1,64 @@
+"""ResNet-50-v2 (He, Zhang, Ren & Sun, 2016, arXiv:1603.05027): 25,549,352 parameters for ImageNet.
+
+A block normalizes and rectifies before each convolution, and nothing stands on the sum:
+
+    a = relu(BN(x));   x' = F(a) + x,   or F(a) + W a where the shape changes
+
+so a gradient reaches every block unchanged. One activation follows the last block. Initialization as in resnet.py.
+"""
+
+from torch import Tensor, nn
+
+from trainers.models.initialization import gaussian
+from trainers.models.resnet import EXPANSION, STAGES, WIDTHS, convolution
+
+
+class ResNet50V2(nn.Module):
+    """Maps x_BCHW, of any height and width, to the logits of K classes."""
+
+    def __init__(self, channels: int, classes: int) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(
+            convolution(channels, 64, size=7, stride=2), nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+        )
+        blocks: list[nn.Module] = []
+        inputs = 64
+        for stage, (width, count) in enumerate(zip(WIDTHS, STAGES[50], strict=True)):
+            for number in range(count):
+                blocks.append(_Block(inputs, width, stride=2 if stage and number == 0 else 1))
+                inputs = EXPANSION * width
+        self.blocks = nn.Sequential(*blocks)
+        self.activation = nn.Sequential(nn.BatchNorm2d(inputs), nn.ReLU(inplace=True))
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.classifier = gaussian(nn.Linear(inputs, classes), 0.01)
+
+    def forward(self, x_BCHW: Tensor) -> Tensor:
+        x_BC11 = self.pool(self.activation(self.blocks(self.stem(x_BCHW))))
+        logits_BK: Tensor = self.classifier(x_BC11.flatten(1))
+        return logits_BK
+
+
+class _Block(nn.Module):
+    """A bottleneck whose convolutions follow their normalizations."""
+
+    def __init__(self, inputs: int, width: int, *, stride: int) -> None:
+        super().__init__()
+        outputs = EXPANSION * width
+        self.activation = nn.Sequential(nn.BatchNorm2d(inputs), nn.ReLU(inplace=True))
+        self.residual = nn.Sequential(
+            convolution(inputs, width, size=1),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+            convolution(width, width, size=3, stride=stride),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+            convolution(width, outputs, size=1),
+        )
+        changes = stride != 1 or inputs != outputs
+        self.projection = convolution(inputs, outputs, size=1, stride=stride) if changes else None
+
+    def forward(self, x_BCHW: Tensor) -> Tensor:
+        a_BCHW: Tensor = self.activation(x_BCHW)
+        shortcut_BCHW: Tensor = x_BCHW if self.projection is None else self.projection(a_BCHW)
+        residual_BCHW: Tensor = self.residual(a_BCHW)
+        return residual_BCHW + shortcut_BCHW
