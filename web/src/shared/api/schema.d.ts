@@ -315,6 +315,21 @@ export interface components {
          *     hogwild: without a lock.
          */
         AsyncSGD: {
+         * AlexNet
+         * @description AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group.
+         */
+        AlexNet: {
+            /**
+             * Dropout
+             * @default 0.5
+             */
+            dropout: number;
+            /**
+             * Groups
+             * @default 2
+             * @enum {integer}
+             */
+            groups: 1 | 2;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -331,6 +346,23 @@ export interface components {
              * @enum {string}
              */
             variant: "async" | "hogwild";
+            kind: "alexnet";
+        };
+        /**
+         * AlexNetBN
+         * @description AlexNet-BN, batch-normalized as in the LARS authors' own file (You et al., 2017): 60,965,224 parameters.
+         */
+        AlexNetBN: {
+            /**
+             * Dropout
+             * @default 0.5
+             */
+            dropout: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "alexnet_bn";
         };
         /** ClusterReport */
         ClusterReport: {
@@ -653,6 +685,22 @@ export interface components {
             train_samples: number;
         };
         /**
+         * GoogLeNet
+         * @description GoogLeNet (Szegedy et al., 2014): 13,378,280 parameters with both auxiliary heads, 6,998,552 without.
+         */
+        GoogLeNet: {
+            /**
+             * Aux Weight
+             * @default 0.3
+             */
+            aux_weight: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "googlenet";
+        };
+        /**
          * HalvingDoubling
          * @description Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal over long ways.
          */
@@ -683,6 +731,27 @@ export interface components {
              */
             kind: "hierarchical";
         };
+        /**
+         * Import
+         * @description A user's own net: `package.module:function`, called with channels, classes and the options by keyword.
+         */
+        Import: {
+            /** Function */
+            function: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        JsonValue: unknown;
         /**
          * LAMB
          * @description Adam with a layer-wise adaptive rate (You et al., 2020).
@@ -764,6 +833,17 @@ export interface components {
             weight_decay: number;
         };
         /**
+         * LeNet
+         * @description LeNet (LeCun et al., 1998) as Caffe has it: 431,080 parameters for 28 x 28 and 10 classes.
+         */
+        LeNet: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "lenet";
+        };
+        /**
          * Local
          * @description This machine: one process group per job, all ranks on one node.
          */
@@ -818,6 +898,22 @@ export interface components {
              * @enum {string}
              */
             kind: "native";
+        };
+        /**
+         * NiN
+         * @description Network in Network (Lin et al., 2013), the small net of FireCaffe: 7,595,176 parameters.
+         */
+        NiN: {
+            /**
+             * Dropout
+             * @default 0.5
+             */
+            dropout: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "nin";
         };
         /** Node */
         Node: {
@@ -1012,15 +1108,31 @@ export interface components {
             scheduler_seen_at: string | null;
         };
         /**
-         * ResNet50
-         * @description ResNet-50 (He et al., 2015), the net of the large-batch papers: 25.6 million parameters.
+         * ResNet
+         * @description ResNet (He et al., 2015): 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters.
          */
-        ResNet50: {
+        ResNet: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            kind: "resnet50";
+            kind: "resnet101" | "resnet18" | "resnet34" | "resnet50";
+            /**
+             * Zero Gamma
+             * @default false
+             */
+            zero_gamma: boolean;
+        };
+        /**
+         * ResNet50V2
+         * @description ResNet-50 with its activations before the convolutions (He et al., 2016): 25,549,352 parameters.
+         */
+        ResNet50V2: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "resnet50_v2";
         };
         /**
          * RestartView
@@ -1175,7 +1287,7 @@ export interface components {
              *       "width": 16
              *     }
              */
-            model: components["schemas"]["ConvNet"] | components["schemas"]["ResNet50"];
+            model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["Import"];
             /** Optimizer */
             optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
             /**
