@@ -309,12 +309,6 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * AsyncSGD
-         * @description Asynchronous SGD: gradients go to rank 0 as they come. With momentum, kept at rank 0, this is Async MSGD.
-         *
-         *     hogwild: without a lock.
-         */
-        AsyncSGD: {
          * AlexNet
          * @description AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group.
          */
@@ -334,18 +328,6 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            kind: "async_sgd";
-            /**
-             * Packed
-             * @default true
-             */
-            packed: boolean;
-            /**
-             * Variant
-             * @default async
-             * @enum {string}
-             */
-            variant: "async" | "hogwild";
             kind: "alexnet";
         };
         /**
@@ -363,6 +345,30 @@ export interface components {
              * @enum {string}
              */
             kind: "alexnet_bn";
+        };
+        /**
+         * AsyncSGD
+         * @description Asynchronous SGD: gradients go to rank 0 as they come. With momentum, kept at rank 0, this is Async MSGD.
+         *
+         *     hogwild: without a lock.
+         */
+        AsyncSGD: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "async_sgd";
+            /**
+             * Packed
+             * @default true
+             */
+            packed: boolean;
+            /**
+             * Variant
+             * @default async
+             * @enum {string}
+             */
+            variant: "async" | "hogwild";
         };
         /** ClusterReport */
         ClusterReport: {
