@@ -9,7 +9,7 @@ from bigbatch.present import print_json, print_table
 from bigbatch.say import say
 from bigbatch.submit import Json
 from bigbatch.units import bytes_in_words, rate, seconds, size, time_in_words
-from contract.choices.collectives import Planned
+from contract.choices.collectives import words
 
 Size = Annotated[float, typer.Option("--bytes", parser=size, metavar="SIZE", help="Of the vector: 100MB, 16MiB.")]
 Hosts = Annotated[int, typer.Option(min=1, help="How many hosts.")]
@@ -38,7 +38,7 @@ def price(
         return
     rows = [
         (
-            name_of(one.collective),
+            words(one.collective),
             f"{one.rounds:,}",
             str(one.segments),
             bytes_in_words(one.link_bytes),
@@ -49,9 +49,3 @@ def price(
     ]
     print_table(("collective", "rounds", "segments", "busiest link", "time", "x bound"), rows)
     say(f"{found.world:,} ranks, {bytes_in_words(size_bytes)}; the bound is {time_in_words(found.bound_s)}")
-
-
-def name_of(collective: Planned) -> str:
-    """A collective and its shape, as a spec has them: "torus rows=4"."""
-    shape = collective.model_dump(exclude={"kind"}, exclude_none=True)
-    return " ".join([collective.kind, *(f"{name}={value}" for name, value in shape.items())])

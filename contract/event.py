@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from contract.chosen import Choices
+
 
 class _Said(BaseModel):
     """Open to fields of a newer trainer: an old scheduler must not lose a run over them."""
@@ -30,6 +32,15 @@ class Resumed(_Said):
     step: int  # of the checkpoint: the first step taken is the next one
     lost_steps: int  # that an earlier attempt had told already
     notes: list[str] = []  # damaged checkpoints that were passed over, another number of ranks
+
+
+class Chose(_Said):
+    """`auto` has chosen its collectives, or taken up those that an earlier attempt chose."""
+
+    kind: Literal["chose"] = "chose"
+    kept: bool  # an earlier attempt's
+    note: str | None = None  # why an earlier attempt's were not kept
+    choices: Choices
 
 
 class Points(_Said):
@@ -71,5 +82,5 @@ class Failed(_Said):
     reason: str
 
 
-Event = Annotated[Started | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")]
+Event = Annotated[Started | Chose | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")]
 reader: TypeAdapter[Event] = TypeAdapter(Event)

@@ -2,6 +2,7 @@
 
 spec.json               what to do; the scheduler writes it before it submits
 events.jsonl            what happened; rank 0 alone appends whole lines
+collective.json         what `auto` chose, for every attempt alike; rank 0 alone writes it
 out.log                 what all ranks printed
 attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
 attempts/N.address      where rank 0 of attempt N listens
@@ -17,6 +18,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
+from contract.chosen import Choices
 from contract.spec import RunSpec
 
 
@@ -61,6 +63,17 @@ class RunFolder:
 
     def read_spec(self) -> RunSpec:
         return RunSpec.model_validate_json((self.path / "spec.json").read_bytes())
+
+    def keep_choices(self, choices: Choices) -> None:
+        """Write down what `auto` chose."""
+        _write(self.path / "collective.json", choices.model_dump_json(indent=2))
+
+    def read_choices(self) -> Choices | None:
+        """What `auto` chose, if it has; raise ValueError when the file is damaged, OSError when it can't be read."""
+        try:
+            return Choices.model_validate_json((self.path / "collective.json").read_bytes())
+        except FileNotFoundError:
+            return None
 
     def claim(self, attempt: int, job: str) -> str:
         """Take `attempt` for `job` unless it is taken; return the job that has it.

@@ -42,7 +42,8 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     images, heldout = data.data(run.data, run.seed)
     model = models.model(run).to(device)
     optimizer = optimizers.optimizer(run, model)
-    allreduce = collectives.allreduce(run.collective, place.world, nodes=run.resources.nodes)
+    nodes, kept = run.resources.nodes, report.kept
+    allreduce = collectives.allreduce(run.collective, place.world, kept=kept, nodes=nodes, device=device)
     timed = partial(watch.timed, series.COMMUNICATION_S)
     rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=timed)
     return Loop(

@@ -6,8 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 
 from contract import series
-from contract.event import Event, Failed, Finished, Points, Started
+from contract.chosen import Choices
+from contract.event import Chose, Event, Failed, Finished, Points, Started
 from contract.folder import RunFolder
+from trainers.kept import Kept
 
 
 class Report:
@@ -15,6 +17,7 @@ class Report:
 
     def __init__(self, folder: RunFolder, attempt: int, *, rank: int) -> None:
         self._attempt = attempt
+        self.kept = Kept(folder, self.chose)
         self._file: int | None = None
         if rank == 0:
             self._file = os.open(folder.events, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -31,6 +34,9 @@ class Report:
                 versions=versions,
             )
         )
+
+    def chose(self, choices: Choices, kept: bool, note: str | None) -> None:
+        self._say(Chose(attempt=self._attempt, at=time.time(), kept=kept, note=note, choices=choices))
 
     def points(self, step: int, values: Mapping[str, float]) -> None:
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}

@@ -3,16 +3,19 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 from contract.event import Failed, Points
 from contract.folder import RunFolder
 from tests.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
+from trainers import falls, place
+from trainers.collectives.wire.lost import RankLost
 
 ENDLESS = 100_000  # epochs
 
 
-def endless(path: Path) -> RunFolder:
-    return prepare(path, epochs=ENDLESS)
+def endless(path: Path, **choices: Any) -> RunFolder:
+    return prepare(path, epochs=ENDLESS, **choices)
 
 
 def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
@@ -30,6 +33,32 @@ def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
     assert isinstance(failed, Failed)
     assert (failed.rank, failed.reason) == (2, fall.reason)
     until(lambda: not group(job.pid))
+
+
+def test_a_rank_that_stalls_is_named_in_the_last_word(tmp_path: Path) -> None:
+    """SIGSTOP to rank 2: nobody sees it die, so those who wait for it note its fall."""
+    folder = endless(tmp_path / "run", collective={"kind": "native", "timeout_s": 3.0})
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    stalled = ranks_of(job)[2]
+    stalled.suspend()
+    until(lambda: isinstance(events(folder)[-1], Failed))
+    stalled.kill()
+    assert finish(job)[0] == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 2
+    assert failed.reason.startswith("rank 2 said nothing for ")
+    until(lambda: not group(job.pid))
+
+
+def test_a_rank_that_lost_another_notes_whom(tmp_path: Path) -> None:
+    """As on Slurm, where no parent sees how the other rank ended: what the collective saw must not be lost."""
+    folder = prepare(tmp_path / "run")
+    lost = RankLost("rank 2 died: rank 0 waited in round 3 of the collective", [2])
+    first = falls.note(folder, 1, place.here(0, 4), lost)
+    assert first.echo
+    assert first.reason.endswith(": rank 2 died: rank 0 waited in round 3 of the collective")
 
 
 def test_when_rank_0_is_killed_its_fall_is_noted_by_the_parent(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 from trainers.collectives.runner import Allreduce
 
 REHEARSALS = 5
-REHEARSED_BYTES = 1 << 22  # larger vectors are decided as these are: only bandwidth matters from here
+REHEARSED_BYTES = 1 << 22  # a rehearsal of more tells no more: only bandwidth matters from here
 
 
 class Auto:
@@ -40,14 +40,14 @@ class Auto:
 
     def __call__(self, x_N: Tensor) -> None:
         """Sum the flat vector over all ranks, in place."""
-        nbytes = min(x_N.numel() * x_N.element_size(), REHEARSED_BYTES)
+        nbytes = x_N.numel() * x_N.element_size()
         if nbytes.bit_length() not in self.choices:
             self.choices[nbytes.bit_length()] = self._choose(nbytes)
         self.algorithms[self.choices[nbytes.bit_length()]](x_N)
 
     def _rehearse(self, nbytes: int) -> str:
         """Return the name of the algorithm that was fastest, the median of several rounds of all."""
-        x_N = torch.zeros(max(nbytes // 4, 1))
+        x_N = torch.zeros(max(min(nbytes, REHEARSED_BYTES) // 4, 1))
         spent_s = [[self._timed(allreduce, x_N) for allreduce in self.algorithms.values()] for _ in range(REHEARSALS)]
         medians = torch.tensor([median(of_one) for of_one in zip(*spent_s, strict=True)], dtype=torch.float64)
         dist.all_reduce(medians, dist.ReduceOp.MAX, group=self._group)  # so that all ranks choose alike

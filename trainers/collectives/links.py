@@ -13,12 +13,15 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from trainers.collectives.layout import Hosts
+from trainers.collectives.network import Network
 from trainers.collectives.plan import Round, Send
 from trainers.collectives.runner import follow
 from trainers.collectives.wire.mesh import Mesh
 
 LARGE_BYTES = 2 << 20
 REPEATS = 5
+BETA_S = 1e-12  # no link is faster than a terabyte a second: less is the clock's noise
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,17 @@ class Links:
 
     inside: Link | None
     between: Link | None
+
+    def network(self, hosts: Hosts) -> Network:
+        """These links among the ranks of `hosts`, as the price sees them."""
+        inside, between = (link or Link(0.0, BETA_S) for link in (self.inside, self.between))
+        return Network(
+            hosts=hosts,
+            rate=1 / max(between.beta_s, BETA_S),
+            inside_rate=1 / max(inside.beta_s, BETA_S),
+            latency_s=between.alpha_s,
+            inside_latency_s=inside.alpha_s,
+        )
 
 
 def measure(mesh: Mesh, group: dist.ProcessGroup | None = None) -> Links:

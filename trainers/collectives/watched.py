@@ -1,4 +1,9 @@
-"""The backend's own all-reduce, with a watch on the ranks: one that dies or stalls is named as with any plan."""
+"""The backend's own all-reduce, with a watch on the ranks: one that dies or stalls is named as with any plan.
+
+Each rank watches those at the distances 1, 2, 4, ... on both sides, and whoever is told of a loss tells it on. What the
+backend does inside is unseen, so a rank that has its sum says so to its watchers: if it then stays away, or leaves,
+because it is done or at other work, nobody who still waits takes it for the one that is lost.
+"""
 
 import time
 from datetime import timedelta
@@ -7,46 +12,54 @@ import torch.distributed as dist
 from torch import Tensor
 
 from trainers.collectives.runner import TIMEOUT_S, Allreduce
+from trainers.collectives.wire.frame import DONE, Frame
 from trainers.collectives.wire.inquest import Inquest, Wait
 from trainers.collectives.wire.lost import RankLost
 from trainers.collectives.wire.mesh import Mesh
 from trainers.collectives.wire.meshes import mesh_of
 
 LOOK_EVERY = timedelta(seconds=0.25)
-GRACE_S = 1.0  # a rank that was done and left is no loss: what it sent may still be on its way
+GRACE_S = 1.0  # between the backend's word that a connection broke and our own sight of whose
 
 
 def watched(*, group: dist.ProcessGroup | None = None, timeout_s: float = TIMEOUT_S) -> Allreduce:
-    """Bind the backend's all-reduce; a call that takes longer than `timeout_s` ends with RankLost.
+    """Bind the backend's all-reduce; a call that takes longer than `timeout_s` ends with RankLost, in round 0.
 
-    What the backend does inside is unseen: all of it is round 0, and a rank that finished before the others broke off
-    and has not come back to the next sum counts as silent too.
+    A vector on a GPU is left to NCCL's own watch.
     """
-    others = [peer for peer in range(dist.get_world_size(group)) if peer != dist.get_rank(group)]
+    peers = sorted(neighbors(dist.get_rank(group), dist.get_world_size(group)))
 
     def allreduce(x_N: Tensor) -> None:
+        if x_N.device.type != "cpu":
+            dist.all_reduce(x_N, group=group)
+            return
         mesh = mesh_of(group)
-        mesh.link(others, timeout_s=timeout_s)
-        inquest = Inquest(mesh, timeout_s=timeout_s, waits=lambda: [Wait(peer, 0) for peer in others])
+        mesh.link(peers, timeout_s=timeout_s)
+        number, mesh.next_segment = mesh.next_segment, mesh.next_segment + 1
+        inquest = Inquest(mesh, timeout_s=timeout_s, waits=lambda: _waits(mesh, peers, number))
         try:
+            mesh.wait(0)  # who is done said so, and is to be heard sooner or later
             work = dist.all_reduce(x_N, group=group, async_op=True)
             assert work is not None
-            _await(work, mesh, inquest)
+            while not _ended(work, mesh, inquest):
+                inquest.look(mesh.wait(0))
         except BaseException as error:
             inquest.tell_all(error)
             raise
+        for peer in peers:
+            mesh.lines[peer].post(Frame(DONE, segment=number))
 
     return allreduce
 
 
-def _await(work: dist.Work, mesh: Mesh, inquest: Inquest) -> None:
-    seen_dead_at = 0.0
-    while not _ended(work, mesh, inquest):
-        moved = mesh.wait(0)
-        is_someone_dead = any(line.is_closed for line in mesh.lines.values())
-        seen_dead_at = seen_dead_at or is_someone_dead * time.monotonic()
-        if not is_someone_dead or time.monotonic() - seen_dead_at > GRACE_S:
-            inquest.look(moved)
+def neighbors(rank: int, world: int) -> set[int]:
+    """Whom a rank watches, and who watch it; every rank is within log2(world) steps of every other."""
+    distances = [1 << bit for bit in range((world - 1).bit_length())]
+    return {(rank + side * distance) % world for distance in distances for side in (1, -1)} - {rank}
+
+
+def _waits(mesh: Mesh, peers: list[int], number: int) -> list[Wait]:
+    return [Wait(peer, 0) for peer in peers if mesh.done.get(peer, -1) < number]
 
 
 def _ended(work: dist.Work, mesh: Mesh, inquest: Inquest) -> bool:
@@ -61,7 +74,7 @@ def _ended(work: dist.Work, mesh: Mesh, inquest: Inquest) -> bool:
 
 
 def _find_the_dead(mesh: Mesh, inquest: Inquest) -> None:
-    """Raise RankLost if a connection ends within the grace; a dead rank's may do so a moment after the backend's."""
+    """Raise RankLost if a connection ends within the grace, or somebody tells of one that did."""
     until = time.monotonic() + GRACE_S
     while time.monotonic() < until:
         inquest.look(mesh.wait(0.05))

@@ -10,7 +10,7 @@ import { Service } from "./service";
 
 /** Two ranks on two hosts trade halves, then each gives its sum to the other. */
 const PAIR: PlanView = {
-  collective: { kind: "ring" },
+  collective: { kind: "ring", timeout_s: 300 },
   hosts: [[0], [1]],
   chunks: 2,
   rounds: [
@@ -23,7 +23,12 @@ function aPrice(collective: PriceView["collective"], seconds: number): PriceView
   return { collective, rounds: 2, segments: 1, link_bytes: 1e8, seconds, times_bound: seconds / 0.08 };
 }
 
-function service(prices = [aPrice({ kind: "torus", rows: 2 }, 0.08), aPrice({ kind: "ring" }, 0.14)]) {
+function service(
+  prices = [
+    aPrice({ kind: "torus", rows: 2, timeout_s: 300 }, 0.08),
+    aPrice({ kind: "ring", timeout_s: 300 }, 0.14),
+  ],
+) {
   return new Service({
     "GET /collectives/price": (url) => ({
       world: Number(url.searchParams.get("hosts")) * Number(url.searchParams.get("ranks_per_host")),

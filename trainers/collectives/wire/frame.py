@@ -10,6 +10,7 @@ SLOT = 2  # the part lies in the sender's shared memory, at `offset`
 ASK = 3  # are you there?
 HERE = 4  # yes, and waiting too
 FAULT = 5  # the collective is lost; the reason follows
+DONE = 6  # I have the sum numbered `segment`, and don't wait for anyone
 
 
 class Frame(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch.distributed as dist
 from torch import Tensor
 
-from trainers.collectives.wire.frame import ASK, DATA, HERE, SLOT, Frame
+from trainers.collectives.wire.frame import ASK, DATA, DONE, HERE, SLOT, Frame
 from trainers.collectives.wire.line import Line
 from trainers.collectives.wire.lost import RankLost
 from trainers.collectives.wire.meeting import Meeting
@@ -42,6 +42,8 @@ class Mesh:
         self.next_segment = 0
         self.fresh: set[int] = set()  # segments of which something has arrived
         self.here: set[int] = set()  # peers that answered
+        self.questions = 0  # and answers, ever: what is no progress
+        self.done: dict[int, int] = {}  # the last sum of the backend that a peer has, of those that it told
         self.from_afar = 0  # bytes that the last wait brought from peers without shared memory
         self.arrivals = 0  # parts, ever
         self.fault: RankLost | None = None  # why nothing can be summed any more
@@ -60,7 +62,8 @@ class Mesh:
         except OSError as error:
             absent = sorted(missing - self.lines.keys())
             who = f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}"
-            raise RankLost(f"{who} said nothing when rank {self.rank} wanted to connect ({error})", absent) from error
+            message = f"{who} said nothing when rank {self.rank} wanted to connect ({error})"
+            raise RankLost(message, absent, is_silent=True) from error
 
     def wait(self, patience_s: float) -> int:
         """Move bytes until something has happened or patience ends; return how many."""
@@ -91,6 +94,7 @@ class Mesh:
 
     def arrived(self, peer: int, frame: Frame) -> None:
         """Keep the part until the collective takes it, or answer what a peer wants to know."""
+        self.questions += frame.kind in (ASK, HERE)
         if frame.kind == DATA:
             self._keep(peer, frame, self._rooms.pop(peer))
         elif frame.kind == SLOT:
@@ -100,9 +104,11 @@ class Mesh:
             self.lines[peer].post(Frame(HERE))
         elif frame.kind == HERE:
             self.here.add(peer)
+        elif frame.kind == DONE:
+            self.done[peer] = frame.segment
         else:
             told = json.loads(bytes(as_memory(self._rooms.pop(peer).memory)[: frame.nbytes]))
-            raise RankLost(told["message"], told["ranks"])
+            raise RankLost(told["message"], told["ranks"], is_silent=told["is_silent"])
 
     def part(self, patience_s: float) -> None:
         """Send what is posted, then hang up, and wait until the peers have done so too: they may have more to read."""

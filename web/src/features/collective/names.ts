@@ -48,7 +48,21 @@ export function shapeOf(collective: Collective): string {
   }
 }
 
+interface Figures {
+  rows?: number | null;
+  k?: number;
+  group?: number | null;
+  servers?: number;
+}
+
+/** What tells it from others of its kind, without how it is carried out. */
+export function figuresOf(collective: Collective): Figures {
+  const { rows, k, group, servers } = collective as Figures;
+  return { rows, k, group, servers };
+}
+
 /** A word for the address bar: "torus-4". */
-export function keyOf({ kind, ...shape }: Collective): string {
-  return [kind, ...Object.values(shape)].join("-");
+export function keyOf(collective: Collective): string {
+  const { rows, k, group, servers } = figuresOf(collective);
+  return [collective.kind, rows ?? k ?? group ?? servers].filter(Boolean).join("-");
 }

@@ -324,6 +324,12 @@ export interface components {
              * @enum {integer}
              */
             groups: 1 | 2;
+         * Auto
+         * @description For each size the plan that is cheapest on the links, which are measured as the run starts; kept when it resumes.
+         *
+         *     On GPUs it is NCCL's own.
+         */
+        Auto: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -369,6 +375,14 @@ export interface components {
              * @enum {string}
              */
             variant: "async" | "hogwild";
+            kind: "auto";
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
         /** ClusterReport */
         ClusterReport: {
@@ -410,6 +424,13 @@ export interface components {
              * @enum {string}
              */
             kind: "colors";
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
         /**
          * Column
@@ -716,6 +737,13 @@ export interface components {
              * @enum {string}
              */
             kind: "halving_doubling";
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
         /** Health */
         Health: {
@@ -736,6 +764,13 @@ export interface components {
              * @enum {string}
              */
             kind: "hierarchical";
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
         /**
          * Import
@@ -904,6 +939,11 @@ export interface components {
              * @enum {string}
              */
             kind: "native";
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
         };
         /**
          * NiN
@@ -1167,6 +1207,13 @@ export interface components {
              * @enum {string}
              */
             kind: "ring";
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
         /**
          * RoundView
@@ -1266,10 +1313,11 @@ export interface components {
             /**
              * Collective
              * @default {
-             *       "kind": "native"
+             *       "kind": "native",
+             *       "timeout_s": 300
              *     }
              */
-            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
+            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"] | components["schemas"]["Auto"];
             /**
              * Data
              * @default {
@@ -1427,6 +1475,13 @@ export interface components {
              * @default 1
              */
             servers: number;
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
         /**
          * Slurm
@@ -1605,6 +1660,13 @@ export interface components {
             kind: "torus";
             /** Rows */
             rows?: number | null;
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
         /**
          * Tree
@@ -1616,6 +1678,13 @@ export interface components {
              * @enum {string}
              */
             kind: "tree";
+            /**
+             * Timeout S
+             * @default 300
+             */
+            timeout_s: number;
+            /** Wire */
+            wire?: ("bfloat16" | "float16") | null;
         };
     };
     responses: never;

@@ -1,7 +1,7 @@
 /** GET /collectives/plan: a collective's sends, round by round. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
-import type { Collective } from "../names";
+import { figuresOf, type Collective } from "../names";
 import type { Network } from "../network";
 
 export const MOST_DRAWN = 64;
@@ -10,7 +10,8 @@ export function usePlan(collective: Collective | undefined, { hosts, ranks_per_h
   return useQuery({
     queryKey: ["plan", collective, hosts, ranks_per_host],
     queryFn: ({ signal }) => {
-      const query = { ...collective, kind: collective?.kind ?? "ring", hosts, ranks_per_host };
+      const figures = collective ? figuresOf(collective) : {};
+      const query = { ...figures, kind: collective?.kind ?? "ring", hosts, ranks_per_host };
       return body(client.GET("/api/v1/collectives/plan", { params: { query }, signal }));
     },
     enabled: collective !== undefined && hosts * ranks_per_host <= MOST_DRAWN,
