@@ -324,12 +324,6 @@ export interface components {
              * @enum {integer}
              */
             groups: 1 | 2;
-         * Auto
-         * @description For each size the plan that is cheapest on the links, which are measured as the run starts; kept when it resumes.
-         *
-         *     On GPUs it is NCCL's own.
-         */
-        Auto: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -359,6 +353,12 @@ export interface components {
          *     hogwild: without a lock.
          */
         AsyncSGD: {
+         * Auto
+         * @description For each size the plan that is cheapest on the links, which are measured as the run starts; kept when it resumes.
+         *
+         *     On GPUs it is NCCL's own.
+         */
+        Auto: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
