@@ -353,12 +353,6 @@ export interface components {
          *     hogwild: without a lock.
          */
         AsyncSGD: {
-         * Auto
-         * @description For each size the plan that is cheapest on the links, which are measured as the run starts; kept when it resumes.
-         *
-         *     On GPUs it is NCCL's own.
-         */
-        Auto: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -375,6 +369,18 @@ export interface components {
              * @enum {string}
              */
             variant: "async" | "hogwild";
+        };
+        /**
+         * Auto
+         * @description For each size the plan that is cheapest on the links, which are measured as the run starts; kept when it resumes.
+         *
+         *     On GPUs it is NCCL's own.
+         */
+        Auto: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             kind: "auto";
             /**
              * Timeout S
