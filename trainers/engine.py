@@ -4,6 +4,7 @@ from functools import partial
 
 import torch
 import torch.distributed as dist
+from numpy.random import SeedSequence
 
 from contract import series
 from contract.folder import RunFolder
@@ -41,6 +42,7 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     watch, task = Stopwatch(device), Classification()
     images, heldout = data.data(run.data, run.seed)
     model = models.model(run).to(device)
+    _draw_apart(run.seed, place.rank)
     optimizer = optimizers.optimizer(run, model)
     nodes, kept = run.resources.nodes, report.kept
     allreduce = collectives.allreduce(run.collective, place.world, kept=kept, nodes=nodes, device=device)
@@ -57,3 +59,8 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
         watch=watch,
         report=report,
     )
+
+
+def _draw_apart(seed: int, rank: int) -> None:
+    """What is drawn from here on, as dropout does, differs from rank to rank: equal masks would not average out."""
+    torch.manual_seed(int(SeedSequence([seed, rank]).generate_state(1)[0]))

@@ -52,7 +52,7 @@ class Loop:
         while self.state.step < course.steps:
             start = course.position(self.state.step)
             for batch in self._fed(self.feed.epoch(start)):
-                self._take(batch)
+                self.take(batch)
                 if course.position(self.state.step).step == 0:
                     self._evaluate(epochs=start.epoch + 1)
                 if self.pauses(self.state.step) and self.state.step < course.steps:
@@ -69,7 +69,8 @@ class Loop:
                 return
             yield batch
 
-    def _take(self, batch: Batch) -> None:
+    def take(self, batch: Batch) -> None:
+        """Take one step and report it; the watch runs already."""
         rate = self._set_rate()
         loss = self.step(batch)
         if self.state.average is not None:

@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 from tests.trainers.ranks import on_ranks
 from trainers.collectives import native, ring, torus
 from trainers.collectives.runner import Allreduce, follow
+from trainers.rules.flat import Gradients, Packed
 from trainers.rules.sync import Sync
 
 WORLD, BATCH, STEPS = 4, 24, 5
@@ -52,13 +53,43 @@ def test_four_ranks_equal_one_process_on_the_whole_batch() -> None:
             torch.testing.assert_close(weights, expected)
 
 
-def test_a_gradient_that_left_the_flat_buffer_is_noticed() -> None:
+def average_with_a_silent_and_a_frozen_layer() -> tuple[list[Tensor], bool]:
+    model = nn.ModuleList([nn.Linear(2, 1), nn.Linear(2, 1), nn.Linear(2, 1).requires_grad_(False)])
+    for p in model.parameters():
+        nn.init.ones_(p)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0, weight_decay=0.5)
+    rule = Sync(model.parameters(), optimizer, allreduce=native.allreduce, world=2)
+    loss = model[dist.get_rank()](torch.ones(1, 2)).sum()  # every rank uses another layer
+    loss.backward()
+    rule.step(loss.detach())
+    return [p.detach() for p in model.parameters()], all(p.grad is None for p in model.parameters())
+
+
+def test_a_layer_that_a_rank_leaves_out_counts_as_zero_and_a_frozen_one_stays() -> None:
+    for weights, is_clear in on_ranks(2, average_with_a_silent_and_a_frozen_layer):
+        # 1 - (1/2 of a gradient of 1, and a decay of 1/2)
+        assert [w.unique().tolist() for w in weights] == [[0.0]] * 4 + [[1.0]] * 2
+        assert is_clear
+
+
+def test_gradients_keep_their_order_of_bytes_in_the_flat_vector() -> None:
+    layer = nn.Conv2d(2, 3, kernel_size=3).to(memory_format=torch.channels_last)
+    layer(torch.ones(1, 2, 4, 4)).sum().backward()
+    expected = [p.grad.clone() for p in layer.parameters() if p.grad is not None]
+    packed = Packed(layer.parameters())
+    assert packed.gather(0.5).shape == (57,)
+    packed.hand_back()
+    for p, grad in zip(layer.parameters(), expected, strict=True):
+        assert p.grad is not None
+        assert p.grad.stride() == p.stride()
+        torch.testing.assert_close(p.grad, grad / 2)
+
+
+def test_a_gradient_that_left_the_flat_vector_is_noticed() -> None:
     """zero_grad() drops the views; without the check every rank would go on alone, unnoticed."""
     model = nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    rule = Sync(model.parameters(), optimizer, allreduce=alone, world=1)
-    optimizer.zero_grad()
-    loss = model(torch.ones(1, 2)).sum()
-    loss.backward()
+    gradients = Gradients(model.parameters())
+    gradients.refuse_strangers()
+    model.zero_grad()
     with pytest.raises(RuntimeError, match="leave out zero_grad"):
-        rule.step(loss)
+        gradients.refuse_strangers()

@@ -13,14 +13,14 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from trainers.collectives.runner import Allreduce
-from trainers.rules.flat import Gradients, per_layer
+from trainers.rules.flat import Packed, per_layer
 
 
 class Sync:
     """Averages the gradients over all ranks, then lets the optimizer step.
 
-    Every gradient is a view into one flat vector, so backward writes where the all-reduce reads and nothing is copied.
-    The step's loss rides in the last element. `packed=False` sends every layer on its own.
+    The gradients go into one flat vector, divided on the way, and are views of it while the optimizer reads them; the
+    step's loss rides in the last element. `packed=False` sends every layer on its own. One rank alone sends nothing.
     """
 
     replicas_differ = False
@@ -35,10 +35,10 @@ class Sync:
         world: int,
         packed: bool = True,
     ) -> None:
-        layers = list(params)
+        self._params = [p for p in params if p.requires_grad]
         self._optimizer, self._world = optimizer, world
-        self._gradients = Gradients(layers, extra=1)
-        self._allreduce = allreduce if packed else per_layer(allreduce, [*(p.numel() for p in layers), 1])
+        self._gradients = Packed(self._params, extra=1) if world > 1 else None
+        self._allreduce = allreduce if packed else per_layer(allreduce, [*(p.numel() for p in self._params), 1])
 
     def begin(self) -> None:
         """Nothing goes on beside a backward pass: its gradient is what the ranks exchange."""
@@ -46,15 +46,18 @@ class Sync:
     @torch.no_grad()
     def step(self, loss: Tensor) -> Tensor:
         """Step along the mean gradient, clear the gradients, and return the mean loss."""
-        self._gradients.refuse_strangers()
-        flat_N = self._gradients.flat_N
-        flat_N[-1] = loss
-        flat_N /= self._world  # before the sum: a sum of n gradients may leave a 16-bit type's range
-        self._allreduce(flat_N)
+        mean_loss = loss if self._gradients is None else self._average(self._gradients, loss)
         self._optimizer.step()
-        mean_loss = flat_N[-1].clone()
-        flat_N.zero_()
+        for p in self._params:
+            p.grad = None
         return mean_loss
+
+    def _average(self, gradients: Packed, loss: Tensor) -> Tensor:
+        flat_N = gradients.gather(1 / self._world)  # before the sum: one of n gradients may leave a 16-bit type's range
+        flat_N[-1] = loss / self._world
+        self._allreduce(flat_N)
+        gradients.hand_back()
+        return flat_N[-1].clone()
 
     def settle(self) -> None:
         """All ranks have stepped when one has."""
