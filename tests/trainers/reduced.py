@@ -1,0 +1,33 @@
+"""A paper's run made small: two ranks of this machine, a few small synthetic images, all else as it stands."""
+
+from typing import Any
+
+from contract.spec import RunSpec
+
+RANKS, SHARE = 2, 4  # images of a rank in the smallest global batch
+LEAST_PIXELS = 33
+
+
+def reduced(run: RunSpec) -> RunSpec:
+    """The same net, optimizer, schedule and epochs, with every batch divided by one number."""
+    spec = run.model_dump(mode="json")
+    factor = run.batch // (RANKS * SHARE)
+    spec["batch"] = run.batch // factor
+    pixels = max(run.model.smallest, LEAST_PIXELS)
+    spec["data"] = {
+        "kind": "synthetic",
+        "height": pixels,
+        "width": pixels,
+        "train_samples": 8 * RANKS * SHARE,
+        "heldout_samples": 1,
+    }
+    if scaling := spec["schedule"]["scaling"]:
+        scaling["reference_batch"] = max(1, scaling["reference_batch"] // factor)
+    spec["collective"] = _for_two(spec["collective"])
+    spec["resources"] = {"kind": "local", "ranks_per_node": RANKS}
+    return RunSpec.model_validate(spec)
+
+
+def _for_two(collective: dict[str, Any]) -> dict[str, Any]:
+    """The same collective; what counts ranks counts both."""
+    return {name: RANKS if name in ("rows", "group") and value else value for name, value in collective.items()}
