@@ -21,6 +21,11 @@ class Scaling(Spec):
     reference_batch: Count
     rule: Literal["linear", "sqrt"] = "linear"
 
+    @property
+    def power(self) -> float:
+        """Of batch / reference_batch, by which rates are multiplied."""
+        return {"linear": 1.0, "sqrt": 0.5}[self.rule]
+
 
 class _Schedule(Spec):
     """What all have in common: the peak, and the warm-up to it."""
@@ -37,7 +42,7 @@ class _Schedule(Spec):
         highest = max([self.rate, *(stage.rate for stage in self.stages)])
         if self.scaling is None:
             return highest
-        return float(highest * (batch / self.scaling.reference_batch) ** (1 if self.scaling.rule == "linear" else 0.5))
+        return float(highest * (batch / self.scaling.reference_batch) ** self.scaling.power)
 
 
 class Constant(_Schedule):

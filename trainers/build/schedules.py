@@ -12,7 +12,6 @@ from trainers.schedules.staged import staged
 from trainers.schedules.step import step
 from trainers.schedules.warmup import warmup
 
-SCALING_POWERS = {"linear": 1.0, "sqrt": 0.5}
 WARMUP_POWERS = {"linear": 1, "quadratic": 2}
 
 
@@ -34,7 +33,7 @@ def _peak(run: RunSpec) -> Schedule:
     peak = staged([(0, choice.rate), *((stage.epoch, stage.rate) for stage in choice.stages)])
     if choice.scaling is None:
         return peak
-    reference_batch, power = choice.scaling.reference_batch, SCALING_POWERS[choice.scaling.rule]
+    reference_batch, power = choice.scaling.reference_batch, choice.scaling.power
     return scaled(peak, lambda e: run.course.batch_in(int(e)), reference_batch=reference_batch, power=power)
 
 
