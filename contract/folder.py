@@ -7,6 +7,7 @@ out.log                 what all ranks printed
 attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
 attempts/N.address      where rank 0 of attempt N listens
 attempts/N.rank-R.json  why rank R of attempt N fell
+checkpoints/            what the run goes on from after it was ended (trainers/checkpoints)
 submission/             what the cluster was given
 """
 
@@ -49,6 +50,10 @@ class RunFolder:
     @property
     def log(self) -> Path:
         return self.path / "out.log"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
 
     @property
     def submission(self) -> Path:

@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "study": {"contract"},
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},
     "trainers": {"contract", "torch", "numpy", "pydantic"},
+    "trainers/checkpoints": BENCH,
     "trainers/collectives": BENCH,
     "trainers/rules": BENCH,
     "trainers/optimizers": BENCH,
