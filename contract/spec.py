@@ -6,6 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from contract.base import Spec
+from contract.checkpoint import Checkpoint
 from contract.choices.collectives import Collective, Native
 from contract.choices.data import Data, Digits
 from contract.choices.models import ConvNet, Model
@@ -37,6 +38,7 @@ class RunSpec(Spec):
     rule: Rule = Sync()
     collective: Collective = Native()
     resources: Resources = Local()
+    checkpoint: Checkpoint = Checkpoint()
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
     @property
@@ -87,6 +89,9 @@ class RunSpec(Spec):
                 f"{self.epochs} epochs of {self.steps_per_epoch} steps are {self.steps:,} steps, more than 2^31 - 1"
             )
             yield Fault(path="epochs", message=message)
+        if not isinstance(self.rule, Sync) and self.checkpoint != Checkpoint():
+            message = f"the replicas of {self.rule.kind} come to no common step at which they could be saved"
+            yield Fault(path="checkpoint", message=message)
         yield from elastic_misfits(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         yield from averaging_misfits(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:

@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 import torch.distributed as dist
-from numpy.random import SeedSequence
+from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 
 from contract import series
 from contract.folder import RunFolder
@@ -12,8 +12,11 @@ from contract.spec import RunSpec
 from trainers import device as devices
 from trainers import rendezvous
 from trainers.build import averages, collectives, data, losses, models, optimizers, rules, schedules
+from trainers.checkpoints import randomness
 from trainers.feed import Feed
+from trainers.keeper import Keeper
 from trainers.loop import Loop
+from trainers.notice import Notice
 from trainers.place import Place
 from trainers.report import Report
 from trainers.state import State
@@ -23,8 +26,8 @@ from trainers.tasks.classification import Classification
 from trainers.versions import versions
 
 
-def train(folder: RunFolder, attempt: int, place: Place, *, report: Report) -> None:
-    """Meet the other ranks, train, and part."""
+def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, notice: Notice) -> bool:
+    """Meet the other ranks, train, and part; return False when the run paused on the way."""
     run = folder.read_spec()
     if place.world != run.resources.world:
         raise ValueError(f"the spec asks for {run.resources.world} ranks; {place.world} were started")
@@ -32,9 +35,25 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report) -> N
     store = rendezvous.meet(folder, attempt, place, device=device)
     hosts = rendezvous.hosts(store, place)
     report.started(hosts, device=devices.name(device), steps=run.steps, versions=versions())
-    loop(run, place, device=device, report=report).carry_out()
+    turning = loop(run, place, device=device, report=report)
+    turning.keeper = Keeper(
+        run,
+        folder,
+        attempt,
+        place,
+        turning.state,
+        turning.step.wishes,
+        notice=notice,
+        report=report,
+        store=PrefixStore("keep", store),
+        device=device,
+    )
+    turning.keeper.resume()
+    if not turning.carry_out():
+        return False
     report.finished(run.steps)
     dist.destroy_process_group()
+    return True
 
 
 def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) -> Loop:
@@ -42,7 +61,7 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     watch, task = Stopwatch(device), Classification()
     images, heldout = data.data(run.data, run.seed)
     model = models.model(run).to(device)
-    _draw_apart(run.seed, place.rank)
+    randomness.seed(run.seed, rank=place.rank, step=0)  # dropout's masks, alike on all ranks, would not average out
     optimizer = optimizers.optimizer(run, model)
     nodes, kept = run.resources.nodes, report.kept
     allreduce = collectives.allreduce(run.collective, place.world, kept=kept, nodes=nodes, device=device)
@@ -59,8 +78,3 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
         watch=watch,
         report=report,
     )
-
-
-def _draw_apart(seed: int, rank: int) -> None:
-    """What is drawn from here on, as dropout does, differs from rank to rank: equal masks would not average out."""
-    torch.manual_seed(int(SeedSequence([seed, rank]).generate_state(1)[0]))

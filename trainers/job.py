@@ -1,25 +1,24 @@
 """A run folder comes to life: this process becomes one rank under Slurm, or the parent of all ranks elsewhere.
 
 The one file of this room that a scheduler imports: torch stays unloaded until a rank lives.
-Exit status: 0 done, 1 failed, 2 no spec that can be read, 3 another job has this attempt.
+Exit status: 0 done, 1 failed, 2 no spec that can be read, 3 another job has this attempt, 4 paused; 143 or 140: asked
+to pause by SIGTERM or SIGUSR2, without a common step in time.
 """
 
 import os
-import signal
 import sys
-import threading
-from types import FrameType
 from typing import NoReturn
 
 from pydantic import ValidationError
 
 from contract.faults import faults_of
 from contract.folder import RunFolder
-from contract.job import WARNING_S, own_job_id
+from contract.job import own_job_id
 from contract.resources import Local
 from contract.spec import RunSpec
 from trainers import local, place, rank
 from trainers.claim import Refused, settle
+from trainers.notice import Notice, leave_at_once
 
 NO_SPEC, NOT_OURS = 2, 3
 
@@ -55,12 +54,11 @@ def _leave(status: int, message: str) -> NoReturn:
 
 
 def _one_rank(folder: RunFolder, attempt: int | None) -> int:
-    if threading.current_thread() is threading.main_thread():
-        # submitit lets SIGTERM pass by and requeues on SIGUSR2; here the first ends a rank, the second is news
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGUSR2, _tell_time)
+    # submitit lets SIGTERM pass by and requeues on SIGUSR2; here both ask for a pause
+    notice = Notice(leave_at_once)
+    notice.listen()
     here = place.in_slurm()
-    rank.live(folder, settle(folder, attempt, job=_slurm_job()), here)
+    rank.live(folder, settle(folder, attempt, job=_slurm_job()), here, notice=notice)
     return 0
 
 
@@ -69,11 +67,6 @@ def _slurm_job() -> str:
     restarts, step = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_STEP_ID", "0")
     again = f" (restart {restarts})" if restarts != "0" else ""
     return os.environ["SLURM_JOB_ID"] + again + (f" (step {step})" if step != "0" else "")
-
-
-def _tell_time(signum: int, frame: FrameType | None) -> None:
-    if os.environ["SLURM_PROCID"] == "0":
-        print(f"time limit in {WARNING_S} s", file=sys.stderr, flush=True)
 
 
 def _all_ranks(folder: RunFolder, attempt: int | None) -> int:

@@ -1,7 +1,7 @@
 """The loop: steps from where a run stands to its end, and an evaluation after every epoch."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch.distributed as dist
@@ -11,6 +11,7 @@ from contract.spec import RunSpec
 from trainers.data.split import Batch, Split
 from trainers.evaluation import average_statistics, evaluate, recalibrate
 from trainers.feed import Feed
+from trainers.keeper import Keeper
 from trainers.report import Report
 from trainers.schedules.schedule import Schedule
 from trainers.state import State
@@ -26,11 +27,6 @@ class Diverged(ArithmeticError):
     """The loss is no longer a finite number."""
 
 
-def never(step: int) -> bool:
-    """A run that goes on to its end."""
-    return False
-
-
 @dataclass
 class Loop:
     """What turns, and the parts that it turns."""
@@ -44,19 +40,23 @@ class Loop:
     heldout: Split
     watch: Stopwatch
     report: Report
-    pauses: Callable[[int], bool] = never  # asked on every rank after each step and its evaluation; True ends the loop
+    keeper: Keeper | None = None  # none: nothing is saved, no signal heard
 
     def carry_out(self) -> bool:
-        """Take every step that is left; return False when it was asked to pause before the last one."""
+        """Take every step that is left; return False when the ranks agreed to pause on the way."""
         course = self.run.course
+        if self.state.step and (at := course.position(self.state.step)).step == 0:
+            self._evaluate(epochs=at.epoch)  # a run is saved before the evaluation that ends an epoch
         while self.state.step < course.steps:
             start = course.position(self.state.step)
             for batch in self._fed(self.feed.epoch(start)):
                 self.take(batch)
+                if self.keeper and self.keeper.after():
+                    return False
                 if course.position(self.state.step).step == 0:
                     self._evaluate(epochs=start.epoch + 1)
-                if self.pauses(self.state.step) and self.state.step < course.steps:
-                    return False
+        if self.keeper:
+            self.keeper.finish()
         return True
 
     def _fed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -72,6 +72,8 @@ class Loop:
     def take(self, batch: Batch) -> None:
         """Take one step and report it; the watch runs already."""
         rate = self._set_rate()
+        if self.keeper:
+            self.keeper.before()
         loss = self.step(batch)
         if self.state.average is not None:
             self.state.average.update_parameters(self.state.model)

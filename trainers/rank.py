@@ -6,19 +6,22 @@ import traceback
 
 from contract.folder import RunFolder
 from trainers import falls
+from trainers.notice import Notice
 from trainers.place import Place
 from trainers.report import Report
 
-FALLEN = 1  # exit status
+FALLEN, PAUSED = 1, 4  # exit status
 
 
-def live(folder: RunFolder, attempt: int, place: Place) -> None:
-    """Carry out one rank; where that fails, leave a note in the folder and end this process."""
+def live(folder: RunFolder, attempt: int, place: Place, *, notice: Notice) -> None:
+    """Carry out one rank; where it pauses or fails, end this process, in the latter case with a note in the folder."""
     try:
         from trainers import engine  # loads torch
 
         report = Report(folder, attempt, rank=place.rank)
-        engine.train(folder, attempt, place, report=report)
+        if not engine.train(folder, attempt, place, report=report, notice=notice):
+            sys.stdout.flush()
+            os._exit(PAUSED)
     except Exception as error:
         try:
             traceback.print_exc()

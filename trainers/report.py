@@ -2,25 +2,30 @@
 
 import math
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from contract import series
 from contract.chosen import Choices
-from contract.event import Chose, Event, Failed, Finished, Points, Started
+from contract.event import Chose, Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
 from contract.folder import RunFolder
+from trainers.checkpoints.outcome import Outcome
 from trainers.kept import Kept
+from trainers.told import last_step, mend_end
 
 
 class Report:
     """Says what happens in one attempt; silent on every rank but the first."""
 
     def __init__(self, folder: RunFolder, attempt: int, *, rank: int) -> None:
-        self._attempt = attempt
+        self._attempt, self._events = attempt, folder.events
         self.kept = Kept(folder, self.chose)
         self._file: int | None = None
         if rank == 0:
-            self._file = os.open(folder.events, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            self._file = os.open(folder.events, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            mend_end(self._file)
 
     def started(self, hosts: Sequence[str], *, device: str, steps: int, versions: dict[str, str]) -> None:
         self._say(
@@ -37,6 +42,22 @@ class Report:
 
     def chose(self, choices: Choices, kept: bool, note: str | None) -> None:
         self._say(Chose(attempt=self._attempt, at=time.time(), kept=kept, note=note, choices=choices))
+
+    def resumed(self, step: int, notes: Sequence[str]) -> None:
+        """Say from which checkpoint this attempt goes on, and how many steps of earlier ones are taken again."""
+        if self._file is None:
+            return
+        lost = max(0, last_step(self._events) - step)
+        self._say(Resumed(attempt=self._attempt, at=time.time(), step=step, lost_steps=lost, notes=list(notes)))
+        print("; ".join([f"attempt {self._attempt} goes on from step {step}", *notes]), flush=True)
+
+    def saved(self, outcome: Outcome) -> None:
+        self._say(Saved(attempt=self._attempt, at=time.time(), **asdict(outcome)))
+        if outcome.error is not None and self._file is not None:
+            print(f"the checkpoint at step {outcome.step} could not be written: {outcome.error}", file=sys.stderr)
+
+    def paused(self, step: int, *, saved_step: int, reason: str) -> None:
+        self._say(Paused(attempt=self._attempt, at=time.time(), step=step, saved_step=saved_step, reason=reason))
 
     def points(self, step: int, values: Mapping[str, float]) -> None:
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from contract.event import Failed, Points
+from contract.event import Failed, Paused, Points
 from contract.folder import RunFolder
 from tests.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
 from trainers import falls, place
@@ -83,14 +83,15 @@ def test_a_killed_parent_leaves_no_rank_behind(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
-def test_a_signal_to_the_group_ends_all_at_once(tmp_path: Path) -> None:
+def test_a_signal_to_the_group_pauses_all_together(tmp_path: Path) -> None:
     """SIGTERM to the process group, as the scheduler stops a local job."""
     folder = endless(tmp_path / "run")
     job = start(folder)
     until(lambda: len(losses(folder)) > 2)
     os.killpg(job.pid, signal.SIGTERM)
-    assert finish(job)[0] == -signal.SIGTERM
+    assert finish(job)[0] == 4
     until(lambda: not group(job.pid))
+    assert isinstance(events(folder)[-1], Paused)
     assert not any(isinstance(event, Failed) for event in events(folder))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.event import Finished, Points, Started
+from contract.event import Finished, Paused, Points, Started
 from contract.folder import RunFolder
 from tests.trainers.jobs import events, finish, losses, prepare, start, until
 from trainers.place import Place, in_slurm
@@ -33,20 +33,30 @@ def slurm_folder(path: Path, **choices: object) -> RunFolder:
 
 
 def test_two_tasks_meet_through_the_folder_and_train(tmp_path: Path) -> None:
-    """Also: SIGUSR2, which Slurm sends before the time limit, is told in one line and stops nothing."""
-    folder = slurm_folder(tmp_path / "run", epochs=10)
+    folder = slurm_folder(tmp_path / "run")
     jobs = [start(folder, environment=task(number)) for number in (1, 0)]  # rank 1 waits for rank 0
-    until(lambda: losses(folder))
-    for job in jobs:
-        job.send_signal(signal.SIGUSR2)
-    (status_1, errors_1), (status_0, errors_0) = (finish(job) for job in jobs)
-    assert (status_1, errors_1, status_0) == (0, "", 0)
-    assert errors_0 == "time limit in 90 s\n"
+    assert [finish(job) for job in jobs] == [(0, ""), (0, "")]
     started, *_, finished = events(folder)
     assert isinstance(started, Started)
     assert started.hosts == ["localhost", "localhost"]
     assert isinstance(finished, Finished)
     assert folder.claimed_by(1) == "77"
+
+
+def test_slurm_s_warning_pauses_the_run_and_another_job_goes_on(tmp_path: Path) -> None:
+    """SIGUSR2 to the tasks, which Slurm sends before the time limit; then the next attempt, as job 78."""
+    folder = slurm_folder(tmp_path / "run", epochs=60)
+    jobs = [start(folder, environment=task(number)) for number in (1, 0)]
+    until(lambda: losses(folder))
+    for job in jobs:
+        job.send_signal(signal.SIGUSR2)
+    assert [finish(job) for job in jobs] == [(4, ""), (4, "")]
+    paused = events(folder)[-1]
+    assert isinstance(paused, Paused)
+    jobs = [start(folder, environment=task(number, SLURM_JOB_ID="78")) for number in (1, 0)]
+    assert [finish(job)[0] for job in jobs] == [0, 0]
+    told = [event for event in events(folder) if isinstance(event, Points) and "loss" in event.values]
+    assert [event.step for event in told] == list(range(1, 301)), "no step was taken twice"
 
 
 def test_a_killed_task_is_no_reason_to_blame_the_one_that_heard_of_it(tmp_path: Path) -> None:

@@ -7,28 +7,17 @@ a file late.
 import json
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from torch.distributed import Store  # type: ignore[attr-defined]
 
 from trainers.checkpoints.copies import copied
 from trainers.checkpoints.durable import Sum
+from trainers.checkpoints.outcome import Outcome
 from trainers.checkpoints.shelf import SHARED, Manifest, Shelf, State, own
 
 PATIENCE_S = 1800.0  # for the slowest rank to write its part
 POLL_S = 0.02
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of one save."""
-
-    step: int
-    stall_s: float  # training waited for the copy
-    write_s: float  # from the start until it was whole, or given up
-    size_bytes: int = 0
-    error: str | None = None
 
 
 class Writer:

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+RIDERS = 4  # so many numbers at most travel with the gradients
+
 
 class Rule(Protocol):
     """Moves this rank's replica by one step."""
@@ -17,12 +19,13 @@ class Rule(Protocol):
         """Start what may go on beside the forward and the backward pass that follow."""
         ...
 
-    def step(self, loss: Tensor) -> Tensor:
-        """Use up the gradients of a backward pass; return the mean over the global batch of every rank's `loss`.
+    def step(self, told: Tensor, /) -> Tensor:
+        """Use up the gradients of a backward pass; return the mean over the ranks of what each of them told.
 
-        The loss goes through the rule because only the rule knows when the ranks talk and how: a message of its
-        own for one number would cost a large world as many latencies as the gradients do. Rules that do not talk at
-        every step return the mean as it was when they last did.
+        A rank tells its loss, or a vector of its loss and what else the ranks have to know of each other at this step
+        (trainers/wishes.py). It goes through the rule because only the rule knows when the ranks talk and how: a
+        message of its own for a few numbers would cost a large world as many latencies as the gradients do. Rules that
+        do not talk at every step return the mean as it was when they last did.
         """
         ...
 

@@ -14,13 +14,15 @@ from torch.nn import Parameter
 
 from trainers.collectives.runner import Allreduce
 from trainers.rules.flat import Packed, per_layer
+from trainers.rules.rule import RIDERS
 
 
 class Sync:
     """Averages the gradients over all ranks, then lets the optimizer step.
 
-    The gradients go into one flat vector, divided on the way, and are views of it while the optimizer reads them; the
-    step's loss rides in the last element. `packed=False` sends every layer on its own. One rank alone sends nothing.
+    The gradients go into one flat vector, divided on the way, and are views of it while the optimizer reads them. What
+    the ranks tell each other, the loss above all, rides in the last elements. `packed=False` sends every layer on its
+    own. One rank alone sends nothing.
     """
 
     replicas_differ = False
@@ -37,27 +39,29 @@ class Sync:
     ) -> None:
         self._params = [p for p in params if p.requires_grad]
         self._optimizer, self._world = optimizer, world
-        self._gradients = Packed(self._params, extra=1) if world > 1 else None
-        self._allreduce = allreduce if packed else per_layer(allreduce, [*(p.numel() for p in self._params), 1])
+        self._gradients = Packed(self._params, extra=RIDERS) if world > 1 else None
+        self._allreduce = allreduce if packed else per_layer(allreduce, [*(p.numel() for p in self._params), RIDERS])
 
     def begin(self) -> None:
         """Nothing goes on beside a backward pass: its gradient is what the ranks exchange."""
 
     @torch.no_grad()
-    def step(self, loss: Tensor) -> Tensor:
-        """Step along the mean gradient, clear the gradients, and return the mean loss."""
-        mean_loss = loss if self._gradients is None else self._average(self._gradients, loss)
+    def step(self, told: Tensor, /) -> Tensor:
+        """Step along the mean gradient, clear the gradients, and return the means of what the ranks told."""
+        means = told if self._gradients is None else self._average(self._gradients, told)
         self._optimizer.step()
         for p in self._params:
             p.grad = None
-        return mean_loss
+        return means
 
-    def _average(self, gradients: Packed, loss: Tensor) -> Tensor:
+    def _average(self, gradients: Packed, told: Tensor) -> Tensor:
         flat_N = gradients.gather(1 / self._world)  # before the sum: one of n gradients may leave a 16-bit type's range
-        flat_N[-1] = loss / self._world
+        riders = flat_N[-RIDERS:]
+        riders.zero_()
+        riders[: told.numel()] = told.flatten() / self._world
         self._allreduce(flat_N)
         gradients.hand_back()
-        return flat_N[-1].clone()
+        return riders[: told.numel()].clone().view_as(told)
 
     def settle(self) -> None:
         """All ranks have stepped when one has."""

@@ -9,8 +9,9 @@ import torch
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
 from trainers.checkpoints import writer
+from trainers.checkpoints.outcome import Outcome
 from trainers.checkpoints.shelf import SHARED, Shelf, own
-from trainers.checkpoints.writer import Outcome, Writer
+from trainers.checkpoints.writer import Writer
 
 WORLD = 3
 

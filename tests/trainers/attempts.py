@@ -1,0 +1,93 @@
+"""Whole attempts at a run on forked ranks, which can be made to die or to hear a signal at a step of one's choice."""
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from multiprocessing.process import BaseProcess
+
+import torch
+from torch import nn
+
+from contract.event import Points
+from contract.folder import RunFolder
+from tests.trainers.jobs import events
+from tests.trainers.ranks import CONTEXT
+from trainers import rank
+from trainers.build import models
+from trainers.notice import Notice, leave_at_once
+from trainers.place import here
+from trainers.report import Report
+
+PATIENCE_S = 60
+Blow = Callable[[int], None]  # carried out on a rank that has just told a step, with that step
+
+
+def attempt(
+    folder: RunFolder, number: int, *, blow: Blow | None = None, victims: Sequence[int] = (0,), net: str = ""
+) -> list[int | None]:
+    """Carry out one attempt to its end; return the exit status of every rank."""
+    world = folder.read_spec().resources.world
+    processes: list[BaseProcess] = [
+        CONTEXT.Process(target=_live, args=(folder, number, r, world, blow if r in victims else None, net))
+        for r in range(world)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        for process in processes:
+            process.join(PATIENCE_S)
+        return [process.exitcode for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+class Signal:
+    """Send this process a signal after a step."""
+
+    def __init__(self, number: signal.Signals, *, after: int) -> None:
+        self.number, self.after = number, after
+
+    def __call__(self, step: int) -> None:
+        if step == self.after:
+            os.kill(os.getpid(), self.number)
+
+
+def curve(folder: RunFolder, name: str = "loss") -> dict[int, float | None]:
+    """A series by step; a step that was told twice must have been told alike."""
+    found: dict[int, float | None] = {}
+    for event in events(folder):
+        if isinstance(event, Points) and name in event.values:
+            value = event.values[name]
+            assert found.setdefault(event.step, value) == value, f"step {event.step} was told otherwise before"
+    return found
+
+
+def _live(folder: RunFolder, number: int, r: int, world: int, blow: Blow | None, net: str) -> None:
+    torch.set_num_threads(1)
+    notice = Notice(leave_at_once)
+    notice.listen()
+    if net:
+        models.model = lambda run: _net(net, run.seed)  # type: ignore[assignment]
+    if blow:
+        _strike(blow)
+    rank.live(folder, number, here(r, world), notice=notice)
+
+
+def _strike(blow: Blow) -> None:
+    points = Report.points
+
+    def told(self: Report, step: int, values: dict[str, float]) -> None:
+        points(self, step, values)
+        if "loss" in values:
+            blow(step)
+
+    Report.points = told  # type: ignore[method-assign, assignment]
+
+
+def _net(kind: str, seed: int) -> nn.Module:
+    """A net for the digits that draws random numbers, or one in which no image depends on the others of its batch."""
+    torch.manual_seed(seed)
+    middle: list[nn.Module] = [nn.Dropout(0.5), nn.BatchNorm1d(32)] if kind == "dropout" else []
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 32), *middle, nn.ReLU(), nn.Linear(32, 10))
