@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,6 +15,7 @@ from tests.trainers.jobs import events
 from tests.trainers.ranks import CONTEXT
 from trainers import rank
 from trainers.build import models
+from trainers.checkpoints.writer import Writer
 from trainers.notice import Notice, leave_at_once
 from trainers.place import here
 from trainers.report import Report
@@ -70,9 +72,21 @@ def _live(folder: RunFolder, number: int, r: int, world: int, blow: Blow | None,
     notice.listen()
     if net:
         models.model = lambda run: _net(net, run.seed)  # type: ignore[assignment]
+    _write_at_once()
     if blow:
         _strike(blow)
     rank.live(folder, number, here(r, world), notice=notice)
+
+
+def _write_at_once() -> None:
+    """Steps of a millisecond would be over before a checkpoint is on disk: wait, so that tests know the last one."""
+    save = Writer.save
+
+    def patiently(self: Writer, *state: Any) -> None:
+        save(self, *state)
+        self.wait()
+
+    Writer.save = patiently  # type: ignore[method-assign, assignment]
 
 
 def _strike(blow: Blow) -> None:
