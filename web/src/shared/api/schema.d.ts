@@ -390,6 +390,33 @@ export interface components {
             /** Wire */
             wire?: ("bfloat16" | "float16") | null;
         };
+        /**
+         * Checkpoint
+         * @description When to save: as soon as any of these says so, and whenever the run is told to pause.
+         *
+         *     By default every ten minutes, so that a run of a few minutes pays nothing.
+         */
+        Checkpoint: {
+            /**
+             * At End
+             * @default false
+             */
+            at_end: boolean;
+            /** Every Epochs */
+            every_epochs?: number | null;
+            /**
+             * Every Minutes
+             * @default 10
+             */
+            every_minutes: number | null;
+            /** Every Steps */
+            every_steps?: number | null;
+            /**
+             * Keep
+             * @default 2
+             */
+            keep: number;
+        };
         /** ClusterReport */
         ClusterReport: {
             /** Nodes */
@@ -1314,6 +1341,14 @@ export interface components {
         RunSpec: {
             /** Batch */
             batch: number;
+            /**
+             * @default {
+             *       "at_end": false,
+             *       "every_minutes": 10,
+             *       "keep": 2
+             *     }
+             */
+            checkpoint: components["schemas"]["Checkpoint"];
             /** Clip Norm */
             clip_norm?: number | null;
             /**
