@@ -12,7 +12,8 @@ from contract.run import State
 from contract.spec import RunSpec
 
 Points = Mapping[str, Sequence[tuple[int, float | None]]]  # name of a series -> its steps and values
-PARTS = (series.COMPUTE_S, series.COMMUNICATION_S, series.INPUT_S)  # what a step's time is made of
+# what a step's time is made of: every series of seconds (samples per second are none)
+PARTS = tuple(name for name in series.EVERY_STEP if name.endswith("_s") and name != series.SAMPLES_PER_S)
 NAMES = (*PARTS, series.EPOCH, series.HELDOUT_ACCURACY)
 
 

@@ -7,7 +7,7 @@ import pytest
 from contract.run import State
 from contract.spec import RunSpec
 from study.comparison import Unfair, compare
-from study.trial import Mark, Trial, trial
+from study.trial import PARTS, Mark, Trial, trial
 
 SPEC: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
@@ -37,6 +37,11 @@ def test_a_trial_sums_the_seconds_of_the_steps_before_each_evaluation() -> None:
     assert found.best == 0.75
     assert found.reached(0.6) == found.marks[1]
     assert found.reached(0.8) is None
+
+
+def test_the_parts_of_a_step_are_its_seconds() -> None:
+    assert {"compute_s", "communication_s", "input_s"} <= set(PARTS)
+    assert not {"samples_per_s", "loss", "learning_rate"} & set(PARTS)
 
 
 def test_a_speedup_is_told_with_all_that_differs() -> None:
