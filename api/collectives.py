@@ -8,13 +8,15 @@ from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Invalid
 from contract.choices.collectives import Planned
+from contract.chosen import Choice
 from contract.faults import Fault, faults_of
 from contract.fit import misfit
 from contract.views import PlanView, PriceList, PriceView, RoundView
 from trainers.collectives.catalog import candidates
+from trainers.collectives.choice import cheapest
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.network import Network
-from trainers.collectives.plan import Round, Sends
+from trainers.collectives.plan import Plan, Round, Sends
 from trainers.collectives.price import Price, price
 from trainers.plans import plan_of
 
@@ -55,7 +57,8 @@ def prices(
     network, evaluated = _evaluated(world, tuple(asked.model_dump().items()))
     bound_s = network.bound_s(size_bytes)
     found = [_priced(one, size_bytes, bound_s) for one in evaluated]
-    return PriceList(world=world, bound_s=bound_s, prices=sorted(found, key=lambda view: view.seconds))
+    auto = [Choice(from_bytes=start, collective=_named(taken)) for start, taken in cheapest(evaluated)]
+    return PriceList(world=world, bound_s=bound_s, prices=sorted(found, key=lambda view: view.seconds), auto=auto)
 
 
 @router.get("/plan")
@@ -103,10 +106,14 @@ def _chosen(fields: dict[str, Any]) -> Planned:
         raise Invalid("there is no such collective", faults) from None
 
 
+def _named(plan: Plan) -> Planned:
+    return _chosen({"kind": plan.kind, **plan.shape})
+
+
 def _priced(found: Price, size_bytes: float, bound_s: float) -> PriceView:
     seconds = found.seconds(size_bytes)
     return PriceView(
-        collective=_chosen({"kind": found.plan.kind, **found.plan.shape}),
+        collective=_named(found.plan),
         rounds=found.rounds,
         segments=found.segments(size_bytes),
         link_bytes=found.link_share * size_bytes,

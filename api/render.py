@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from contract.chosen import Choices
 from contract.experiment import ExperimentSpec
 from contract.run import ENDED, State, joint_state
 from contract.spec import RunSpec
@@ -16,7 +17,15 @@ def run_view(run: Run) -> RunView:
     return RunView(**_run_fields(run))
 
 
-def run_detail(run: Run, moves: list[Move], restarts: Sequence[Restart], series: list[str], folder: Path) -> RunDetail:
+def run_detail(
+    run: Run,
+    moves: list[Move],
+    restarts: Sequence[Restart],
+    series: list[str],
+    *,
+    folder: Path,
+    choices: Choices | None,
+) -> RunDetail:
     return RunDetail(
         **_run_fields(run),
         spec=RunSpec.model_validate(run.spec),
@@ -24,6 +33,7 @@ def run_detail(run: Run, moves: list[Move], restarts: Sequence[Restart], series:
         restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in restarts],
         series=series,
         folder=str(folder),
+        choices=choices,
     )
 
 

@@ -12,6 +12,7 @@ from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
 from api.parameters import BIGGEST, Cursor, Id, Limit, Step
 from api.render import run_detail, run_view
+from contract.chosen import Choices
 from contract.faults import Fault
 from contract.folder import RunFolder
 from contract.run import State
@@ -38,7 +39,15 @@ def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
     """One run: its spec, its moves from state to state, and the names of its series."""
     run = _found(db, run_id)
     moves = list(db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)))
-    return run_detail(run, moves, restarts.of_run(db, run_id), points.names(db, run_id), _folder(request, run).path)
+    folder, found = _folder(request, run), (moves, restarts.of_run(db, run_id), points.names(db, run_id))
+    return run_detail(run, *found, folder=folder.path, choices=_choices(folder))
+
+
+def _choices(folder: RunFolder) -> Choices | None:
+    try:
+        return folder.read_choices()
+    except (OSError, ValueError):
+        return None  # the next attempt says that it is damaged, and chooses anew
 
 
 @router.get("/{run_id}/points")

@@ -10,6 +10,7 @@ from bigbatch.say import say
 from bigbatch.submit import Json
 from bigbatch.units import bytes_in_words, rate, seconds, size, time_in_words
 from contract.choices.collectives import words
+from contract.chosen import Choice
 
 Size = Annotated[float, typer.Option("--bytes", parser=size, metavar="SIZE", help="Of the vector: 100MB, 16MiB.")]
 Hosts = Annotated[int, typer.Option(min=1, help="How many hosts.")]
@@ -48,4 +49,15 @@ def price(
         for one in found.prices
     ]
     print_table(("collective", "rounds", "segments", "busiest link", "time", "x bound"), rows)
+    starts = [*(choice.from_bytes for choice in found.auto[1:]), None]
+    spans = zip(found.auto, starts, strict=True)
+    say("auto would take " + ", ".join(_span(choice, until) for choice, until in spans))
     say(f"{found.world:,} ranks, {bytes_in_words(size_bytes)}; the bound is {time_in_words(found.bound_s)}")
+
+
+def _span(choice: Choice, until: int | None) -> str:
+    """A choice and its sizes: "tree below 65.5 kB", "torus rows=2 from 65.5 kB on"."""
+    name = words(choice.collective)
+    if until is None:
+        return f"{name} from {bytes_in_words(choice.from_bytes)} on" if choice.from_bytes else f"{name} for every size"
+    return f"{name} below {bytes_in_words(until)}"

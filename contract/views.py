@@ -6,6 +6,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, Field
 
 from contract.choices.collectives import Planned
+from contract.chosen import Choice, Choices
 from contract.cluster import ClusterReport
 from contract.experiment import ExperimentSpec, Values
 from contract.faults import Fault
@@ -64,6 +65,7 @@ class RestartView(BaseModel):
 
 class RunDetail(RunView):
     spec: RunSpec
+    choices: Choices | None  # what `auto` chose, once it has
     moves: list[MoveView]
     restarts: list[RestartView]
     series: list[str]
@@ -156,6 +158,7 @@ class PriceList(BaseModel):
     world: int
     bound_s: float  # less than this no all-reduce can take
     prices: list[PriceView]
+    auto: list[Choice]  # what `auto` would take on this network, size by size
 
 
 class RoundView(BaseModel):

@@ -14,7 +14,7 @@ from contract.settings import Settings
 
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn"}
-PLANS = {f"trainers.collectives.{name}" for name in ("catalog", "layout", "network", "plan", "price")} | {
+PLANS = {f"trainers.collectives.{name}" for name in ("catalog", "choice", "layout", "network", "plan", "price")} | {
     "trainers.plans"
 }
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook

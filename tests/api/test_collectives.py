@@ -26,7 +26,7 @@ def test_prices_come_cheapest_first_beside_the_bound(client: TestClient) -> None
     assert told["world"] == 8
     assert told["bound_s"] == pytest.approx(0.671, abs=0.001)
     assert told["prices"][0]["times_bound"] < 1.02
-    torus = next(price for price in told["prices"] if price["collective"] == {"kind": "torus", "rows": 2})
+    torus = next(price for price in told["prices"] if price["collective"].get("rows") == 2)
     assert torus["link_bytes"] == ASK["bytes"]
     assert torus["rounds"] == 8
 
@@ -105,3 +105,14 @@ def test_a_plan_that_cannot_be_is_refused(client: TestClient, ask: dict[str, Any
     (fault,) = answer.json()["error"]["fields"]
     assert fault["path"] == path
     assert fault["message"].startswith(complaint)
+
+
+def test_what_auto_would_take_covers_every_size_and_is_the_cheapest_there(client: TestClient) -> None:
+    taken = prices(client).json()["auto"]
+    assert taken[0]["from_bytes"] == 0
+    assert len(taken) > 1
+    for choice, following in zip(taken, [*taken[1:], None], strict=True):
+        assert following is None or following["from_bytes"] > choice["from_bytes"]
+        middle = choice["from_bytes"] * 1.5 or 1
+        cheapest = prices(client, bytes=middle).json()["prices"][0]
+        assert cheapest["collective"] == choice["collective"]

@@ -6,9 +6,12 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
+from contract.choices.collectives import Ring
+from contract.chosen import Choice, Choices, Link
 from contract.cluster import ClusterReport
 from contract.document import read
 from contract.event import Points
+from contract.folder import RunFolder
 from store import clusters, points
 from store.session import transaction
 from tests.api.conftest import SPEC, post
@@ -111,3 +114,17 @@ def test_a_log_is_read_by_offset_and_never_cuts_a_character(client: TestClient) 
     assert got == text
     tail = client.get("/api/v1/runs/1/log", params={"offset": -10}).json()
     assert text.endswith(tail["text"].lstrip("�"))
+
+
+def test_a_run_tells_what_auto_chose_and_a_damaged_record_tells_nothing(client: TestClient) -> None:
+    post(client, SPEC)
+    run = client.get("/api/v1/runs/1").json()
+    assert run["choices"] is None
+    folder = RunFolder(Path(run["folder"]))
+    folder.path.mkdir(parents=True)
+    ring = Choice(from_bytes=0, collective=Ring())
+    folder.keep_choices(Choices(hosts=[4], inside=Link(latency_s=1e-4, rate=1e9), between=None, choices=[ring]))
+    told = client.get("/api/v1/runs/1").json()["choices"]
+    assert told["choices"] == [{"from_bytes": 0, "collective": {"kind": "ring", "wire": None, "timeout_s": 300.0}}]
+    (folder.path / "collective.json").write_text("{")
+    assert client.get("/api/v1/runs/1").json()["choices"] is None

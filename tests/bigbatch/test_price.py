@@ -20,7 +20,10 @@ def test_price_lists_the_collectives_the_cheapest_first(client: Client, call: Ca
     ratios = [float(row.split()[-1]) for row in rows]
     assert ratios == sorted(ratios)
     assert ratios[0] < 1.02
-    assert said.err == "8 ranks, 16.8 MB; the bound is 671.1 ms\n"
+    auto, summary = said.err.splitlines()
+    assert auto.startswith("auto would take ")
+    assert auto.endswith(" on")
+    assert summary == "8 ranks, 16.8 MB; the bound is 671.1 ms"
 
 
 def test_price_tells_programs_in_json(client: Client, call: Call) -> None:

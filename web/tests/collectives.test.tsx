@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { scene, way } from "@/features/collective/geometry";
 import { holdings, strips } from "@/features/collective/holdings";
-import { bytes, seconds } from "@/features/collective/quantities";
+import { bytes, seconds } from "@/shared/format/quantities";
 import type { PlanView, PriceView } from "@/shared/api/types";
 import { open } from "./open";
 import { Service } from "./service";
@@ -34,11 +34,22 @@ function service(
       world: Number(url.searchParams.get("hosts")) * Number(url.searchParams.get("ranks_per_host")),
       bound_s: 0.08,
       prices,
+      auto: [
+        { from_bytes: 0, collective: { kind: "tree", timeout_s: 300 } },
+        { from_bytes: 65536, collective: { kind: "torus", rows: 2, timeout_s: 300 } },
+      ],
     }),
     "GET /collectives/plan": (url) => ({ ...PAIR, collective: { kind: url.searchParams.get("kind") } }),
     "GET /clusters": () => [],
   });
 }
+
+test("what auto would take is told, size by size", async () => {
+  service();
+  open("/collectives");
+  const told = await screen.findByText(/would take/);
+  expect(told).toHaveTextContent("Binomial tree below 65.5 kB; 2D torus, 2 rows from 65.5 kB on.");
+});
 
 test("what ranks hold grows from their own part to the whole sum", () => {
   expect(holdings(PAIR, 0)).toEqual([

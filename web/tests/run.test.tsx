@@ -38,6 +38,25 @@ test("a curve grows by what is new, and what is no number stays a gap", async ()
   );
 });
 
+test("what auto chose for a run stands beside its spec, with the links that it was measured on", async () => {
+  running({
+    choices: {
+      hosts: [2, 2],
+      inside: { latency_s: 6e-5, rate: 3.1e9 },
+      between: { latency_s: 2e-4, rate: 2.38e7 },
+      choices: [
+        { from_bytes: 0, collective: { kind: "halving_doubling", timeout_s: 300 } },
+        { from_bytes: 32768, collective: { kind: "torus", rows: 2, wire: "bfloat16", timeout_s: 300 } },
+      ],
+    },
+  });
+  open("/runs/7");
+  const panel = (await screen.findByText("What auto chose")).closest("div");
+  expect(panel).toHaveTextContent("small: halving_doubling");
+  expect(panel).toHaveTextContent("from 32.8 kB: torus rows=2 wire=bfloat16");
+  expect(panel).toHaveTextContent("inside a host 3.1 GB/s after 60 µs; between hosts 23.8 MB/s after 200 µs");
+});
+
 test("a cut answer is asked on until it is whole", async () => {
   const service = running();
   service.answers["GET /runs/7/points"] = (url) =>

@@ -58,7 +58,16 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     { old: null, new: "queued", at: AT, reason: null },
     { old: "queued", new: "running", at: "2026-01-05T12:00:41Z", reason: null },
   ];
-  return { ...aRun(), spec, moves, restarts: [], series: ["loss"], folder: "/runs/000007-ab", ...change };
+  return {
+    ...aRun(),
+    spec,
+    moves,
+    restarts: [],
+    series: ["loss"],
+    folder: "/runs/000007-ab",
+    choices: null,
+    ...change,
+  };
 }
 
 export function anExperiment(change: Partial<ExperimentDetail> = {}): ExperimentDetail {

@@ -7,10 +7,11 @@ import { MOST_DRAWN, usePlan } from "./api/usePlan";
 import { usePrices } from "./api/usePrices";
 import { keyOf } from "./names";
 import { useNetwork, type Network } from "./network";
+import { AutoLine } from "./AutoLine";
 import { NetworkForm } from "./NetworkForm";
 import { PlanPlayer } from "./PlanPlayer";
 import { PriceTable } from "./PriceTable";
-import { bytes, seconds } from "./quantities";
+import { bytes, seconds } from "@/shared/format/quantities";
 import type { Collective } from "./names";
 import "./collective.css";
 
@@ -43,6 +44,7 @@ export function CollectivePage() {
               all-reduce takes less than {seconds(data.bound_s)}. Times are of segments in a pipeline, as many
               as are best.
             </p>
+            <AutoLine choices={data.auto} />
           </section>
           <section aria-label="How it goes">
             <Drawn network={network} collective={shown?.collective} world={data.world} />

@@ -3,7 +3,7 @@ import type { PlanView } from "@/shared/api/types";
 import { plural } from "@/shared/format/number";
 import { nameOf, shapeOf, sourceOf } from "./names";
 import { PlanPicture } from "./PlanPicture";
-import { bytes } from "./quantities";
+import { bytes } from "@/shared/format/quantities";
 import { usePlayer } from "./usePlayer";
 
 interface Props {

@@ -3,7 +3,7 @@ import type { CSSProperties } from "react";
 import type { PriceList } from "@/shared/api/types";
 import { count, figure } from "@/shared/format/number";
 import { keyOf, nameOf, shapeOf } from "./names";
-import { bytes, seconds } from "./quantities";
+import { bytes, seconds } from "@/shared/format/quantities";
 
 interface Props {
   list: PriceList;

@@ -1,5 +1,6 @@
 /** The run's spec as a person would write it, what its experiment varies marked. */
 import type { RunDetail } from "@/shared/api/types";
+import { Chosen } from "./Chosen";
 import { type SpecLine, specLines } from "./specLines";
 
 export function SpecPanel({ run }: { run: RunDetail }) {
@@ -14,6 +15,7 @@ export function SpecPanel({ run }: { run: RunDetail }) {
           <Line key={line.path} line={line} />
         ))}
       </pre>
+      {run.choices && <Chosen choices={run.choices} />}
       <p className="small muted folder" title="the run's folder">
         {run.folder}
       </p>

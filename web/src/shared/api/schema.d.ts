@@ -416,6 +416,26 @@ export interface components {
              * @default 2
              */
             keep: number;
+         * Choice
+         * @description A collective for vectors of `from_bytes` and more, up to where the next choice begins.
+         */
+        Choice: {
+            /** Collective */
+            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
+            /** From Bytes */
+            from_bytes: number;
+        };
+        /**
+         * Choices
+         * @description All that has to be kept for another attempt to sum to the same bits.
+         */
+        Choices: {
+            between: components["schemas"]["Link"] | null;
+            /** Choices */
+            choices: components["schemas"]["Choice"][];
+            /** Hosts */
+            hosts: number[];
+            inside: components["schemas"]["Link"] | null;
         };
         /** ClusterReport */
         ClusterReport: {
@@ -918,6 +938,16 @@ export interface components {
             kind: "lenet";
         };
         /**
+         * Link
+         * @description A way from rank to rank as it was measured.
+         */
+        Link: {
+            /** Latency S */
+            latency_s: number;
+            /** Rate */
+            rate: number;
+        };
+        /**
          * Local
          * @description This machine: one process group per job, all ranks on one node.
          */
@@ -1116,6 +1146,8 @@ export interface components {
          * @description Every collective's price for one size and network, the cheapest first.
          */
         PriceList: {
+            /** Auto */
+            auto: components["schemas"]["Choice"][];
             /** Bound S */
             bound_s: number;
             /** Prices */
@@ -1277,6 +1309,7 @@ export interface components {
         RunDetail: {
             /** Attempt */
             attempt: number;
+            choices: components["schemas"]["Choices"] | null;
             /** Cluster */
             cluster: string;
             /**
