@@ -416,6 +416,8 @@ export interface components {
              * @default 2
              */
             keep: number;
+        };
+        /**
          * Choice
          * @description A collective for vectors of `from_bytes` and more, up to where the next choice begins.
          */
