@@ -18,6 +18,7 @@ from contract.spec import RunSpec
 from trainers import device as devices
 from trainers import place as places
 from trainers.build import data, models
+from trainers.data.split import to_device
 from trainers.engine import loop
 from trainers.report import Report
 
@@ -62,7 +63,7 @@ def plain(run: RunSpec, place: places.Place, device: torch.device) -> Turn:
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
     train, _ = data.data(run.data, run.seed)
     share = run.batch // place.world
-    x_BCHW, y_B = (part.to(device) for part in train.batch(torch.arange(share) + place.rank * share))
+    x_BCHW, y_B = to_device(train.batch(torch.arange(share) + place.rank * share), device)
 
     def step() -> None:
         optimizer.zero_grad()

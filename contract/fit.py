@@ -1,6 +1,8 @@
-"""Does a collective fit so many ranks?"""
+"""Does a collective, or a data set in memory, fit so many ranks?"""
 
 from contract.choices.collectives import Collective, Colors, Hierarchical, Server, Torus
+from contract.choices.data import Data, Folder, InMemory
+from contract.choices.rules import Rule, Sync
 from contract.faults import Fault
 
 
@@ -15,5 +17,18 @@ def misfit(collective: Collective, world: int) -> Fault | None:
             return Fault(path="group", message=f"a group of {group} is more than the {world} ranks there are")
         case Server(servers=servers) if servers > world:
             return Fault(path="servers", message=f"{servers} servers are more than the {world} ranks there are")
+        case _:
+            return None
+
+
+def unplaced(data: Data, rule: Rule, world: int) -> Fault | None:
+    """What keeps `world` ranks from holding this data set in memory; none when they can."""
+    match data:
+        case Folder(in_memory=InMemory(group=int(group))) if world % group:
+            message = f"{world} ranks do not divide into groups of {group}"
+            return Fault(path="data.in_memory.group", message=message)
+        case Folder(in_memory=InMemory(group=group)) if group != 1 and not isinstance(rule, Sync):
+            message = f"ranks exchange images before every epoch, and {rule.kind} waits for none: take groups of 1"
+            return Fault(path="data.in_memory.group", message=message)
         case _:
             return None

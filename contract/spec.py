@@ -16,7 +16,7 @@ from contract.choices.schedules import Schedule
 from contract.course import Course
 from contract.elastic import averaging_misfits, elastic_misfits
 from contract.faults import Fault, refusal
-from contract.fit import misfit
+from contract.fit import misfit, unplaced
 from contract.model_fit import misfits
 from contract.numbers import Count, Fraction, Positive
 from contract.resources import Local, Resources
@@ -80,6 +80,8 @@ class RunSpec(Spec):
             message = f"batch {batch} is larger than the {train} training images of {self.data.kind}"
             yield Fault(path="batch", message=message)
         yield from misfits(self.model, self.data)
+        if fault := unplaced(self.data, self.rule, world):
+            yield fault
         if fault := misfit(self.collective, world):
             yield Fault(path=f"collective.{fault.path}", message=fault.message)
         for fault in schedule_misfits(self.schedule, self.epochs):

@@ -71,7 +71,7 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
         run,
         State(model, optimizer, rule, average=averages.average(run, model)),
         step=Step(model, losses.loss(run, model), rule),
-        feed=Feed(images, run.course, seed=run.seed, place=place, device=device),
+        feed=Feed(images, run.course, seed=run.seed, place=place, device=device, workers=run.data.workers),
         schedule=schedules.schedule(run),
         task=task,
         heldout=heldout,

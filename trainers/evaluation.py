@@ -7,7 +7,8 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from trainers.data.split import Batch, Split
+from trainers.data.loader import load
+from trainers.data.split import Batch, Split, to_device
 from trainers.tasks.task import Task
 
 
@@ -46,7 +47,9 @@ def recalibrate(model: nn.Module, batches: Iterable[Batch]) -> None:
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, heldout: Split, task: Task, *, batch: int, alone: bool = False) -> tuple[float, float]:
+def evaluate(
+    model: nn.Module, heldout: Split, task: Task, *, batch: int, workers: int = 0, alone: bool = False
+) -> tuple[float, float]:
     """Return mean loss and accuracy over all of `heldout`; rank r of n takes samples r, r + n, r + 2n, ...
 
     `alone`: this rank takes all, and the others need not be there.
@@ -56,8 +59,8 @@ def evaluate(model: nn.Module, heldout: Split, task: Task, *, batch: int, alone:
     model.eval()
     sums_3 = torch.zeros(3, dtype=torch.float64, device=device)
     mine_N = torch.arange(rank, len(heldout), world)
-    for index_B in torch.split(mine_N, batch):
-        inputs, target = (part.to(device) for part in heldout.batch(index_B))
+    for made in load(heldout, torch.split(mine_N, batch), workers=workers):
+        inputs, target = to_device(made, device)
         sums_3 += task.tally(model(inputs), target)
     model.train()
     if not alone:

@@ -105,7 +105,8 @@ class Loop:
                 recalibrate(model, self.feed.sample(RECALIBRATION_SAMPLES))
             if rule.is_synchronous:
                 average_statistics(model)
-            loss, accuracy = evaluate(model, self.heldout, self.task, batch=batch, alone=not rule.is_synchronous)
+            workers, alone = self.run.data.workers, not rule.is_synchronous
+            loss, accuracy = evaluate(model, self.heldout, self.task, batch=batch, workers=workers, alone=alone)
         values = {series.EPOCH: epochs, series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
         self.report.epoch(self.state.step, values)
 

@@ -7,8 +7,20 @@ from pydantic import Field
 from contract.base import Spec
 from contract.numbers import Count
 
+Share = Annotated[float, Field(ge=0, le=1)]  # of the brightest
+Shade = Annotated[float, Field(gt=0, le=1)]
 
-class Digits(Spec):
+
+class Ready(Spec):
+    """Data of which a batch is made at once, without processes that work ahead."""
+
+    @property
+    def workers(self) -> int:
+        """Processes of each rank that make batches while a step runs."""
+        return 0
+
+
+class Digits(Ready):
     """scikit-learn's handwritten digits: 1,797 real 8 x 8 images, every fifth of a fixed shuffle held out."""
 
     kind: Literal["digits"] = "digits"
@@ -31,7 +43,7 @@ class Digits(Spec):
         return 360
 
 
-class Glyphs(Spec):
+class Glyphs(Ready):
     """Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache."""
 
     kind: Literal["glyphs"] = "glyphs"
@@ -45,7 +57,7 @@ class Glyphs(Spec):
         return 1, 28, 28
 
 
-class Synthetic(Spec):
+class Synthetic(Ready):
     """Images made from a seed: a smooth pattern per class under noise, of any size, learnable."""
 
     kind: Literal["synthetic"] = "synthetic"
@@ -62,4 +74,31 @@ class Synthetic(Spec):
         return self.channels, self.height, self.width
 
 
-Data = Annotated[Digits | Glyphs | Synthetic, Field(discriminator="kind")]
+class InMemory(Spec):
+    """Stored images lie in the memory of ranks and move between them before every epoch (DIMD; Kumar et al., 2017)."""
+
+    group: Count | None = None  # ranks that hold one copy together; none: all
+
+
+class Folder(Spec):
+    """JPEG and PNG files in class folders; `python -m trainers.data PATH` counts them and writes these lines."""
+
+    kind: Literal["folder"] = "folder"
+    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # as the ranks see it
+    classes: Annotated[int, Field(ge=2, le=100_000)]
+    train_samples: Count
+    heldout_samples: Count  # those in val/; without val/, so many are held out
+    size: Annotated[int, Field(ge=8, le=4096)] = 224  # height and width that the net sees
+    mean: tuple[Share, Share, Share] = (0.485, 0.456, 0.406)  # of red, green, blue; these are ImageNet's
+    deviation: tuple[Shade, Shade, Shade] = (0.229, 0.224, 0.225)
+    workers: Annotated[int, Field(ge=0, le=256)] = 2  # processes of each rank that decode while a step runs
+    max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0  # on each rank, before the run fails
+    in_memory: InMemory | None = None  # none: files are read when they are needed
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height, width of one image."""
+        return 3, self.size, self.size
+
+
+Data = Annotated[Digits | Folder | Glyphs | Synthetic, Field(discriminator="kind")]

@@ -17,6 +17,8 @@ BASE: dict[str, Any] = {
     "resources": {"kind": "local", "ranks_per_node": 4},
 }
 
+FOLDER = {"kind": "folder", "path": "/images", "classes": 2, "train_samples": 100, "heldout_samples": 10}
+
 
 def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list[str]:
     with pytest.raises(ValidationError) as caught:
@@ -32,6 +34,20 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ({"batch": 2048}, "base.batch: batch 2048 is larger than the 1437 training images of digits"),
         ({"batch": True}, "base.batch: input should be a valid integer"),
         ({"collective": {"kind": "torus", "rows": 3}}, "base.collective.rows: 4 ranks do not form a torus of 3 rows"),
+        (
+            {"data": {**FOLDER, "in_memory": {"group": 3}}},
+            "base.data.in_memory.group: 4 ranks do not divide into groups of 3",
+        ),
+        (
+            {"data": {**FOLDER, "in_memory": {}}, "optimizer": {"kind": "sgd"}, "rule": {"kind": "async_sgd"}},
+            "base.data.in_memory.group: ranks exchange images before every epoch, and async_sgd waits for none: "
+            "take groups of 1",
+        ),
+        ({"data": {**FOLDER, "path": "images"}}, "base.data.path: string should match pattern '^/[^\\x00]*$'"),
+        (
+            {"data": {**FOLDER, "train_samples": 60}},
+            "base.batch: batch 64 is larger than the 60 training images of folder",
+        ),
         (
             {"collective": {"kind": "colors", "k": 5}},
             "base.collective.k: 5 colors need at least 5 ranks, and there are 4",

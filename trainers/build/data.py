@@ -1,11 +1,18 @@
 """The splits of a data set."""
 
+from functools import partial
+from pathlib import Path
 from typing import assert_never
+
+import torch.distributed as dist
 
 from contract.choices import data as choices
 from contract.settings import Settings
 from trainers.data.digits import digits
+from trainers.data.folder import Listing, agree, listings
 from trainers.data.glyphs import glyphs
+from trainers.data.images import Images, bad_marks
+from trainers.data.memory import Memory
 from trainers.data.split import Split
 from trainers.data.synthetic import synthetic
 
@@ -15,6 +22,8 @@ def data(choice: choices.Data, seed: int) -> tuple[Split, Split]:
     match choice:
         case choices.Digits():
             return digits()
+        case choices.Folder():
+            return _folder(choice, seed)
         case choices.Glyphs():
             return glyphs(
                 choice.classes,
@@ -32,3 +41,27 @@ def data(choice: choices.Data, seed: int) -> tuple[Split, Split]:
             )
         case _:
             assert_never(choice)
+
+
+def _folder(choice: choices.Folder, seed: int) -> tuple[Split, Split]:
+    """Read the folder and see that it holds what the spec states."""
+    root = Path(choice.path)
+    train, heldout, classes = listings(root, heldout_samples=choice.heldout_samples)
+    stated = (choice.classes, choice.train_samples, choice.heldout_samples)
+    agree(root, (len(classes), len(train), len(heldout)), stated)
+    images = partial(
+        Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, max_bad=choice.max_bad_images
+    )
+    memory = _memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
+    return (
+        images(train, is_bad_N=bad_marks(len(train)), seed=seed, memory=memory),
+        images(heldout, is_bad_N=bad_marks(len(heldout))),
+    )
+
+
+def _memory(choice: choices.InMemory, files: Listing, *, shared: bool) -> Memory:
+    """The memory of this rank's group; all ranks make all groups, in the same order."""
+    world, rank = dist.get_world_size(), dist.get_rank()
+    size = choice.group or world
+    groups = [dist.new_group(list(range(first, first + size)), backend="gloo") for first in range(0, world, size)]
+    return Memory(files, groups[rank // size], shared=shared)

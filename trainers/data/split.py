@@ -1,11 +1,20 @@
 """A split of a data set: numbered images with their classes, asked for by the batch."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-Batch = tuple[Tensor, Tensor]  # what the model is called with, and what it should say
+Inputs = Tensor | tuple[Tensor, ...]
+Batch = tuple[Inputs, Tensor]  # what the model is called with, and what it should say
+
+
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """Return the batch on a device."""
+    inputs, target = batch
+    there = inputs.to(device) if isinstance(inputs, Tensor) else tuple(part.to(device) for part in inputs)
+    return there, target.to(device)
 
 
 class Split(Protocol):
@@ -13,8 +22,17 @@ class Split(Protocol):
 
     def __len__(self) -> int: ...
 
-    def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
-        """Return images x_BCHW and classes y_B."""
+    def batch(self, index_B: Tensor) -> Batch:
+        """Return images x_BCHW and classes y_B; of sentence pairs, (source_BS, target_in_BT) and target_out_BT."""
+        ...
+
+
+@runtime_checkable
+class Staged(Split, Protocol):
+    """A split that gets ready for every epoch, as one of random crops does, or one that lies in the ranks' memory."""
+
+    def stage(self, epoch: int, takes: Callable[[int], Tensor]) -> Split:
+        """Return the split as it is in an epoch in which rank r takes the samples takes(r); all ranks call this."""
         ...
 
 
