@@ -9,6 +9,7 @@ from contract.numbers import Count
 
 Share = Annotated[float, Field(ge=0, le=1)]  # of the brightest
 Shade = Annotated[float, Field(gt=0, le=1)]
+THREE = Field(min_length=3, max_length=3)  # red, green, blue
 
 
 class Ready(Spec):
@@ -89,8 +90,12 @@ class Folder(Spec):
     train_samples: Count
     heldout_samples: Count  # those in val/; without val/, so many are held out
     size: Annotated[int, Field(ge=8, le=4096)] = 224  # height and width that the net sees
-    mean: tuple[Share, Share, Share] = (0.485, 0.456, 0.406)  # of red, green, blue; these are ImageNet's
-    deviation: tuple[Shade, Shade, Shade] = (0.229, 0.224, 0.225)
+    mean: Annotated[list[Share], Field(min_length=3, max_length=3)] = [
+        0.485,
+        0.456,
+        0.406,
+    ]  # ImageNet's
+    deviation: Annotated[list[Shade], THREE] = [0.229, 0.224, 0.225]
     workers: Annotated[int, Field(ge=0, le=256)] = 2  # processes of each rank that decode while a step runs
     max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0  # on each rank, before the run fails
     in_memory: InMemory | None = None  # none: files are read when they are needed

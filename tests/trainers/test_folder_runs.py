@@ -24,7 +24,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def prepare_run(path: Path, root: Path, **choices: Any) -> RunFolder:
-    stated = {"classes": 2, "train_samples": 39, "heldout_samples": 7, "size": 16, "workers": 0}
+    stated = {
+        "classes": 2,
+        "train_samples": 39,
+        "heldout_samples": 7,
+        "size": 16,
+        "workers": 0,
+        "mean": [0.5, 0.5, 0.4],
+    }
     return prepare(
         path,
         data={"kind": "folder", "path": str(root), **stated, **choices},

@@ -5,7 +5,7 @@ sample of it. One that cannot be decoded is named, counted and replaced by the n
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 
@@ -17,7 +17,7 @@ from torch import Tensor
 from trainers.data.crop import Box, draws, middle_box, random_box
 from trainers.data.memory import Files, Memory
 
-Color = tuple[float, float, float]
+Color = Sequence[float]  # of red, green, blue, from 0 to 1
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # what Pillow raises on a broken file
 
 
@@ -31,7 +31,7 @@ class Images:
 
     source: Files
     size: int
-    mean: Color  # of red, green, blue from 0 to 1
+    mean: Color
     deviation: Color
     max_bad: int
     is_bad_N: Tensor  # bool, in shared memory: every worker process of this rank knows what one has found
