@@ -741,6 +741,59 @@ export interface components {
             path: string;
         };
         /**
+         * Folder
+         * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts them and writes these lines.
+         */
+        Folder: {
+            /** Classes */
+            classes: number;
+            /**
+             * Deviation
+             * @default [
+             *       0.229,
+             *       0.224,
+             *       0.225
+             *     ]
+             */
+            deviation: number[];
+            /** Heldout Samples */
+            heldout_samples: number;
+            in_memory?: components["schemas"]["InMemory"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "folder";
+            /**
+             * Max Bad Images
+             * @default 0
+             */
+            max_bad_images: number;
+            /**
+             * Mean
+             * @default [
+             *       0.485,
+             *       0.456,
+             *       0.406
+             *     ]
+             */
+            mean: number[];
+            /** Path */
+            path: string;
+            /**
+             * Size
+             * @default 224
+             */
+            size: number;
+            /** Train Samples */
+            train_samples: number;
+            /**
+             * Workers
+             * @default 2
+             */
+            workers: number;
+        };
+        /**
          * Glyphs
          * @description Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache.
          */
@@ -846,6 +899,14 @@ export interface components {
             options: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
+        };
+        /**
+         * InMemory
+         * @description Stored images lie in the memory of ranks and move between them before every epoch (DIMD; Kumar et al., 2017).
+         */
+        InMemory: {
+            /** Group */
+            group?: number | null;
         };
         JsonValue: unknown;
         /**
@@ -1400,7 +1461,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"];
+            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"];
             /** Ema Decay */
             ema_decay?: number | null;
             /** Epochs */
