@@ -1,0 +1,124 @@
+"""How long does a rank wait for its input? `make bench NAME=input`, about two minutes.
+
+ResNet-18 on 224 x 224 crops of JPEGs of 500 x 375, one rank on this machine's cores: the share of a step that it waits
+for its batch, with files decoded by the rank itself, by one worker, by two, and with the files' bytes in memory. Each
+is measured over the same images in the same order, after two steps that are not counted.
+"""
+
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from PIL import Image
+from torch import Tensor
+from torch.distributed import HashStore  # type: ignore[attr-defined]
+from torch.nn.functional import cross_entropy
+
+from trainers.data.folder import Listing, listings
+from trainers.data.images import Images, bad_marks
+from trainers.data.loader import load
+from trainers.data.memory import Memory
+from trainers.data.split import Split
+from trainers.models.resnet import ResNet
+
+BATCH, STEPS, WARM = 16, 10, 2
+COUNT = BATCH * (STEPS + WARM)
+CLASSES, SIZE, SIDES = 4, 224, (500, 375)
+COLORS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+TARGET = 0.05
+RESULT = Path(__file__).parent / "results" / "input.json"
+
+
+def main() -> None:
+    """Measure every way of feeding, print the table and write the report."""
+    load_before = os.getloadavg()[0]
+    dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    with tempfile.TemporaryDirectory() as folder:
+        draw(Path(folder))
+        train, _, _ = listings(Path(folder))
+        rows = [measure(name, split, workers) for name, split, workers in ways(train)]
+    dist.destroy_process_group()
+    for row in rows:
+        verdict = "met" if row["input_share"] < TARGET else "NOT met"
+        print(
+            f"{row['way']:22} {row['workers']} workers: waits {row['input_share']:6.2%} of a step "
+            f"({row['images_per_s']:.1f} images/s); under {TARGET:.0%}: {verdict}"
+        )
+    machine: dict[str, Any] = {"machine": platform.machine(), "system": platform.system(), "cores": os.cpu_count()}
+    machine["threads"] = torch.get_num_threads()
+    machine["load_before_and_after"] = [load_before, os.getloadavg()[0]]
+    versions = {name: version(name) for name in ("torch", "pillow")} | {"python": platform.python_version()}
+    setting = {"model": "resnet18", "batch": BATCH, "steps": STEPS, "size": SIZE, "jpeg": SIDES, "target": TARGET}
+    RESULT.parent.mkdir(exist_ok=True)
+    report = {"machine": machine, "versions": versions, "setting": setting, "rows": rows}
+    RESULT.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def draw(root: Path) -> None:
+    """Write JPEGs with as much detail as photographs have: about 60 kB each."""
+    generator = np.random.default_rng(0)
+    for number in range(COUNT + COUNT // 8):
+        folder = root / f"class{number % CLASSES}"
+        folder.mkdir(exist_ok=True)
+        coarse = Image.fromarray(generator.integers(0, 256, (75, 100, 3), dtype=np.uint8))
+        coarse.resize(SIDES, Image.Resampling.BICUBIC).save(folder / f"{number}.jpg", quality=90)
+
+
+def ways(train: Listing) -> Iterator[tuple[str, Split, int]]:
+    for workers in (0, 1, 2):
+        yield "files", images(train), workers
+    for workers in (0, 1):
+        staged = images(train, Memory(train, shared=workers > 0)).stage(0, takes=lambda rank: torch.cat(steps()))
+        yield "memory", staged, workers
+
+
+def images(train: Listing, memory: Memory | None = None) -> Images:
+    return Images(train, SIZE, *COLORS, 0, bad_marks(len(train)), seed=0, memory=memory)
+
+
+def steps() -> list[Tensor]:
+    order_N = torch.randperm(COUNT, generator=torch.Generator().manual_seed(0))
+    return list(torch.split(order_N, BATCH))
+
+
+def measure(way: str, split: Split, workers: int) -> dict[str, Any]:
+    """Train on every batch; return what the waiting came to."""
+    torch.manual_seed(0)
+    model = ResNet(3, CLASSES, depth=18)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    waits_s, works_s = [], []
+    with closing(load(split, steps(), workers=workers)) as batches:
+        for _ in range(STEPS + WARM):
+            began = time.perf_counter()
+            x_BCHW, y_B = next(batches)
+            came = time.perf_counter()
+            optimizer.zero_grad()
+            cross_entropy(model(x_BCHW), y_B).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            waits_s.append(came - began)
+            works_s.append(time.perf_counter() - came)
+    waits_s, works_s = waits_s[WARM:], works_s[WARM:]
+    total_s = sum(waits_s) + sum(works_s)
+    return {
+        "way": way,
+        "workers": workers,
+        "input_share": sum(waits_s) / total_s,
+        "median_wait_s": statistics.median(waits_s),
+        "median_compute_s": statistics.median(works_s),
+        "images_per_s": BATCH * STEPS / total_s,
+    }
+
+
+if __name__ == "__main__":
+    main()
