@@ -1,35 +1,57 @@
-"""The algorithms that the all-reduce benchmark compares: one table, by the name that its rows bear."""
+"""The algorithms that the all-reduce benchmark compares, by the names of its rows: how to call, what to expect."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from trainers.collectives import native, ring, torus
+from trainers.collectives import colors, halving_doubling, hierarchical, native, ring, server, torus, tree
 from trainers.collectives.auto import Auto
+from trainers.collectives.catalog import candidates
+from trainers.collectives.layout import Hosts
+from trainers.collectives.network import Network
+from trainers.collectives.plan import Plan
+from trainers.collectives.price import Price, price
 from trainers.collectives.runner import Allreduce, follow
 
-Maker = Callable[[int, int], Allreduce]  # of the world and the ranks per host
+COLORS = 4  # as in the paper
 
-
-def _ring(world: int, per_host: int) -> Allreduce:
-    return follow(ring.allreduce(range(world), range(world)), chunks=world)
-
-
-def _torus(world: int, per_host: int) -> Allreduce:
-    return follow(torus.allreduce(range(world), range(world), rows=world // per_host), chunks=world)
-
-
-def _auto(world: int, per_host: int) -> Allreduce:
-    candidates = {"torus": _torus(world, per_host), "ring": _ring(world, per_host), "native": native.allreduce}
-    return Auto(candidates)
-
-
-TABLE: dict[str, Maker] = {
-    "gloo": lambda world, per_host: native.allreduce,
-    "ring": _ring,
-    "torus": _torus,
-    "auto": _auto,
+PLANS: dict[str, Callable[[Hosts], Plan]] = {
+    "ring": ring.plan,
+    "torus": torus.plan,
+    "tree": tree.plan,
+    "colors": lambda hosts: colors.plan(hosts, k=COLORS),
+    "hierarchical": hierarchical.plan,
+    "halving_doubling": halving_doubling.plan,
+    "server": server.plan,
+    "sharded_server": lambda hosts: server.plan(hosts, servers=sum(map(len, hosts))),
 }
+NAMES = ("gloo", "auto", *PLANS)
 
 
-def algorithms(world: int, per_host: int, names: Sequence[str]) -> dict[str, Allreduce]:
-    """Bind the named algorithms to this rank."""
-    return {name: TABLE[name](world, per_host) for name in names}
+@dataclass(frozen=True)
+class Algorithm:
+    """How to sum, and how long that should take for so many bytes."""
+
+    allreduce: Allreduce
+    predicted_s: Callable[[int], float]
+
+
+def algorithms(network: Network) -> dict[str, Algorithm]:
+    """All of them on a measured network, by name."""
+    made = {name: _carried_out(price(plan(network.hosts), network)) for name, plan in PLANS.items()}
+    # gloo's own is a ring in the order of the ranks, in segments of its own
+    gloo = Algorithm(native.allreduce, price(ring.plan(network.hosts), network).seconds)
+    return {"gloo": gloo, "auto": _auto(network), **made}
+
+
+def _carried_out(found: Price) -> Algorithm:
+    return Algorithm(follow(found.plan, chunks=found.plan.chunks), found.by_runner)
+
+
+def _auto(network: Network) -> Algorithm:
+    choices = {f"{plan.kind} {dict(plan.shape)}": price(plan, network) for plan in candidates(network.hosts)}
+
+    def choose(nbytes: int) -> str:
+        return min(choices, key=lambda name: choices[name].by_runner(nbytes))
+
+    bound = {name: follow(one.plan, chunks=one.plan.chunks) for name, one in choices.items()}
+    return Algorithm(Auto(bound, choose=choose), lambda nbytes: choices[choose(nbytes)].by_runner(nbytes))

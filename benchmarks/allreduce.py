@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 
 from benchmarks import mpi
-from benchmarks.algorithms import TABLE
+from benchmarks.algorithms import NAMES
 from benchmarks.ranks import on_ranks
 
 RATE_BIT_S = 200e6
@@ -29,15 +30,18 @@ RESULTS = Path(__file__).parent / "results" / "allreduce.json"
 def main() -> None:
     """Measure, print, and write the report if all was measured."""
     options = parsed()
+    is_whole = not (options.layout or options.size or options.algorithm)
     if lacking := mpi.missing():
         print(lacking, file=sys.stderr)
-    shape("--rate", "200mbit")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM; nothing was written"))
     try:
+        shape("--rate", "200mbit")
         rows = [row for layout in options.layout or LAYOUTS for row in measured(layout, options)]
+        if is_whole:
+            rows += measured(LOCAL["layout"], argparse.Namespace(**{**vars(options), "size": [LOCAL["size"]]}))
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
         shape()
-    if is_whole := not (options.layout or options.size or options.algorithm):
-        rows += measured(LOCAL["layout"], argparse.Namespace(**{**vars(options), "size": [LOCAL["size"]]}))
     if is_whole:
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps({"machine": machine(), "versions": versions(), "rows": rows}, indent=1) + "\n")
@@ -48,8 +52,9 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layout", action="append", help="hosts x ranks per host, as 2x4")
     parser.add_argument("--size", action="append", help="as 16MiB")
-    parser.add_argument("--algorithm", action="append", choices=[*TABLE, *mpi.ALGORITHMS])
-    parser.add_argument("--repeats", type=int, default=5, help="ten times as many up to 1 MiB, three from 64 MiB")
+    parser.add_argument("--algorithm", action="append", choices=[*NAMES, *mpi.ALGORITHMS])
+    times = "ten times as many up to 1 MiB, three from 64 MiB, one of what takes over 8 s"
+    parser.add_argument("--repeats", type=int, default=5, help=times)
     return parser.parse_args()
 
 
@@ -58,11 +63,12 @@ def measured(layout: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     hosts, per_host = map(int, layout.split("x"))
     names = [f"gpu{i + 1}" for i in range(hosts)] if hosts > 1 else [""]
     sizes = [in_bytes(size) for size in options.size or SIZES]
-    algorithms = options.algorithm or [*TABLE, *mpi.ALGORITHMS]
+    algorithms = options.algorithm or [*NAMES, *mpi.ALGORITHMS]
     task = {"sizes": sizes, "ranks_per_host": per_host, "repeats": options.repeats}
-    ours = [name for name in algorithms if name in TABLE]
+    ours = [name for name in algorithms if name in NAMES]
     rows = on_ranks("benchmarks.allreduce_rank", names, per_host, {**task, "algorithms": ours}) if ours else []
     for name in [name for name in algorithms if name in mpi.ALGORITHMS and hosts > 1 and not mpi.missing()]:
+        print(f"  {name}", file=sys.stderr, flush=True)
         seconds = mpi.allreduce_s(name, names, per_host, sizes=sizes, repeats=options.repeats)
         rows += [{"bytes": nbytes, "algorithm": name, "seconds": spent_s} for nbytes, spent_s in seconds.items()]
     rows = [finished(row, hosts, per_host) for row in rows]
@@ -74,7 +80,10 @@ def measured(layout: str, options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def finished(row: dict[str, Any], hosts: int, per_host: int) -> dict[str, Any]:
-    """Complete a row with its place and the bound: what any all-reduce must push through one host's link."""
+    """Complete a row with its place and the bound: what any all-reduce must push through one host's link.
+
+    OpenMPI's rows hold no prediction: what it sends, and in which segments, no plan of ours describes.
+    """
     bound_s = 2 * (hosts - 1) / hosts * row["bytes"] * 8 / RATE_BIT_S
     return {"hosts": hosts, "ranks_per_host": per_host, "predicted_s": None, **row, "bound_s": bound_s}
 

@@ -1,6 +1,5 @@
 """OpenMPI on the lab's hosts: what a user without this project would reach for."""
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -38,6 +37,19 @@ def allreduce_s(
         command += ["--bind-to", "none", "--mca", "plm_rsh_agent", str(agent), "--mca", "mpi_yield_when_idle", "1"]
         command += ["--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0"]
         command += [*ALGORITHMS[algorithm], str(program), str(repeats), *map(str, sizes)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=dict(os.environ))
-    pairs = [line.split() for line in done.stdout.splitlines()]
+        out = _output(command)
+    pairs = [line.split() for line in out.splitlines()]
     return {int(nbytes): float(seconds) for nbytes, seconds in pairs}
+
+
+def _output(command: list[str]) -> str:
+    """What the command prints; whoever ends this process ends it and its ranks too."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            out, _ = process.communicate()
+        except BaseException:
+            process.terminate()  # mpirun ends its ranks; killed, it would leave them
+            raise
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return out

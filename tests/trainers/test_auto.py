@@ -6,11 +6,12 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import layout, ring, torus
+from trainers.collectives import catalog, layout, ring, torus
 from trainers.collectives.auto import Auto
 from trainers.collectives.exchange import exchange
 from trainers.collectives.links import Links, measure
 from trainers.collectives.native_torus import native_torus
+from trainers.collectives.price import choose
 from trainers.collectives.runner import Allreduce, follow
 from trainers.collectives.turns import turns
 from trainers.collectives.wire.meshes import mesh_of
@@ -64,6 +65,11 @@ def test_all_ranks_know_the_same_links() -> None:
     assert links[0].inside.alpha_s > 0
     assert links[0].between is None
     assert links == [links[0]] * 4
+    assert links[0].work is not None
+    assert 0 < links[0].work.cores < 8  # four ranks cannot do the work of eight
+    assert 0 < links[0].work.message_s < 0.01
+    network = links[0].network([range(4)])
+    assert choose(catalog.candidates(network.hosts), network, 1 << 25).seconds(1 << 25) > 0
 
 
 @pytest.mark.parametrize(

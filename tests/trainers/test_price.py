@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import replace
-from math import log2
+from math import inf, log2
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from trainers.collectives.layout import hosts_of
 from trainers.collectives.network import Network
 from trainers.collectives.plan import Plan
 from trainers.collectives.price import choose, price
+from trainers.collectives.segments import SEGMENT_BYTES, lengths
 
 ALPHA, BETA, GAMMA, OVERHEAD = 50e-6, 1 / 1e9, 1 / 8e9, 3e-6
 S = 1e8
@@ -64,6 +65,35 @@ def test_a_ring_of_many_loses_to_groups_when_vectors_are_small_and_wins_when_the
     )
     assert groups.seconds(1e6, 1) < one_ring.seconds(1e6, 1) / 5
     assert groups.seconds(1e9, 1) > one_ring.seconds(1e9, 1)
+
+
+def test_where_processors_carry_the_bytes_the_ranks_of_a_host_share_its_cores() -> None:
+    """Two ranks trade halves and add, then trade the sums: each copies 3 S / 2."""
+    free = {"inside_rate": inf, "inside_latency_s": 0.0, "message_s": 0.0, "copy_rate": 4e9}
+    work_s = 1.5 * S / 4e9 + S / 2 * GAMMA
+    for cores, slower in ((2, 1), (1, 2), (0.5, 4)):
+        place = network(1, 2, cores=cores, **free)
+        assert price(ring.plan(place.hosts), place).seconds(S, 1) == pytest.approx(slower * work_s)
+
+
+@pytest.mark.parametrize("size_bytes", [4, 4096, 1 << 20, 16 << 20])
+def test_the_runners_price_is_that_of_its_segments(size_bytes: int) -> None:
+    place = network(2, 2)
+    found = price(torus.plan(place.hosts), place)
+    parts = [4 * length for length in lengths(size_bytes // 4, 4)]
+    assert sum(parts) == size_bytes
+    one_each = [found.seconds(part, 1) for part in parts]
+    assert max(one_each) <= found.by_runner(size_bytes) <= sum(one_each)
+
+
+def test_segments_are_small_at_both_ends_and_cover_the_vector() -> None:
+    for elements in (0, 1, 3 << 19, 4 << 20, 10_000_019):
+        assert sum(lengths(elements, 4)) == elements
+    found = lengths(4 << 20, 4)
+    assert found[-3:] == found[2::-1]
+    assert found[:4] == sorted(found[:4])
+    assert found[0] < max(found) / 4
+    assert max(found) <= SEGMENT_BYTES // 4
 
 
 def test_rounds_that_are_alike_are_evaluated_once_and_cost_the_same() -> None:

@@ -1,10 +1,12 @@
 """A network as the price sees it: hosts on one link each, ranks inside them, and what a rank's own work costs.
 
 The alpha-beta-gamma model (Thakur et al., 2005), and the o of LogP (Culler et al., 1993): a message of S bytes takes
-alpha + S beta seconds, adding S bytes S gamma, and every message costs the ranks at both its ends o.
+alpha + S beta seconds, adding S bytes S gamma, and every message costs the ranks at both its ends o. Where processors
+carry the bytes, the ranks of a host share its cores for all that: messages, copies and sums.
 """
 
 from dataclasses import dataclass
+from math import inf
 
 from trainers.collectives.layout import Hosts
 
@@ -20,11 +22,14 @@ class Network:
     inside_latency_s: float = 2e-6
     add_rate: float = 10e9  # bytes/s that a rank adds: 1 / gamma
     message_s: float = 1e-6  # of a rank's time, for each message that it sends or receives: o
+    copy_rate: float = inf  # bytes/s that a rank copies, as it sends a part and as it keeps one; inf: devices do it
+    cores: float = inf  # of a host: so many of its ranks work at once
 
     def __post_init__(self) -> None:
-        for name in ("rate", "inside_rate", "add_rate"):
+        for name in ("rate", "inside_rate", "add_rate", "copy_rate", "cores"):
             if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be above 0 bytes/s, not {getattr(self, name):g}")
+                unit = "" if name == "cores" else " bytes/s"
+                raise ValueError(f"{name} must be above 0{unit}, not {getattr(self, name):g}")
         if sorted(rank for host in self.hosts for rank in host) != list(range(self.world)):
             raise ValueError("the hosts must have each rank from 0 on once")
 

@@ -1,12 +1,12 @@
 """What a plan costs on a network, in seconds: rounds one after the other, or segments of the vector in a pipeline.
 
-One segment of s bytes takes a + b s, summed over the rounds: in each the latency, the overhead of the busiest rank's
-messages, the busiest link's share, and the busiest rank's sums. With m segments of S / m bytes under way,
+One segment of s bytes takes a + b s, summed over the rounds: in each the latency, the busiest link's share, and the
+work (messages, copies, sums) of the busiest rank or of the busiest host's cores. With m segments of S / m bytes,
 
     T(m) = a + b S / m  +  (m - 1) max over resources of (a_i + b_i S / m)
 
 the first segment's way, and for every other one the time that it keeps the busiest resource: a host's link, out or in;
-a rank's way inside its host; a rank's own time. T is taken at the best m.
+a rank's way inside its host; a rank's own time; a host's cores. T is taken at the best m, or for given segments.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,10 @@ import numpy as np
 
 from trainers.collectives.network import Network
 from trainers.collectives.plan import Plan, Sends
+from trainers.collectives.segments import lengths
 from trainers.collectives.traffic import Load, Reals, Scale
 
+FLOAT_BYTES = 4
 SEGMENTS = tuple(1 << power for power in range(11))  # one is no pipeline
 
 
@@ -39,10 +41,20 @@ class Price:
         """How many segments are best."""
         return min(SEGMENTS, key=lambda segments: self._time(size_bytes, segments))
 
+    def by_runner(self, size_bytes: int) -> float:
+        """The time for a vector of float32 in the segments that the runner makes of it."""
+        first, *others = (FLOAT_BYTES * length for length in lengths(max(size_bytes // FLOAT_BYTES, 1), FLOAT_BYTES))
+        return self._way(first) + sum(map(self._busiest, others))
+
     def _time(self, size_bytes: float, segments: int) -> float:
         part = size_bytes / segments
-        busiest = float((self.load @ (1.0, part)).max()) if len(self.load) else 0.0
-        return self.way[0] + self.way[1] * part + (segments - 1) * busiest
+        return self._way(part) + (segments - 1) * self._busiest(part)
+
+    def _way(self, part_bytes: float) -> float:
+        return self.way[0] + self.way[1] * part_bytes
+
+    def _busiest(self, part_bytes: float) -> float:
+        return float((self.load @ (1.0, part_bytes)).max(initial=0.0))
 
 
 def price(plan: Plan, network: Network) -> Price:
@@ -58,18 +70,12 @@ def price(plan: Plan, network: Network) -> Price:
             last = sends, Load.of(sends, scale)
         load = last[1]
         whole.add(load)
-        fixed_s += load.latency_s + network.message_s * float(load.messages_W.max(initial=0))
-        byte_s += (
-            float((load.ways_R * scale.way_cost_R).max(initial=0)) + load.added_W.max(initial=0) / network.add_rate
-        )
+        fixed_work, byte_work = scale.work(load)
+        fixed_s += load.latency_s + float(fixed_work.max(initial=0))
+        byte_s += float((load.ways_R * scale.way_cost_R).max(initial=0)) + float(byte_work.max(initial=0))
         rounds += 1
-    ways_R, added_W = whole.ways_R * scale.way_cost_R, whole.added_W / network.add_rate
-    resources = np.concatenate(
-        [
-            np.stack([np.zeros_like(ways_R), ways_R], axis=1),
-            np.stack([network.message_s * whole.messages_W, added_W], axis=1),
-        ]
-    )
+    ways_R, work = whole.ways_R * scale.way_cost_R, scale.work(whole)
+    resources = np.concatenate([np.stack([np.zeros_like(ways_R), ways_R], axis=1), np.stack(work, axis=1)])
     return Price(plan, rounds, whole.link_share, (fixed_s, byte_s), resources)
 
 

@@ -14,14 +14,12 @@ from torch import Tensor
 from trainers.collectives.exchange import exchange
 from trainers.collectives.passage import Passage
 from trainers.collectives.plan import Round
+from trainers.collectives.segments import lengths
 from trainers.collectives.turns import turns
 from trainers.collectives.wire.mesh import Mesh
 from trainers.collectives.wire.meshes import mesh_of
 
 Allreduce = Callable[[Tensor], None]  # sums a flat vector over all ranks, in place
-
-
-SEGMENT_BYTES = 2 << 20
 TIMEOUT_S = 300.0
 
 
@@ -53,20 +51,9 @@ def follow(
         lines.link({message.peer for turn in mine for message in (*turn.sends, *turn.receives)}, timeout_s=timeout_s)
         narrow = wire if x_N.dtype == torch.float32 else None
         # a rank that a plan leaves out counts the segments all the same
-        Passage(cut(x_N) if x_N.numel() else [], mine, chunks=chunks, mesh=lines, wire=narrow).run(timeout_s=timeout_s)
+        parts = list(torch.split(x_N, lengths(x_N.numel(), x_N.element_size()))) if x_N.numel() else []
+        Passage(parts, mine, chunks=chunks, mesh=lines, wire=narrow).run(timeout_s=timeout_s)
         if narrow is not None:
             x_N.copy_(x_N.to(narrow))
 
     return allreduce
-
-
-def cut(x_N: Tensor) -> list[Tensor]:
-    """Return the vector's segments: small ones at both ends, so that links between hosts start soon and end late."""
-    longest = max(SEGMENT_BYTES // x_N.element_size(), 1)
-    ramp = [longest >> shift for shift in (3, 2, 1)]
-    middle = x_N.numel() - 2 * sum(ramp)
-    if middle < longest:
-        return list(torch.split(x_N, longest))
-    count = -(-middle // longest)
-    even = [(i + 1) * middle // count - i * middle // count for i in range(count)]
-    return list(torch.split(x_N, [*ramp, *even, *reversed(ramp)]))

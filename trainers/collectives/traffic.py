@@ -26,6 +26,19 @@ class Scale:
         costs = [1 / network.rate, 1 / network.inside_rate]
         self.way_cost_R = np.repeat(costs, [2 * self.hosts, 2 * self.world])
 
+    def work(self, load: "Load") -> tuple[Reals, Reals]:
+        """What a load costs in processors' time, for each rank and then for each host whose ranks share its cores.
+
+        Two vectors: seconds whatever the vector's size, and seconds per byte of it.
+        """
+        network = self.network
+        fixed_W = network.message_s * load.messages_W
+        byte_W = load.added_W / network.add_rate + load.copied_W / network.copy_rate
+        return self._with_hosts(fixed_W), self._with_hosts(byte_W)
+
+    def _with_hosts(self, rank_W: Reals) -> Reals:
+        return np.concatenate([rank_W, _summed(self.host_W, rank_W, self.hosts) / self.network.cores])
+
 
 @dataclass(eq=False)
 class Load:
@@ -34,6 +47,7 @@ class Load:
     latency_s: float  # the longest of a round's ways
     ways_R: Reals  # shares of the vector
     added_W: Reals  # shares of the vector that each rank adds
+    copied_W: Reals  # and that it copies: what it sends, and what it keeps
     messages_W: Reals
     hosts: int
 
@@ -41,7 +55,8 @@ class Load:
     def none(cls, scale: Scale) -> "Load":
         """No round at all."""
         ways_R = np.zeros(2 * (scale.hosts + scale.world))
-        return cls(0.0, ways_R, np.zeros(scale.world), np.zeros(scale.world), scale.hosts)
+        idle_W = np.zeros(scale.world)
+        return cls(0.0, ways_R, idle_W, idle_W.copy(), idle_W.copy(), scale.hosts)
 
     @classmethod
     def of(cls, sends: Sends, scale: Scale) -> "Load":
@@ -62,6 +77,7 @@ class Load:
             latency_s,
             _summed(out_M, share_M, ways) + _summed(in_M, share_M, ways),
             _summed(sends.dst_M, share_M * sends.add_M, scale.world),
+            _summed(sends.src_M, share_M, scale.world) + _summed(sends.dst_M, share_M * ~sends.add_M, scale.world),
             _summed(np.concatenate([sends.src_M, sends.dst_M]), np.ones(2 * len(sends)), scale.world),
             scale.hosts,
         )
@@ -70,6 +86,7 @@ class Load:
         """Lay another round on top."""
         self.ways_R += other.ways_R
         self.added_W += other.added_W
+        self.copied_W += other.copied_W
         self.messages_W += other.messages_W
 
     @property

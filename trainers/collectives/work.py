@@ -1,0 +1,46 @@
+"""What the ranks' own work costs: bytes copied and added per second, and how many ranks of a host work at once."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+WINDOW_S = 0.03
+SPAN = 16 << 20  # bytes: more than caches hold, as gradients are
+PIECE = 256 << 10  # bytes of one copy or sum
+
+
+@dataclass(frozen=True)
+class Work:
+    """Of one rank that has a core to itself, but for `cores`."""
+
+    message_s: float  # for each message that it sends or receives
+    copy_rate: float  # bytes/s
+    add_rate: float  # bytes/s
+    cores: float  # of a host: so many of its ranks work at once
+
+
+def work(hosts: int, *, message_s: float, group: dist.ProcessGroup | None = None) -> Work:
+    """Measure, first rank by itself and then with all others; all ranks of the group call this together."""
+    here_N, there_N = torch.zeros(SPAN // 4), torch.zeros(SPAN // 4)
+    is_first = dist.get_rank(group) == 0
+    alone = [_rate(do, here_N, there_N) if is_first else 0.0 for do in (Tensor.copy_, Tensor.add_)]
+    dist.barrier(group)
+    together = _rate(Tensor.copy_, here_N, there_N)
+    told = torch.tensor([*alone, together], dtype=torch.float64)
+    dist.all_reduce(told, group=group)
+    copy_rate, add_rate, of_all = told.tolist()
+    return Work(message_s, copy_rate, add_rate, cores=of_all / copy_rate / hosts)
+
+
+def _rate(do: Callable[[Tensor, Tensor], Tensor], here_N: Tensor, there_N: Tensor) -> float:
+    """The bytes/s of `do`, piece by piece."""
+    pieces = list(zip(*(torch.split(x_N, PIECE // 4) for x_N in (here_N, there_N)), strict=True))
+    began_s, done = time.perf_counter(), 0
+    while (spent_s := time.perf_counter() - began_s) < WINDOW_S:
+        do(*pieces[done % len(pieces)])
+        done += 1
+    return done * PIECE / spent_s
