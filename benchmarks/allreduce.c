@@ -15,10 +15,10 @@ int main(int argc, char **argv) {
     for (int i = 2; i < argc; i++) {
         long bytes = atol(argv[i]);
         int count = bytes / sizeof(float), repeats = atoi(argv[1]);
-        repeats = bytes <= 1 << 20 ? 10 * repeats : bytes >> 26 && repeats > 3 ? 3 : repeats;
+        repeats = bytes <= 1 << 20 ? 4 * repeats : bytes >> 26 && repeats > 3 ? 3 : repeats;
         float *x = calloc(count, sizeof(float));
         double *seconds = calloc(repeats + 1, sizeof(double));
-        for (int repeat = 0; repeat <= repeats; repeat++) { /* the first one connects and warms up */
+        for (int repeat = bytes >> 26 ? 1 : 0; repeat <= repeats; repeat++) { /* small ones connect and warm up */
             MPI_Barrier(MPI_COMM_WORLD);
             double spent = -MPI_Wtime();
             MPI_Allreduce(MPI_IN_PLACE, x, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);

@@ -31,20 +31,23 @@ def main() -> None:
     """Measure, print, and write the report if all was measured."""
     options = parsed()
     is_whole = not (options.layout or options.size or options.algorithm)
+    networks: dict[str, Any] = {}
     if lacking := mpi.missing():
         print(lacking, file=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM; nothing was written"))
     try:
         shape("--rate", "200mbit")
-        rows = [row for layout in options.layout or LAYOUTS for row in measured(layout, options)]
+        rows = [row for layout in options.layout or LAYOUTS for row in measured(layout, options, networks)]
         if is_whole:
-            rows += measured(LOCAL["layout"], argparse.Namespace(**{**vars(options), "size": [LOCAL["size"]]}))
+            local = argparse.Namespace(**{**vars(options), "size": [LOCAL["size"]]})
+            rows += measured(LOCAL["layout"], local, networks)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
         shape()
     if is_whole:
         RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps({"machine": machine(), "versions": versions(), "rows": rows}, indent=1) + "\n")
+        report = {"machine": machine(), "versions": versions(), "networks": networks, "rows": rows}
+        RESULTS.write_text(json.dumps(report, indent=1) + "\n")
 
 
 def parsed() -> argparse.Namespace:
@@ -53,20 +56,23 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--layout", action="append", help="hosts x ranks per host, as 2x4")
     parser.add_argument("--size", action="append", help="as 16MiB")
     parser.add_argument("--algorithm", action="append", choices=[*NAMES, *mpi.ALGORITHMS])
-    times = "ten times as many up to 1 MiB, three from 64 MiB, one of what takes over 8 s"
+    times = "four times as many up to 1 MiB, three from 64 MiB, and there one of what takes over 9 s"
     parser.add_argument("--repeats", type=int, default=5, help=times)
     return parser.parse_args()
 
 
-def measured(layout: str, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure one layout, and print its rows."""
+def measured(layout: str, options: argparse.Namespace, networks: dict[str, Any]) -> list[dict[str, Any]]:
+    """Measure one layout, print its rows, and keep by which links they were predicted in `networks`."""
     hosts, per_host = map(int, layout.split("x"))
     names = [f"gpu{i + 1}" for i in range(hosts)] if hosts > 1 else [""]
     sizes = [in_bytes(size) for size in options.size or SIZES]
     algorithms = options.algorithm or [*NAMES, *mpi.ALGORITHMS]
     task = {"sizes": sizes, "ranks_per_host": per_host, "repeats": options.repeats}
     ours = [name for name in algorithms if name in NAMES]
-    rows = on_ranks("benchmarks.allreduce_rank", names, per_host, {**task, "algorithms": ours}) if ours else []
+    rows = []
+    if ours:
+        told = on_ranks("benchmarks.allreduce_rank", names, per_host, {**task, "algorithms": ours})
+        rows, networks[layout] = told["rows"], told["network"]
     for name in [name for name in algorithms if name in mpi.ALGORITHMS and hosts > 1 and not mpi.missing()]:
         print(f"  {name}", file=sys.stderr, flush=True)
         seconds = mpi.allreduce_s(name, names, per_host, sizes=sizes, repeats=options.repeats)

@@ -53,6 +53,9 @@ class Passage:
         self._segments = {first + i: _Segment(first + i, part) for i, part in enumerate(parts)}
         self._next = first  # the segment to begin next
         self._last = mesh.next_segment
+        # Whoever works at many segments inside the host first keeps the links to others waiting for the foremost.
+        out = (i for i, turn in enumerate(turns) if any(m.peer not in mesh.meeting.readers for m in turn.sends))
+        self._turns_inside = max(next(out, 1), 1)
         self._awaited = {(m.peer, m.number): (i, m) for i, turn in enumerate(turns) for m in turn.receives}
 
     def run(self, *, timeout_s: float) -> None:
@@ -79,11 +82,12 @@ class Passage:
         self._begin_more()
 
     def _begin_more(self) -> None:
-        while self._next < self._last and self._next < min(self._segments) + UNDER_WAY:
+        while self._segments and self._next < min(self._last, min(self._segments) + UNDER_WAY):
+            before = self._segments.get(self._next - 1)
+            if before is not None and before.turn < self._turns_inside:
+                return
             self._next += 1
             self._advance(self._segments[self._next - 1])
-            if not self._segments:
-                return
 
     def _advance(self, segment: _Segment) -> None:
         """Take as many turns as what has arrived allows."""
