@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from trainers.collectives import colors, halving_doubling, hierarchical, native, ring, server, torus, tree
 from trainers.collectives.auto import Auto
 from trainers.collectives.catalog import candidates
+from trainers.collectives.choice import cheapest
 from trainers.collectives.layout import Hosts
 from trainers.collectives.network import Network
 from trainers.collectives.plan import Plan
@@ -48,10 +49,12 @@ def _carried_out(found: Price) -> Algorithm:
 
 
 def _auto(network: Network) -> Algorithm:
-    choices = {f"{plan.kind} {dict(plan.shape)}": price(plan, network) for plan in candidates(network.hosts)}
+    """What a run with `auto` takes for each size, on the links as they were measured."""
+    prices = {str(found.plan): found for found in (price(plan, network) for plan in candidates(network.hosts))}
+    steps = cheapest(list(prices.values()))
 
     def choose(nbytes: int) -> str:
-        return min(choices, key=lambda name: choices[name].by_runner(nbytes))
+        return str(next(plan for start, plan in reversed(steps) if start <= nbytes))
 
-    bound = {name: follow(one.plan, chunks=one.plan.chunks) for name, one in choices.items()}
-    return Algorithm(Auto(bound, choose=choose), lambda nbytes: choices[choose(nbytes)].by_runner(nbytes))
+    bound = {name: follow(one.plan, chunks=one.plan.chunks) for name, one in prices.items()}
+    return Algorithm(Auto(bound, choose=choose), lambda nbytes: prices[choose(nbytes)].by_runner(nbytes))

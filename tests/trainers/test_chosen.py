@@ -29,8 +29,8 @@ def test_small_vectors_take_the_tree_and_large_ones_the_ring() -> None:
     prices = [price(plan(network.hosts), network) for plan in (ring, tree)]
     (at_first, small), (boundary, large) = cheapest(prices)
     assert (at_first, small.kind, large.kind) == (0, "tree", "ring")
-    assert prices[1].seconds(boundary / 4) < prices[0].seconds(boundary / 4)
-    assert prices[0].seconds(boundary * 2) < prices[1].seconds(boundary * 2)
+    assert prices[1].by_runner(boundary // 4) < prices[0].by_runner(boundary // 4)
+    assert prices[0].by_runner(boundary * 2) < prices[1].by_runner(boundary * 2)
 
 
 def test_a_run_says_and_keeps_what_it_chose_and_a_second_attempt_sums_to_the_same_bits(tmp_path: Path) -> None:

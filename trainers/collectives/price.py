@@ -9,6 +9,7 @@ the first segment's way, and for every other one the time that it keeps the busi
 a rank's way inside its host; a rank's own time; a host's cores. T is taken at the best m, or for given segments.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -43,8 +44,9 @@ class Price:
 
     def by_runner(self, size_bytes: int) -> float:
         """The time for a vector of float32 in the segments that the runner makes of it."""
-        first, *others = (FLOAT_BYTES * length for length in lengths(max(size_bytes // FLOAT_BYTES, 1), FLOAT_BYTES))
-        return self._way(first) + sum(map(self._busiest, others))
+        first, *others = lengths(max(size_bytes // FLOAT_BYTES, 1), FLOAT_BYTES)
+        rest_s = sum(often * self._busiest(FLOAT_BYTES * length) for length, often in Counter(others).items())
+        return self._way(FLOAT_BYTES * first) + rest_s
 
     def _time(self, size_bytes: float, segments: int) -> float:
         part = size_bytes / segments
