@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
     for (int i = 2; i < argc; i++) {
         long bytes = atol(argv[i]);
         int count = bytes / sizeof(float), repeats = atoi(argv[1]);
-        repeats = bytes <= 1 << 20 ? 4 * repeats : bytes >> 26 && repeats > 3 ? 3 : repeats;
+        repeats = bytes <= 1 << 20 ? 4 * repeats : bytes >> 26 && repeats > 2 ? 2 : repeats;
         float *x = calloc(count, sizeof(float));
         double *seconds = calloc(repeats + 1, sizeof(double));
         for (int repeat = bytes >> 26 ? 1 : 0; repeat <= repeats; repeat++) { /* small ones connect and warm up */

@@ -56,7 +56,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--layout", action="append", help="hosts x ranks per host, as 2x4")
     parser.add_argument("--size", action="append", help="as 16MiB")
     parser.add_argument("--algorithm", action="append", choices=[*NAMES, *mpi.ALGORITHMS])
-    times = "four times as many up to 1 MiB, three from 64 MiB, and there one of what takes over 9 s"
+    times = "four times as many up to 1 MiB, fewer of what takes long"
     parser.add_argument("--repeats", type=int, default=5, help=times)
     return parser.parse_args()
 

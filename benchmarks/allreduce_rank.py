@@ -19,7 +19,7 @@ from trainers.collectives.layout import hosts_of
 from trainers.collectives.runner import Allreduce
 from trainers.collectives.wire.meshes import mesh_of
 
-LONG_S = 9.0
+PATIENCE_S = 6.0  # for the repeats of one algorithm on one size
 
 
 def main() -> None:
@@ -41,17 +41,17 @@ def main() -> None:
 
 
 def sized(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> list[dict[str, Any]]:
-    """Time every algorithm on vectors of this size: all of them once, then all again, so that noise meets all alike."""
-    seconds = {name: [timed(one.allreduce, nbytes)] for name, one in chosen.items()}
-    times = {name: how_often(nbytes, repeats, first_s) for name, (first_s,) in seconds.items()}
-    for repeat in range(1, max(times.values())):
-        for name, one in chosen.items():
-            if repeat < times[name]:
-                seconds[name].append(timed(one.allreduce, nbytes))
+    """Time every algorithm on vectors of this size, its repeats in a row, as mpirun's are.
+
+    In turns, one would pay for what another left: after a server's lost packets a connection takes seconds to recover.
+    """
     rows = []
-    for name, all_s in seconds.items():
-        spent_s = sorted(all_s if nbytes >> 26 else all_s[1:])  # small vectors connect and warm up
-        predicted_s = chosen[name].predicted_s(nbytes)
+    for name, one in chosen.items():
+        all_s = [timed(one.allreduce, nbytes)]
+        for _ in range(how_often(nbytes, repeats, all_s[0])):
+            all_s.append(timed(one.allreduce, nbytes))
+        spent_s = sorted(all_s[min(2, len(all_s) // 2) :])  # the first ones warmed up
+        predicted_s = one.predicted_s(nbytes)
         rows.append(
             {
                 "bytes": nbytes,
@@ -67,10 +67,8 @@ def sized(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> list[dict[
 
 
 def how_often(nbytes: int, repeats: int, first_s: float) -> int:
-    """Four times as often up to 1 MiB, three times from 64 MiB, once what takes long there."""
-    if nbytes >> 26:
-        return 1 if first_s > LONG_S else min(repeats, 3)
-    return 1 + (4 * repeats if nbytes <= 1 << 20 else repeats)
+    """Four times as often up to 1 MiB, fewer times than asked for, or never again, what takes long."""
+    return min(int(PATIENCE_S / first_s), 4 * repeats if nbytes <= 1 << 20 else repeats)
 
 
 def timed(allreduce: Allreduce, nbytes: int) -> float:
