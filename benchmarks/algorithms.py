@@ -15,17 +15,19 @@ from trainers.collectives.runner import Allreduce, follow
 
 COLORS = 4  # as in the paper
 
+# The servers come first, `auto` last: the connections are shared, and right after a server, when many had sent to one
+# host at once, the same plan took up to a tenth longer (docs/log.md).
 PLANS: dict[str, Callable[[Hosts], Plan]] = {
-    "ring": ring.plan,
-    "torus": torus.plan,
-    "tree": tree.plan,
-    "colors": lambda hosts: colors.plan(hosts, k=COLORS),
-    "hierarchical": hierarchical.plan,
-    "halving_doubling": halving_doubling.plan,
     "server": server.plan,
     "sharded_server": lambda hosts: server.plan(hosts, servers=sum(map(len, hosts))),
+    "colors": lambda hosts: colors.plan(hosts, k=COLORS),
+    "tree": tree.plan,
+    "ring": ring.plan,
+    "hierarchical": hierarchical.plan,
+    "halving_doubling": halving_doubling.plan,
+    "torus": torus.plan,
 }
-NAMES = ("gloo", "auto", *PLANS)
+NAMES = ("gloo", *PLANS, "auto")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from trainers.collectives.layout import hosts_of
 from trainers.collectives.runner import Allreduce
 from trainers.collectives.wire.meshes import mesh_of
 
-PATIENCE_S = 6.0  # for the repeats of one algorithm on one size
+PATIENCE_S = 14.0  # for the repeats of one algorithm on one size
 
 
 def main() -> None:
@@ -43,14 +43,14 @@ def main() -> None:
 def sized(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> list[dict[str, Any]]:
     """Time every algorithm on vectors of this size, its repeats in a row, as mpirun's are.
 
-    In turns, one would pay for what another left: after a server's lost packets a connection takes seconds to recover.
+    In turns, one would pay for what another left to the connections that they share.
     """
     rows = []
     for name, one in chosen.items():
         all_s = [timed(one.allreduce, nbytes)]
         for _ in range(how_often(nbytes, repeats, all_s[0])):
             all_s.append(timed(one.allreduce, nbytes))
-        spent_s = sorted(all_s[min(2, len(all_s) // 2) :])  # the first ones warmed up
+        spent_s = sorted(all_s[min(len(all_s) - 1, 1 if nbytes >> 26 else 2) :])  # the first ones warmed up
         predicted_s = one.predicted_s(nbytes)
         rows.append(
             {
