@@ -5,6 +5,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 
 import torch
@@ -47,11 +48,11 @@ def main() -> None:
 def ours(run: RunSpec, place: places.Place, device: torch.device, report: Report) -> Turn:
     """The engine's whole step, watch and report included, on one batch that lies ready."""
     mine = loop(run, place, device=device, report=report)
-    batch = next(iter(mine.feed.epoch(run.course.position(0))))
+    start = run.course.position(0)
+    batches = repeat(next(mine.feed.epoch(start)))
 
     def step() -> None:
-        mine.watch.start("compute_s")
-        mine.take(batch)
+        mine.take(batches, start)
 
     return step
 
@@ -63,7 +64,7 @@ def plain(run: RunSpec, place: places.Place, device: torch.device) -> Turn:
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
     train, _ = data.data(run.data, run.seed)
     share = run.batch // place.world
-    x_BCHW, y_B = to_device(train.batch(torch.arange(share) + place.rank * share), device)
+    (x_BCHW,), y_B = to_device(train.batch(torch.arange(share) + place.rank * share), device)
 
     def step() -> None:
         optimizer.zero_grad()

@@ -1,11 +1,12 @@
 """What a run is: the one document that every room reads."""
 
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from contract.base import Spec
+from contract.batches import BatchStage, share_misfit, stage_misfits
 from contract.checkpoint import Checkpoint
 from contract.choices.collectives import Collective, Native
 from contract.choices.data import Data, Digits
@@ -13,14 +14,17 @@ from contract.choices.models import ConvNet, Model
 from contract.choices.optimizers import SGD, Optimizer
 from contract.choices.rules import Rule, Sync
 from contract.choices.schedules import Schedule
-from contract.course import Course
+from contract.course import Course, Stage
 from contract.elastic import averaging_misfits, elastic_misfits
 from contract.faults import Fault, refusal
 from contract.fit import misfit, unplaced
 from contract.model_fit import misfits
+from contract.normalization import BatchNorm
 from contract.numbers import Count, Fraction, Positive
 from contract.resources import Local, Resources
 from contract.schedule_fit import schedule_misfits
+
+Precision = Literal["float32", "bfloat16", "float16"]
 
 
 class RunSpec(Spec):
@@ -32,8 +36,13 @@ class RunSpec(Spec):
     schedule: Schedule
     clip_norm: Positive | None = None  # the averaged gradient's norm is at most this
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None  # evaluate an average of the weights over the steps
-    batch: Count  # images per step, over all ranks
+    batch: Count  # samples per step, over all ranks
+    batch_stages: list[BatchStage] = []  # batch-size control: from these epochs on the batch is another
+    micro_batch: Count | None = None  # the most samples that one pass of a rank takes; none: all of its part
     epochs: Count
+    channels_last: bool = False  # images lie with their channels innermost: faster 16-bit convolutions on GPUs
+    precision: Precision = "float32"  # of the passes; weights, norms and updates are float32 in any case
+    batch_norm: BatchNorm = BatchNorm()
     label_smoothing: Fraction = 0.0  # eps; the share of a label that is spread over all classes
     rule: Rule = Sync()
     collective: Collective = Native()
@@ -42,22 +51,25 @@ class RunSpec(Spec):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
     @property
-    def batch_per_rank(self) -> int:
-        return self.batch // self.resources.world
+    def course(self) -> Course:
+        """Which step belongs to which epoch, and which batch."""
+        stages = (Stage(0, self.batch), *(Stage(stage.epoch, stage.batch) for stage in self.batch_stages))
+        return Course(self.data.train_samples, self.epochs, stages)
 
     @property
     def peak_rate(self) -> float:
-        """The highest rate of the schedule, scaled to the batch."""
-        return self.schedule.peak(self.batch)
+        """The highest rate of the schedule, scaled to the largest batch."""
+        return max(self.schedule.peak(stage.batch) for stage in self.course.stages)
 
     @property
-    def course(self) -> Course:
-        """Which step belongs to which epoch."""
-        return Course(self.data.train_samples, self.epochs, self.batch)
+    def batch_per_rank(self) -> int:
+        """A rank's part of the smallest batch."""
+        return min(stage.batch for stage in self.course.stages) // self.resources.world
 
     @property
     def steps_per_epoch(self) -> int:
-        return self.course.steps_in(0)
+        """Steps of the last epoch."""
+        return self.course.steps_in(self.epochs - 1)
 
     @property
     def steps(self) -> int:
@@ -70,15 +82,8 @@ class RunSpec(Spec):
         return self
 
     def _misfits(self) -> Iterator[Fault]:
-        world, batch, train = self.resources.world, self.batch, self.data.train_samples
-        if batch % world:
-            yield Fault(path="batch", message=f"batch {batch} does not divide over {world} ranks")
-        elif batch // world < 2:
-            message = f"batch {batch} over {world} ranks is 1 image per rank; batch normalization needs at least 2"
-            yield Fault(path="batch", message=message)
-        if batch > train:
-            message = f"batch {batch} is larger than the {train} training images of {self.data.kind}"
-            yield Fault(path="batch", message=message)
+        world = self.resources.world
+        yield from self._batch_misfits()
         yield from misfits(self.model, self.data)
         if fault := unplaced(self.data, self.rule, world):
             yield fault
@@ -87,9 +92,7 @@ class RunSpec(Spec):
         for fault in schedule_misfits(self.schedule, self.epochs):
             yield Fault(path=f"schedule.{fault.path}", message=fault.message)
         if self.steps >= 2**31:
-            message = (
-                f"{self.epochs} epochs of {self.steps_per_epoch} steps are {self.steps:,} steps, more than 2^31 - 1"
-            )
+            message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
             yield Fault(path="epochs", message=message)
         if not isinstance(self.rule, Sync) and self.checkpoint != Checkpoint():
             message = f"the replicas of {self.rule.kind} come to no common step at which they could be saved"
@@ -98,3 +101,18 @@ class RunSpec(Spec):
         yield from averaging_misfits(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
             yield Fault(path="optimizer.nesterov", message="Nesterov's look ahead needs a momentum above 0")
+
+    def _batch_misfits(self) -> Iterator[Fault]:
+        world, group = self.resources.world, self.batch_norm.group
+        yield from stage_misfits(self.batch_stages, self.epochs)
+        for path, batch in [("batch", self.batch), *(("batch_stages", stage.batch) for stage in self.batch_stages)]:
+            if batch > self.data.train_samples:
+                message = (
+                    f"batch {batch} is larger than the {self.data.train_samples} training images of {self.data.kind}"
+                )
+                yield Fault(path=path, message=message)
+            if told := share_misfit(batch, world=world, group=group, micro_batch=self.micro_batch):
+                yield Fault(path=path, message=told)
+        if world % group:
+            message = f"{world} ranks do not divide into groups of {group}"
+            yield Fault(path="batch_norm.group", message=message)

@@ -1,5 +1,6 @@
 """One rank of a training run, from the meeting of the ranks to their parting."""
 
+import math
 from functools import partial
 
 import torch
@@ -11,19 +12,26 @@ from contract.folder import RunFolder
 from contract.spec import RunSpec
 from trainers import device as devices
 from trainers import rendezvous
-from trainers.build import averages, collectives, data, losses, models, optimizers, rules, schedules
+from trainers.build import averages, collectives, data, losses, models, normalization, optimizers, rules, schedules
 from trainers.checkpoints import randomness
+from trainers.data.split import Split
+from trainers.evaluation import Evaluation
 from trainers.feed import Feed
 from trainers.keeper import Keeper
 from trainers.loop import Loop
+from trainers.measures import Measures
 from trainers.notice import Notice
 from trainers.place import Place
+from trainers.precision import LossScale, Precision
 from trainers.report import Report
 from trainers.state import State
 from trainers.step import Step
 from trainers.stopwatch import Stopwatch
 from trainers.tasks.classification import Classification
 from trainers.versions import versions
+
+EVALUATION_NUMBERS = 2**21  # of pixels at once, where the rank's training batch has fewer
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, notice: Notice) -> bool:
@@ -58,23 +66,40 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, noti
 
 def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) -> Loop:
     """Put the parts that a spec chooses together: this rank's loop, before its first step."""
-    watch, task = Stopwatch(device), Classification()
+    watch, precision = Stopwatch(device), Precision(DTYPES[run.precision], device)
+    timed = partial(watch.timed, series.COMMUNICATION_S)
     images, heldout = data.data(run.data, run.seed)
     model = models.model(run).to(device)
+    normalization.normalize(model, run.batch_norm, timed=timed)
     randomness.seed(run.seed, rank=place.rank, step=0)  # dropout's masks, alike on all ranks, would not average out
-    optimizer = optimizers.optimizer(run, model)
+    scale = LossScale() if run.precision == "float16" else None
+    optimizer = optimizers.optimizer(run, model, scale)
     nodes, kept = run.resources.nodes, report.kept
     allreduce = collectives.allreduce(run.collective, place.world, kept=kept, nodes=nodes, device=device)
-    timed = partial(watch.timed, series.COMMUNICATION_S)
     rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=timed)
+    batch = max(EVALUATION_NUMBERS // math.prod(run.data.shape), run.micro_batch or run.batch_per_rank)
     return Loop(
         run,
-        State(model, optimizer, rule, average=averages.average(run, model)),
-        step=Step(model, losses.loss(run, model), rule),
-        feed=Feed(images, run.course, seed=run.seed, place=place, device=device, workers=run.data.workers),
+        State(model, optimizer, rule, scale, average=averages.average(run, model)),
+        step=Step(model, losses.loss(run, model), rule, precision=precision, scale=scale),
+        feed=feed(run, images, place, device=device),
         schedule=schedules.schedule(run),
-        task=task,
-        heldout=heldout,
+        evaluation=Evaluation(heldout, Classification(), batch, precision, device, workers=run.data.workers),
         watch=watch,
+        measures=Measures(report, world=place.world if rule.is_synchronous else 1, device=device),
         report=report,
+    )
+
+
+def feed(run: RunSpec, split: Split, place: Place, *, device: torch.device) -> Feed:
+    """What this rank trains on."""
+    return Feed(
+        split,
+        run.course,
+        seed=run.seed,
+        place=place,
+        device=device,
+        micro_batch=run.micro_batch,
+        workers=run.data.workers,
+        channels_last=run.channels_last,
     )

@@ -1,22 +1,66 @@
 """Loss and accuracy on the held-out split, computed by all ranks together."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from contract import series
 from trainers.data.loader import load
-from trainers.data.split import Batch, Split, to_device
+from trainers.data.split import Placed, Split, to_device
+from trainers.precision import Precision
 from trainers.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a net is judged by, and in passes of how many samples."""
+
+    heldout: Split
+    task: Task
+    batch: int
+    precision: Precision
+    device: torch.device
+    workers: int = 0  # processes of this rank that make batches ahead
+
+    def __call__(self, model: nn.Module, *, alone: bool = False) -> dict[str, float]:
+        """Judge a net over all that is held out; all ranks call this together, and evaluate the same function.
+
+        `alone`: this rank takes all, and the others need not be there.
+        """
+        if not alone:
+            average_statistics(model)
+        model.eval()
+        loss, accuracy = self._judged(model, alone=alone)
+        model.train()
+        return {series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
+
+    @torch.no_grad()
+    def _judged(self, model: nn.Module, *, alone: bool) -> tuple[float, float]:
+        """Mean loss and accuracy; rank r of n takes samples r, r + n, r + 2n, ..."""
+        rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
+        sums_3 = torch.zeros(3, dtype=torch.float64, device=self.device)
+        mine_N = torch.arange(rank, len(self.heldout), world)
+        for made in load(self.heldout, torch.split(mine_N, self.batch), workers=self.workers):
+            inputs, target = to_device(made, self.device)
+            with self.precision.passes():
+                output = model(*inputs)
+            sums_3 += self.task.tally(output, target)
+        if not alone:
+            dist.all_reduce(sums_3)
+        loss, right, count = sums_3.tolist()
+        return loss / count, right / count
 
 
 @torch.no_grad()
 def average_statistics(model: nn.Module) -> None:
-    """Average batch normalization's running means and variances over the ranks, each of which saw other images.
+    """Average batch normalization's means and variances over the ranks, each of which saw other images.
 
-    Training does not read them, so it goes on as before; afterwards all ranks evaluate the same function.
+    Training does not read them, so it goes on as before. Akiba, Suzuki & Fukuda (2017) average those of the last batch
+    alone, which a large batch makes better estimates than a moving average over weights that are gone.
     """
     buffers = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
     if not buffers:
@@ -28,7 +72,7 @@ def average_statistics(model: nn.Module) -> None:
 
 
 @torch.no_grad()
-def recalibrate(model: nn.Module, batches: Iterable[Batch]) -> None:
+def recalibrate(model: nn.Module, batches: Iterable[Placed]) -> None:
     """Take batch normalization's means and variances anew, as plain means over `batches`.
 
     Averaged weights need it: no batch has gone through them (Izmailov et al., 2018, section 3.2).
@@ -41,34 +85,6 @@ def recalibrate(model: nn.Module, batches: Iterable[Batch]) -> None:
         norm.reset_running_stats()
         norm.momentum = None  # torch's word for a cumulative mean
     for inputs, _ in batches:
-        model(inputs)
+        model(*inputs)
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum
-
-
-@torch.no_grad()
-def evaluate(
-    model: nn.Module, heldout: Split, task: Task, *, batch: int, workers: int = 0, alone: bool = False
-) -> tuple[float, float]:
-    """Return mean loss and accuracy over all of `heldout`; rank r of n takes samples r, r + n, r + 2n, ...
-
-    `alone`: this rank takes all, and the others need not be there.
-    """
-    rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
-    device = device_of(model)
-    model.eval()
-    sums_3 = torch.zeros(3, dtype=torch.float64, device=device)
-    mine_N = torch.arange(rank, len(heldout), world)
-    for made in load(heldout, torch.split(mine_N, batch), workers=workers):
-        inputs, target = to_device(made, device)
-        sums_3 += task.tally(model(inputs), target)
-    model.train()
-    if not alone:
-        dist.all_reduce(sums_3)
-    loss, right, count = sums_3.tolist()
-    return loss / count, right / count
-
-
-def device_of(model: nn.Module) -> torch.device:
-    """Where a model's tensors lie; the CPU for one that has none."""
-    return next((tensor.device for tensor in (*model.parameters(), *model.buffers())), torch.device("cpu"))

@@ -1,4 +1,4 @@
-"""What this rank trains on: its part of every global batch, in the order of the run, on its device."""
+"""What this rank trains on: its part of every global batch, pass by pass, in the order of the run, on its device."""
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -6,10 +6,11 @@ from contextlib import closing
 import torch
 from torch import Tensor
 
+from contract.batches import passes
 from contract.course import Course, Position
 from trainers.data import sampler
 from trainers.data.loader import load
-from trainers.data.split import Batch, Split, Staged, to_device
+from trainers.data.split import Placed, Split, Staged, to_device
 from trainers.place import Place
 
 
@@ -17,21 +18,39 @@ class Feed:
     """Goes through a split epoch by epoch; what a step takes depends on the seed and the step alone."""
 
     def __init__(
-        self, split: Split, course: Course, *, seed: int, place: Place, device: torch.device, workers: int = 0
+        self,
+        split: Split,
+        course: Course,
+        *,
+        seed: int,
+        place: Place,
+        device: torch.device,
+        micro_batch: int | None = None,
+        channels_last: bool = False,
+        workers: int = 0,
     ) -> None:
         """`workers`: processes of this rank that make batches while the step before them runs."""
         self._split, self._course, self._seed, self._workers = split, course, seed, workers
         self._place, self._device = place, device
+        self._micro_batch, self._channels_last = micro_batch, channels_last
 
-    def epoch(self, start: Position) -> Generator[Batch]:
-        """Yield the batches of an epoch, one per step, from a position on."""
+    def share(self, epoch: int) -> int:
+        """This rank's samples of each step of an epoch."""
+        return self._course.batch_in(epoch) // self._place.world
+
+    def passes(self, epoch: int) -> int:
+        """How many passes these are taken in."""
+        return len(passes(self.share(epoch), self._micro_batch))
+
+    def epoch(self, start: Position) -> Generator[Placed]:
+        """Yield the batches of an epoch, one per pass, from a position on."""
         if isinstance(self._split, Staged):
             split = self._split.stage(start.epoch, lambda rank: torch.cat(list(self._takes(start, rank))))
         else:
             split = self._split
         yield from self._made(split, start)
 
-    def sample(self, samples: int) -> Iterator[Batch]:
+    def sample(self, samples: int) -> Iterator[Placed]:
         """Yield the first batches of this rank's first epoch until there are so many samples, or the epoch ends."""
         # one rank alone may ask for it, so nothing is staged
         with closing(self._made(self._split, Position(0, 0))) as batches:
@@ -41,13 +60,14 @@ class Feed:
                 if samples <= 0:
                     return
 
-    def _made(self, split: Split, start: Position) -> Generator[Batch]:
+    def _made(self, split: Split, start: Position) -> Generator[Placed]:
         with closing(load(split, self._takes(start, self._place.rank), workers=self._workers)) as batches:
             for batch in batches:
-                yield to_device(batch, self._device)
+                yield to_device(batch, self._device, channels_last=self._channels_last)
 
     def _takes(self, start: Position, rank: int) -> Iterator[Tensor]:
-        """The samples of each step from a position on that a rank takes."""
-        batch = self._course.batch_in(start.epoch)
+        """The samples of each pass from a position on that a rank takes."""
+        batch, sizes = self._course.batch_in(start.epoch), passes(self.share(start.epoch), self._micro_batch)
         order_N = sampler.permutation(len(self._split), seed=self._seed, epoch=start.epoch)[start.step * batch :]
-        return sampler.slices(order_N, batch, rank=rank, world=self._place.world)
+        for share_B in sampler.slices(order_N, batch, rank=rank, world=self._place.world):
+            yield from torch.split(share_B, sizes)

@@ -1,25 +1,29 @@
 """The loop: steps from where a run stands to its end, and an evaluation after every epoch."""
 
 import math
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 
 import torch.distributed as dist
 
 from contract import series
+from contract.course import Position
 from contract.spec import RunSpec
-from trainers.data.split import Batch, Split
-from trainers.evaluation import average_statistics, evaluate, recalibrate
+from trainers.data.split import Placed
+from trainers.diagnosis import diagnose
+from trainers.evaluation import Evaluation, recalibrate
 from trainers.feed import Feed
 from trainers.keeper import Keeper
+from trainers.measures import Measured, Measures
 from trainers.report import Report
 from trainers.schedules.schedule import Schedule
 from trainers.state import State
 from trainers.step import Step
 from trainers.stopwatch import Stopwatch
-from trainers.tasks.task import Task
 
-EVALUATION_NUMBERS = 2**21  # of pixels at once, where the rank's training batch has fewer
 RECALIBRATION_SAMPLES = 2048  # at least, of a rank's own, for the statistics of weights that no batch has gone through
 
 
@@ -36,51 +40,62 @@ class Loop:
     step: Step
     feed: Feed
     schedule: Schedule
-    task: Task
-    heldout: Split
+    evaluation: Evaluation
     watch: Stopwatch
+    measures: Measures
     report: Report
     keeper: Keeper | None = None  # none: nothing is saved, no signal heard
 
     def carry_out(self) -> bool:
         """Take every step that is left; return False when the ranks agreed to pause on the way."""
-        course = self.run.course
+        course, began_s = self.run.course, time.perf_counter() - self.state.trained_s
         if self.state.step and (at := course.position(self.state.step)).step == 0:
-            self._evaluate(epochs=at.epoch)  # a run is saved before the evaluation that ends an epoch
-        while self.state.step < course.steps:
-            start = course.position(self.state.step)
-            for batch in self._fed(self.feed.epoch(start)):
-                self.take(batch)
-                if self.keeper and self.keeper.after():
-                    return False
-                if course.position(self.state.step).step == 0:
-                    self._evaluate(epochs=start.epoch + 1)
-        if self.keeper:
-            self.keeper.finish()
+            self._evaluate(at.epoch - 1)  # a run is saved before the evaluation that ends an epoch
+        try:
+            while self.state.step < course.steps:
+                start = course.position(self.state.step)
+                with closing(self.feed.epoch(start)) as batches:
+                    for number in range(start.step, course.steps_in(start.epoch)):
+                        self.take(self._waited_for(batches), Position(start.epoch, number))
+                        self.state.trained_s = time.perf_counter() - began_s
+                        if self._pauses():
+                            return False
+                self._evaluate(start.epoch)
+            if self.keeper:
+                self.keeper.finish()
+        finally:
+            self.measures.close()
         return True
 
-    def _fed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Yield the batches; a step's time begins with waiting for its own."""
+    def _pauses(self) -> bool:
+        """Let the run be saved if that was agreed on; True when it pauses here."""
+        if self.keeper is None:
+            return False
+        if self.step.wishes.agreed_save or self.step.wishes.agreed_pause:
+            self.measures.tell()  # what a resumed run does not take again must have been said
+        return self.keeper.after()
+
+    def _waited_for(self, batches: Iterator[Placed]) -> Iterator[Placed]:
         while True:
-            self.watch.start(series.COMPUTE_S)
             with self.watch.during(series.INPUT_S):
-                batch = next(batches, None)
-            if batch is None:
-                return
+                batch = next(batches)
             yield batch
 
-    def take(self, batch: Batch) -> None:
-        """Take one step and report it; the watch runs already."""
+    def take(self, batches: Iterator[Placed], at: Position) -> None:
+        """Take one step, by the next of `batches`, and measure it."""
+        self.watch.start(series.COMPUTE_S)
         rate = self._set_rate()
         if self.keeper:
             self.keeper.before()
-        loss = self.step(batch)
-        if self.state.average is not None:
+        passes = islice(batches, self.feed.passes(at.epoch))
+        loss = self.step(passes, samples=self.feed.share(at.epoch))
+        if self.state.average is not None and math.isfinite(loss):
             self.state.average.update_parameters(self.state.model)
         self.state.step += 1
-        self._report(loss, rate, self.watch.stop())
+        values = {series.LOSS: loss, series.RATE: rate}
+        self.measures.add(Measured(self.state.step, self.run.course.batch_in(at.epoch), values, self.watch.stop()))
         if not math.isfinite(loss):
-            raise Diverged(f"at step {self.state.step} the loss is {loss}, with a learning rate of {rate:g}")
+            raise Diverged(self._why(loss, rate, at))
 
     def _set_rate(self) -> float:
         rate = self.schedule(self.run.course.epochs_done(self.state.step))
@@ -88,27 +103,27 @@ class Loop:
             group["lr"] = rate
         return rate
 
-    def _report(self, loss: float, rate: float, seconds: dict[str, float]) -> None:
-        samples_per_s = self.run.batch / sum(seconds.values())
-        values = {series.LOSS: loss, series.RATE: rate, series.SAMPLES_PER_S: samples_per_s}
-        self.report.points(self.state.step, values | {name: seconds.get(name, 0.0) for name in SECONDS})
+    def _why(self, loss: float, rate: float, at: Position) -> str:
+        together = self.state.rule.is_synchronous and not self.state.rule.replicas_differ
+        told = f"at step {self.state.step} the loss is {loss}, with a learning rate of {rate:g}"
+        if not together:  # the others may not be there to make the step's batches again
+            return f"{told}; {diagnose(self.state.model, (), together=False)}"
+        self.measures.tell()
+        with closing(self.feed.epoch(at)) as batches:
+            again = islice(batches, self.feed.passes(at.epoch))
+            return f"{told}; {diagnose(self.state.model, again)}"
 
-    def _evaluate(self, *, epochs: int) -> None:
+    def _evaluate(self, epoch: int) -> None:
         rule, model = self.state.rule, self.state.judged
-        if epochs == self.run.epochs:
+        self.measures.tell()
+        if epoch + 1 == self.run.epochs:
             rule.settle()
         if not rule.is_synchronous and dist.get_rank():
             return  # the first rank knows the center, and does not wait for the others
-        batch = max(EVALUATION_NUMBERS // math.prod(self.run.data.shape), self.run.batch_per_rank)
         with rule.answer():
             if rule.replicas_differ:
                 recalibrate(model, self.feed.sample(RECALIBRATION_SAMPLES))
-            if rule.is_synchronous:
-                average_statistics(model)
-            workers, alone = self.run.data.workers, not rule.is_synchronous
-            loss, accuracy = evaluate(model, self.heldout, self.task, batch=batch, workers=workers, alone=alone)
-        values = {series.EPOCH: epochs, series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
+            values = self.evaluation(model, alone=not rule.is_synchronous)
+        values |= {series.EPOCH: epoch + 1, series.BATCH: self.run.course.batch_in(epoch)}
+        values |= {series.TRAINED_S: self.state.trained_s, series.PEAK_MEMORY_BYTES: self.measures.peak_memory_bytes()}
         self.report.epoch(self.state.step, values)
-
-
-SECONDS = (series.COMPUTE_S, series.COMMUNICATION_S, series.INPUT_S)

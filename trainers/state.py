@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 from torch.optim.swa_utils import AveragedModel
 
 from trainers.checkpoints import randomness
+from trainers.precision import LossScale
 from trainers.rules.rule import Rule
 
 Dicts = dict[str, Any]
@@ -22,7 +23,9 @@ class State:
     model: nn.Module
     optimizer: Optimizer
     rule: Rule
+    scale: LossScale | None = None  # of the loss, where the passes are in float16
     step: int = 0  # steps taken
+    trained_s: float = 0.0  # by the clock of this rank, without the time between attempts
     average: AveragedModel | None = None  # of the model's weights over the steps, where the spec wants one
 
     @property
@@ -34,7 +37,9 @@ class State:
         """What all ranks have alike."""
         named = {name: p for net, each in self._nets() for name, p in each.named_parameters(prefix=net)}
         averaged = 0 if self.average is None else int(self.average.n_averaged)
-        return {"parameters": named, "optimizer": self.optimizer.state_dict(), "averaged": averaged}
+        scale = None if self.scale is None else self.scale.state_dict()
+        progress = {"averaged": averaged, "scale": scale, "trained_s": self.trained_s}
+        return {"parameters": named, "optimizer": self.optimizer.state_dict(), **progress}
 
     def alone(self, device: torch.device) -> Dicts:
         """What each rank has of its own: statistics of the images that it saw, random generators, a rule's memory."""
@@ -66,6 +71,9 @@ class State:
         self.optimizer.load_state_dict(saved["optimizer"])
         if self.average is not None:
             self.average.n_averaged.fill_(saved["averaged"])
+        if self.scale is not None:
+            self.scale.load_state_dict(saved["scale"])
+        self.trained_s = saved["trained_s"]
 
 
 def _fill(kind: str, here: Iterable[tuple[str, Tensor]], saved: Mapping[str, Tensor]) -> None:

@@ -1,9 +1,20 @@
-"""One step: forward and backward on this rank's part of the global batch, then what the rule makes of it."""
+"""One step: forward and backward over this rank's part of the global batch, then what the rule makes of it.
 
-from torch import nn
+The part may come in k passes (micro-batches) of b_i samples, b = sum_i b_i. With the loss L_i a mean over its samples
 
-from trainers.data.split import Batch
+    sum_i b_i/b grad L_i = grad L
+
+the gradients add up to that of the whole part; only batch normalization sees passes, not the part.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from trainers.data.split import Placed
 from trainers.losses.loss import Loss
+from trainers.precision import LossScale, Precision
 from trainers.rules.rule import Rule
 from trainers.wishes import Wishes
 
@@ -11,18 +22,28 @@ from trainers.wishes import Wishes
 class Step:
     """Moves the model by one step per call."""
 
-    def __init__(self, model: nn.Module, loss: Loss, rule: Rule) -> None:
+    def __init__(
+        self, model: nn.Module, loss: Loss, rule: Rule, *, precision: Precision, scale: LossScale | None = None
+    ) -> None:
         self._model, self._loss, self._rule = model, loss, rule
         self.wishes = Wishes()
+        self._precision, self._scale = precision, scale
 
-    def __call__(self, batch: Batch) -> float:
-        """Take one step; return the global batch's mean loss, as it was before the step."""
-        inputs, target = batch
+    def __call__(self, passes: Iterable[Placed], *, samples: int) -> float:
+        """Take one step over `samples` samples of this rank; return the global batch's mean loss before the step."""
         self._rule.begin()
-        loss = self._loss(self._model(inputs), target)
-        loss.backward()  # type: ignore[no-untyped-call]
+        part_losses = [self._pass(batch, samples) for batch in passes]
+        loss = torch.stack(part_losses).sum()
         if self._rule.replicas_differ:  # they go their own ways: nobody hears of a wish at the same step
-            return self._rule.step(loss.detach()).item()
-        mean_loss, *wishes = self._rule.step(self.wishes.with_loss(loss.detach())).tolist()
+            return self._rule.step(loss).item()
+        mean_loss, *wishes = self._rule.step(self.wishes.with_loss(loss)).tolist()
         self.wishes.hear(wishes)
         return float(mean_loss)
+
+    def _pass(self, batch: Placed, samples: int) -> Tensor:
+        inputs, target = batch
+        with self._precision.passes():
+            loss = self._loss(self._model(*inputs), target) * (len(target) / samples)
+        scaled = loss if self._scale is None else loss * self._scale.scale
+        scaled.backward()  # type: ignore[no-untyped-call]
+        return loss.detach()

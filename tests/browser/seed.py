@@ -16,15 +16,19 @@ from contract.experiment import ExperimentSpec
 from contract.folder import RunFolder
 from contract.run import State
 from contract.series import (
+    BATCH,
     COMMUNICATION_S,
     COMPUTE_S,
     EPOCH,
     HELDOUT_ACCURACY,
     HELDOUT_LOSS,
+    IDLE_S,
     INPUT_S,
     LOSS,
+    PEAK_MEMORY_BYTES,
     RATE,
     SAMPLES_PER_S,
+    SLOWEST_RANK,
 )
 from store import clusters, points, runs
 from store.session import transaction
@@ -71,18 +75,22 @@ def measure(run: Run, first: int, last: int) -> Iterator[Points]:
         compute = 0.00035 * batch / 8 + abs(dice.gauss(0, 0.0012))
         wire = 0.011 + abs(dice.gauss(0, 0.003)) + (0.02 if dice.random() < 0.01 else 0)
         wait = 0.0016 + abs(dice.gauss(0, 0.0006))
+        idle = 0.002 + abs(dice.gauss(0, 0.002))
         rise = min(1.0, step / warmup) if warmup else 1.0
         values: dict[str, float | None] = {
             LOSS: None if 0.5 < done < 0.51 and run.number == 11 else loss,
             RATE: rate * rise * (1 - done) ** 2,
-            SAMPLES_PER_S: batch / (compute + wire + wait),
+            SAMPLES_PER_S: batch / (compute + wire + wait + idle),
             COMPUTE_S: compute,
             COMMUNICATION_S: wire,
             INPUT_S: wait,
+            IDLE_S: idle,
+            SLOWEST_RANK: 5 if dice.random() < 0.7 else dice.randrange(8),
         }
         if step % per_epoch == 0:
             accuracy = 0.1 + (0.84 + 0.05 * fit) * learned**1.3 + dice.gauss(0, 0.004)
             values |= {EPOCH: step / per_epoch, HELDOUT_LOSS: loss * 1.06, HELDOUT_ACCURACY: min(accuracy, 0.999)}
+            values |= {BATCH: batch, PEAK_MEMORY_BYTES: 1.4e9}
         yield Points(attempt=1, at=0.0, step=step, values=values)
 
 

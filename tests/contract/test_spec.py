@@ -31,6 +31,28 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
     [
         ({"batch": 7}, "base.batch: batch 7 does not divide over 4 ranks"),
         ({"batch": 4}, "base.batch: batch 4 over 4 ranks is 1 image per rank; batch normalization needs at least 2"),
+        (
+            {"batch": 12, "micro_batch": 2},
+            "base.batch: batch 12 over 4 ranks is 3 images per rank, and in passes of 2 one has but 1; "
+            "batch normalization needs at least 2",
+        ),
+        (
+            {"batch_stages": [{"epoch": 1, "batch": 130}]},
+            "base.batch_stages: batch 130 does not divide over 4 ranks",
+        ),
+        (
+            {"batch_stages": [{"epoch": 1, "batch": 1440}]},
+            "base.batch_stages: batch 1440 is larger than the 1437 training images of digits",
+        ),
+        (
+            {"batch_stages": [{"epoch": 2, "batch": 128}, {"epoch": 1, "batch": 256}]},
+            "base.batch_stages: the stage at epoch 1 does not come after epoch 2",
+        ),
+        (
+            {"batch_stages": [{"epoch": 3, "batch": 128}]},
+            "base.batch_stages: the stage at epoch 3 is never reached: the run has 3 epochs",
+        ),
+        ({"batch_norm": {"group": 3}}, "base.batch_norm.group: 4 ranks do not divide into groups of 3"),
         ({"batch": 2048}, "base.batch: batch 2048 is larger than the 1437 training images of digits"),
         ({"batch": True}, "base.batch: input should be a valid integer"),
         ({"collective": {"kind": "torus", "rows": 3}}, "base.collective.rows: 4 ranks do not form a torus of 3 rows"),
@@ -83,7 +105,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"epochs": 2**31 - 1},
-            "base.epochs: 2147483647 epochs of 22 steps are 47,244,640,234 steps, more than 2^31 - 1",
+            "base.epochs: 2147483647 epochs are 47,244,640,234 steps, more than 2^31 - 1",
         ),
         (
             {"schedule": {"kind": "constant", "rate": 1.0, "start_rate": 2.0, "warmup_epochs": 1.0}},

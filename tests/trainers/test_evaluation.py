@@ -5,9 +5,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from contract.series import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.trainers.ranks import on_ranks
 from trainers.data.split import Stored
-from trainers.evaluation import average_statistics, evaluate
+from trainers.evaluation import Evaluation, average_statistics
+from trainers.precision import Precision
 from trainers.tasks.classification import Classification
 
 SAMPLES, RIGHT = 10, 7
@@ -23,7 +25,9 @@ class Marked(nn.Module):
 def evaluate_marked() -> tuple[float, float]:
     y_N = torch.arange(SAMPLES) % 3
     shown_N = torch.where(torch.arange(SAMPLES) < RIGHT, y_N, (y_N + 1) % 3)
-    return evaluate(Marked(), Stored(shown_N.view(-1, 1, 1, 1), y_N), Classification(), batch=2)
+    heldout, cpu = Stored(shown_N.view(-1, 1, 1, 1), y_N), torch.device("cpu")
+    judged = Evaluation(heldout, Classification(), 2, Precision(torch.float32, cpu), cpu)(Marked())
+    return judged[HELDOUT_LOSS], judged[HELDOUT_ACCURACY]
 
 
 @pytest.mark.parametrize("world", [1, 3, 4])

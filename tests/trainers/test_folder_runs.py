@@ -49,9 +49,8 @@ def fed(folder: RunFolder) -> list[tuple[float, list[int]]]:
     feed = Feed(train, run.course, seed=run.seed, place=place, device=torch.device("cpu"), workers=workers)
     given = []
     for position in (Position(epoch=0, step=1), Position(epoch=1, step=0)):
-        for inputs, y_B in feed.epoch(position):
-            assert isinstance(inputs, torch.Tensor)
-            given.append((inputs.double().sum().item(), y_B.tolist()))
+        for (x_BCHW,), y_B in feed.epoch(position):
+            given.append((x_BCHW.double().sum().item(), y_B.tolist()))
     return given
 
 

@@ -25,4 +25,4 @@ def test_the_parts_of_a_step_add_up_to_its_wall_time(monkeypatch: pytest.MonkeyP
             pass_time(8.0)
         communicate(16.0)
         pass_time(32.0)
-        assert watch.stop() == {"compute": 33.0, "input": 10.0, "communication": 20.0}
+        assert watch.stop().seconds() == {"compute": 33.0, "input": 10.0, "communication": 20.0}

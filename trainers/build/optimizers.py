@@ -11,11 +11,14 @@ from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import adapting_groups, decaying_groups
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
+from trainers.precision import LossScale
 
 
-def optimizer(run: RunSpec, model: nn.Module) -> torch.optim.Optimizer:
+def optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = None) -> torch.optim.Optimizer:
     """What one replica does with its gradient; its rate is the schedule's, set before every step."""
     made = _optimizer(run.optimizer, model)
+    if scale is not None:
+        scale.attach(made)  # first: clipping looks at true gradients
     if run.clip_norm is not None:
         clip(made, run.clip_norm)
     return made

@@ -8,13 +8,19 @@ from torch import Tensor
 
 Inputs = Tensor | tuple[Tensor, ...]
 Batch = tuple[Inputs, Tensor]  # what the model is called with, and what it should say
+Placed = tuple[tuple[Tensor, ...], Tensor]  # the same on its device, a single input in a tuple too
 
 
-def to_device(batch: Batch, device: torch.device) -> Batch:
-    """Return the batch on a device."""
+def to_device(batch: Batch, device: torch.device, *, channels_last: bool = False) -> Placed:
+    """Bring a batch to a device; with `channels_last` its images lie with their channels innermost."""
     inputs, target = batch
-    there = inputs.to(device) if isinstance(inputs, Tensor) else tuple(part.to(device) for part in inputs)
-    return there, target.to(device)
+    parts = (inputs,) if isinstance(inputs, Tensor) else inputs
+    there = tuple(part.to(device, non_blocking=True, memory_format=_layout(part, channels_last)) for part in parts)
+    return there, target.to(device, non_blocking=True)
+
+
+def _layout(part: Tensor, channels_last: bool) -> torch.memory_format:
+    return torch.channels_last if channels_last and part.dim() == 4 else torch.preserve_format
 
 
 class Split(Protocol):

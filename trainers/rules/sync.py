@@ -49,6 +49,8 @@ class Sync:
     def step(self, told: Tensor, /) -> Tensor:
         """Step along the mean gradient, clear the gradients, and return the means of what the ranks told."""
         means = told if self._gradients is None else self._average(self._gradients, told)
+        if not means.isfinite().all():  # weights and gradients stay as they are for whoever looks for the cause
+            return means
         self._optimizer.step()
         for p in self._params:
             p.grad = None

@@ -3,14 +3,17 @@ import { useMemo, useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { Switch } from "@/shared/plot/Switch";
 import {
+  BATCH,
   chartable,
   COMMUNICATION_S,
   COMPUTE_S,
   EPOCH,
   HELDOUT_ACCURACY,
   HELDOUT_LOSS,
+  IDLE_S,
   INPUT_S,
   LOSS,
+  PEAK_MEMORY_BYTES,
   RATE,
   SAMPLES_PER_S,
 } from "@/shared/series/catalog";
@@ -26,6 +29,9 @@ const PLACED = new Set([
   COMPUTE_S,
   COMMUNICATION_S,
   INPUT_S,
+  IDLE_S,
+  BATCH,
+  PEAK_MEMORY_BYTES,
   EPOCH,
 ]);
 
@@ -33,6 +39,7 @@ const LOSSES = [LOSS, HELDOUT_LOSS];
 const ACCURACIES = [HELDOUT_ACCURACY];
 const RATES = [RATE];
 const SPEEDS = [SAMPLES_PER_S];
+const BATCHES = [BATCH];
 
 interface Props {
   run: RunDetail;
@@ -63,6 +70,9 @@ export function Curves({ run, series }: Props) {
       <SeriesChart title="Held-out accuracy" names={ACCURACIES} {...{ series, sync, span, smoothed }} />
       <SeriesChart title="Learning rate" names={RATES} {...{ series, sync, span }} />
       <SeriesChart title="Samples/s" names={SPEEDS} {...{ series, sync, span, smoothed }} />
+      {new Set(series[BATCH]?.values).size > 1 && (
+        <SeriesChart title="Batch" names={BATCHES} {...{ series, sync, span }} />
+      )}
       {own.map(({ kind, names }) => (
         <SeriesChart key={kind.name} title={kind.title} names={names} {...{ series, sync, span }} />
       ))}

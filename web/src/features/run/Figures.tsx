@@ -1,10 +1,17 @@
 /** The run in figures: how far, how fast, how good. */
 import type { ReactNode } from "react";
 import type { RunDetail } from "@/shared/api/types";
-import { count, figure, percent } from "@/shared/format/number";
+import { bytes, count, figure, percent } from "@/shared/format/number";
 import { duration, roughly, secondsBetween } from "@/shared/format/time";
 import { useNow } from "@/shared/page/useNow";
-import { EPOCH, HELDOUT_ACCURACY, LOSS, SAMPLES_PER_S } from "@/shared/series/catalog";
+import {
+  BATCH,
+  EPOCH,
+  HELDOUT_ACCURACY,
+  LOSS,
+  PEAK_MEMORY_BYTES,
+  SAMPLES_PER_S,
+} from "@/shared/series/catalog";
 import type { Series } from "./api/usePoints";
 
 const RECENT = 50; // steps over which a rate is averaged
@@ -17,10 +24,12 @@ interface Props {
 export function Figures({ run, series }: Props) {
   const now = useNow();
   const rate = recentMean(series[SAMPLES_PER_S]?.values ?? []);
+  const batch = run.latest[BATCH] ?? run.spec.batch;
   const share = run.step / run.steps;
+  const memory = run.latest[PEAK_MEMORY_BYTES];
   const best = Math.max(-1, ...(series[HELDOUT_ACCURACY]?.values ?? []).map((value) => value ?? -1));
   const elapsed_s = run.started_at ? secondsBetween(run.started_at, run.ended_at ?? now) : null;
-  const left_s = rate === null ? null : ((run.steps - run.step) * run.spec.batch) / rate;
+  const left_s = rate === null ? null : ((run.steps - run.step) * batch) / rate;
   return (
     <section className="figures" aria-label="Figures">
       <div
@@ -41,7 +50,8 @@ export function Figures({ run, series }: Props) {
           value={percent(run.latest[HELDOUT_ACCURACY])}
           note={best >= 0 && `best ${percent(best)}`}
         />
-        <Figure name="Samples/s" value={figure(rate)} note={`batch ${count(run.spec.batch)}`} />
+        <Figure name="Samples/s" value={figure(rate)} note={`batch ${count(batch)}`} />
+        {memory ? <Figure name="Peak memory" value={bytes(memory)} note="of a rank" /> : null}
         {elapsed_s !== null && (
           <Figure name="Time" value={duration(Math.max(0, elapsed_s))} note={leftText(run, left_s)} />
         )}

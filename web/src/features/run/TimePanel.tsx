@@ -6,7 +6,7 @@ import { stepTime } from "@/shared/format/time";
 import { Plot } from "@/shared/plot/Plot";
 import { useTheme } from "@/shared/theme/theme";
 import type { Series } from "./api/usePoints";
-import { PARTS, splitOf } from "./split";
+import { slowestOf, splitOf } from "./split";
 
 interface Props {
   run: RunDetail;
@@ -17,22 +17,29 @@ export function TimePanel({ run, series }: Props) {
   const theme = useTheme();
   const [index, setIndex] = useState<number | null>(null);
   const split = useMemo(() => splitOf(series), [series]);
+  const slowest = useMemo(() => slowestOf(series), [series]);
   if (!split) return null;
+  const { parts } = split;
   const at = index ?? split.means.x.length - 1;
-  const values = PARTS.map((_, place) => stepTime(split.means.ys[place]?.[at]));
+  const values = parts.map((_, place) => stepTime(split.means.ys[place]?.[at]));
   return (
     <section className="panel chart time" aria-label="Time of a step">
       <header className="chart-head">
         <h2>Time of a step</h2>
+        {slowest && (
+          <span className="muted small">
+            the others wait for rank {slowest.rank} in {percent(slowest.share, 0)} of the steps
+          </span>
+        )}
         {index !== null && <span className="muted small">around step {count(split.means.x[at] ?? 0)}</span>}
       </header>
       <div className="time-bar" aria-hidden="true">
         {split.shares.map((share, place) => (
-          <i key={place} style={{ flexGrow: share, background: PARTS[place]?.color[theme] }} />
+          <i key={place} style={{ flexGrow: share, background: parts[place]?.color[theme] }} />
         ))}
       </div>
       <ul className="time-shares">
-        {PARTS.map((part, place) => (
+        {parts.map((part, place) => (
           <li key={part.name}>
             <i style={{ background: part.color[theme] }} />
             {part.title} <b>{percent(split.shares[place], 1)}</b>{" "}
@@ -43,14 +50,14 @@ export function TimePanel({ run, series }: Props) {
       <Plot
         title="Time of a step"
         height={150}
-        lines={PARTS.map((part) => ({
+        lines={parts.map((part) => ({
           key: part.name,
           label: part.title,
           color: part.color[theme],
           fill: true,
         }))}
         sheet={split.stack}
-        reading={PARTS.map((part, place) => `${part.title} ${values[place] ?? ""}`).join(", ")}
+        reading={parts.map((part, place) => `${part.title} ${values[place] ?? ""}`).join(", ")}
         tick={stepTime}
         sync={`run-${run.id}`}
         span={run.step}

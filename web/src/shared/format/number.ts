@@ -30,6 +30,12 @@ export function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
+/** A size in memory: 512 MB, 3.2 GB. */
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NOTHING;
+  return value < 1e9 ? `${Math.round(value / 1e6)} MB` : `${Number((value / 1e9).toPrecision(3))} GB`;
+}
+
 /** "1 run", "12 runs". */
 export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;

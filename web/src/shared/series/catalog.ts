@@ -1,5 +1,5 @@
 /** What is known of the series that every run measures; a user's own series get their names as titles. */
-import { figure, percent } from "@/shared/format/number";
+import { bytes, count, figure, percent } from "@/shared/format/number";
 import { stepTime } from "@/shared/format/time";
 
 export const LOSS = "loss";
@@ -8,9 +8,14 @@ export const SAMPLES_PER_S = "samples_per_s";
 export const COMPUTE_S = "compute_s";
 export const COMMUNICATION_S = "communication_s";
 export const INPUT_S = "input_s";
+export const IDLE_S = "idle_s";
+export const SLOWEST_RANK = "slowest_rank";
 export const EPOCH = "epoch";
 export const HELDOUT_LOSS = "heldout_loss";
 export const HELDOUT_ACCURACY = "heldout_accuracy";
+export const BATCH = "batch";
+export const TRAINED_S = "trained_s";
+export const PEAK_MEMORY_BYTES = "peak_memory_bytes";
 
 export interface SeriesKind {
   name: string;
@@ -31,6 +36,9 @@ const KNOWN: SeriesKind[] = [
   { name: COMPUTE_S, title: "Compute", format: stepTime, noisy: true },
   { name: COMMUNICATION_S, title: "Communication", format: stepTime, noisy: true },
   { name: INPUT_S, title: "Input", format: stepTime, noisy: true },
+  { name: IDLE_S, title: "Idle", format: stepTime, noisy: true },
+  { name: BATCH, title: "Batch", format: (value) => (value ? count(value) : "–") },
+  { name: PEAK_MEMORY_BYTES, title: "Peak memory", format: bytes },
 ];
 
 const BY_NAME = new Map(KNOWN.map((kind) => [kind.name, kind]));
@@ -47,10 +55,13 @@ export function seriesKind(name: string): SeriesKind {
   );
 }
 
+// the x axis in other words, and a number that is a name
+const NO_CURVES = [EPOCH, TRAINED_S, SLOWEST_RANK];
+
 /** Those of `names` worth a chart, known ones first. */
 export function chartable(names: Iterable<string>): SeriesKind[] {
   const present = new Set(names);
-  present.delete(EPOCH); // the x axis in other words
+  for (const name of NO_CURVES) present.delete(name);
   const own = [...present].filter((name) => !BY_NAME.has(name)).sort();
   return [...KNOWN.filter((kind) => present.has(kind.name)), ...own.map(seriesKind)];
 }

@@ -1,0 +1,48 @@
+"""The global batch over a run, and how one rank takes its part of it: a whole, or pass by pass."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from contract.base import Spec
+from contract.faults import Fault
+from contract.numbers import Count
+
+
+class BatchStage(Spec):
+    """From `epoch` on the global batch is `batch`."""
+
+    epoch: Count
+    batch: Count
+
+
+def passes(share: int, micro_batch: int | None) -> list[int]:
+    """The samples of each forward and backward pass of one rank's share of a step: as few as may be, and as even."""
+    count = -(-share // micro_batch) if micro_batch else 1
+    return [share // count + (number < share % count) for number in range(count)]
+
+
+def share_misfit(batch: int, *, world: int, group: int, micro_batch: int | None) -> str | None:
+    """What keeps `world` ranks, of which `group` normalize together, from steps of `batch` samples; None if nothing."""
+    share, rest = divmod(batch, world)
+    if rest:
+        return f"batch {batch} does not divide over {world} ranks"
+    if passes(share, micro_batch)[-1] * group >= 2:
+        return None
+    if share == 1:
+        told = f"batch {batch} over {world} ranks is 1 image per rank"
+    else:
+        told = (
+            f"batch {batch} over {world} ranks is {share} images per rank, and in passes of {micro_batch} one has but 1"
+        )
+    return f"{told}; batch normalization needs at least 2"
+
+
+def stage_misfits(stages: list[BatchStage], epochs: int) -> Iterator[Fault]:
+    """Stages that do not follow each other within the run."""
+    for before, epoch in pairwise([0, *(stage.epoch for stage in stages)]):
+        if epoch <= before:
+            message = f"the stage at epoch {epoch} does not come after epoch {before}"
+            yield Fault(path="batch_stages", message=message)
+        elif epoch >= epochs:
+            message = f"the stage at epoch {epoch} is never reached: the run has {epochs} epochs"
+            yield Fault(path="batch_stages", message=message)

@@ -1,0 +1,28 @@
+"""Over what batch normalization takes its statistics."""
+
+from collections.abc import Callable
+
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from contract.normalization import BatchNorm
+from trainers.models.group_batch_norm import Gather, join
+
+Timed = Callable[[Gather], Gather]
+
+
+def normalize(model: nn.Module, choice: BatchNorm, *, timed: Timed) -> None:
+    """Set up the batch normalization of a net as chosen; all ranks call this together."""
+    if choice.statistics == "last_batch":
+        for norm in (module for module in model.modules() if isinstance(module, _BatchNorm)):
+            norm.momentum = 1.0
+    if choice.group > 1:
+        group, _ = dist.new_subgroups(choice.group)  # type: ignore[no-untyped-call]
+        join(model, timed(lambda x_C: _gather(x_C, group, size=choice.group)))
+
+
+def _gather(x_C: Tensor, group: dist.ProcessGroup, *, size: int) -> Tensor:
+    x_GC = x_C.new_empty(size, len(x_C))
+    dist.all_gather(list(x_GC.unbind()), x_C, group=group)
+    return x_GC
