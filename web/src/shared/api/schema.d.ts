@@ -391,6 +391,33 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * BatchNorm
+         * @description Over which samples the statistics are in training, and which ones an evaluation takes.
+         */
+        BatchNorm: {
+            /**
+             * Group
+             * @default 1
+             */
+            group: number;
+            /**
+             * Statistics
+             * @default moving_average
+             * @enum {string}
+             */
+            statistics: "moving_average" | "last_batch";
+        };
+        /**
+         * BatchStage
+         * @description From `epoch` on the global batch is `batch`.
+         */
+        BatchStage: {
+            /** Batch */
+            batch: number;
+            /** Epoch */
+            epoch: number;
+        };
+        /**
          * Checkpoint
          * @description When to save: as soon as any of these says so, and whenever the run is told to pause.
          *
@@ -1439,6 +1466,23 @@ export interface components {
             batch: number;
             /**
              * @default {
+             *       "group": 1,
+             *       "statistics": "moving_average"
+             *     }
+             */
+            batch_norm: components["schemas"]["BatchNorm"];
+            /**
+             * Batch Stages
+             * @default []
+             */
+            batch_stages: components["schemas"]["BatchStage"][];
+            /**
+             * Channels Last
+             * @default false
+             */
+            channels_last: boolean;
+            /**
+             * @default {
              *       "at_end": false,
              *       "every_minutes": 10,
              *       "keep": 2
@@ -1471,6 +1515,8 @@ export interface components {
              * @default 0
              */
             label_smoothing: number;
+            /** Micro Batch */
+            micro_batch?: number | null;
             /**
              * Model
              * @default {
@@ -1481,6 +1527,12 @@ export interface components {
             model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["Import"];
             /** Optimizer */
             optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
+            /**
+             * Precision
+             * @default float32
+             * @enum {string}
+             */
+            precision: "float32" | "bfloat16" | "float16";
             /**
              * Resources
              * @default {
