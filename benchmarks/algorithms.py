@@ -13,14 +13,14 @@ from trainers.collectives.plan import Plan
 from trainers.collectives.price import Price, price
 from trainers.collectives.runner import Allreduce, follow
 
-COLORS = 4  # as in the paper
+MOST_COLORS = 4  # as in the paper
 
 # The servers come first, `auto` last: the connections are shared, and right after a server, when many had sent to one
 # host at once, the same plan took up to a tenth longer (docs/log.md).
 PLANS: dict[str, Callable[[Hosts], Plan]] = {
     "server": server.plan,
     "sharded_server": lambda hosts: server.plan(hosts, servers=sum(map(len, hosts))),
-    "colors": lambda hosts: colors.plan(hosts, k=COLORS),
+    "colors": lambda hosts: colors.plan(hosts, k=min(MOST_COLORS, sum(map(len, hosts)))),
     "tree": tree.plan,
     "ring": ring.plan,
     "hierarchical": hierarchical.plan,
