@@ -1,0 +1,50 @@
+"""A translation is judged by its tokens, over ranks and padded sentences alike."""
+
+from math import log
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from contract.series import HELDOUT_ACCURACY, HELDOUT_LOSS
+from tests.trainers.ranks import on_ranks
+from trainers.data.split import Batch
+from trainers.evaluation import Evaluation
+from trainers.precision import Precision
+from trainers.tasks.translation import Translation
+
+PADDING, WORDS = 0, 4
+SENTENCES = [[1, 2, 3], [2], [3, 3, 1, 1, 2], [1, 1]]  # 11 tokens
+CPU = torch.device("cpu")
+
+
+class Pairs:
+    """Sentences whose translation is what they are, padded to the longest of a batch."""
+
+    def __len__(self) -> int:
+        return len(SENTENCES)
+
+    def batch(self, index_B: Tensor) -> Batch:
+        chosen = [torch.tensor(SENTENCES[index]) for index in index_B.tolist()]
+        y_BT = nn.utils.rnn.pad_sequence(chosen, batch_first=True, padding_value=PADDING)
+        return (y_BT, y_BT), y_BT
+
+
+class Parrot(nn.Module):
+    """Says the source again with logit log(7) beside zeros, a chance of 7 in 10; but takes every 3 for a 1."""
+
+    def forward(self, source_BS: Tensor, target_in_BT: Tensor) -> Tensor:
+        said_BT = torch.where(source_BS == 3, 1, source_BS)
+        return nn.functional.one_hot(said_BT, WORDS) * log(7)
+
+
+def judge() -> dict[str, float]:
+    evaluation = Evaluation(Pairs(), Translation(padding=PADDING), 2, Precision(torch.float32, CPU), CPU)
+    return evaluation(Parrot())
+
+
+@pytest.mark.parametrize("world", [1, 3])
+def test_every_token_counts_once_and_padding_never(world: int) -> None:
+    for judged in on_ranks(world, judge):
+        assert judged[HELDOUT_ACCURACY] == 8 / 11  # three of the tokens are 3
+        assert judged[HELDOUT_LOSS] == pytest.approx(-(8 * log(0.7) + 3 * log(0.1)) / 11)
