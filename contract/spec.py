@@ -67,11 +67,6 @@ class RunSpec(Spec):
         return min(stage.batch for stage in self.course.stages) // self.resources.world
 
     @property
-    def steps_per_epoch(self) -> int:
-        """Steps of the last epoch."""
-        return self.course.steps_in(self.epochs - 1)
-
-    @property
     def steps(self) -> int:
         return self.course.steps
 

@@ -210,4 +210,4 @@ def test_a_grid_has_every_combination_and_the_last_axis_turns_fastest() -> None:
 def test_a_run_survives_its_own_json() -> None:
     run = RunSpec.model_validate(BASE)
     assert RunSpec.model_validate_json(run.model_dump_json()) == run
-    assert (run.batch_per_rank, run.steps_per_epoch, run.steps) == (16, 22, 66)
+    assert (run.batch_per_rank, run.course.steps_in(0), run.steps) == (16, 22, 66)

@@ -9,10 +9,13 @@ LEAST_PIXELS = 33
 
 
 def reduced(run: RunSpec) -> RunSpec:
-    """The same net, optimizer, schedule and epochs, with every batch divided by one number."""
+    """The same net, optimizer, schedule and epochs, with every batch divided by one number, in float32."""
     spec = run.model_dump(mode="json")
     factor = run.batch // (RANKS * SHARE)
     spec["batch"] = run.batch // factor
+    for stage in spec["batch_stages"]:
+        stage["batch"] //= factor
+    spec["precision"] = "float32"  # 16-bit passes crawl on CPUs
     pixels = max(run.model.smallest, LEAST_PIXELS)
     spec["data"] = {
         "kind": "synthetic",
