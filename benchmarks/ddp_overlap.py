@@ -5,11 +5,12 @@ pass with its sums, that hid one behind the other would take as long as the long
 time over that.
 
 `make bench NAME=ddp_overlap` writes benchmarks/results/ddp_overlap.json; options try a part of it and print only:
-`python -m benchmarks.ddp_overlap --layout 2x1 --bucket-mb 2 --repeats 3`.
+`python -m benchmarks.ddp_overlap --layout 2x2 --bucket-mb 4 --repeats 3`.
 """
 
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,20 @@ from typing import Any
 from benchmarks.allreduce import machine, shape, versions
 from benchmarks.ranks import on_ranks
 
-LAYOUTS = ["2x1", "2x2", "2x4"]
-BUCKETS_MB = [1.0, 2.0, 4.0]
+LAYOUTS = ["2x1"]  # a core to each rank, on two cores
+BUCKETS_MB = [1.0]  # a layer to a bucket
 RESULTS = Path(__file__).parent / "results" / "ddp_overlap.json"
 
 
 def main() -> None:
     """Measure, print, and write the report if all was measured."""
     options = parsed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM; nothing was written"))
     shape("--rate", "200mbit")
     try:
         rows = [row for layout in options.layout or LAYOUTS for row in measured(layout, options)]
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
         shape()
     if not (options.layout or options.bucket_mb):
         RESULTS.parent.mkdir(exist_ok=True)

@@ -40,8 +40,9 @@ def with_buckets(bucket_mb: float, repeats: int) -> list[dict[str, Any]]:
     for model in (ours, theirs, ours, theirs):  # connects; DDP cuts its buckets after the first pass
         backward(model, one_BD)
     sums_s = median(backward(ours, one_BD) for _ in range(3))
-    guess_s = median(backward(alone, torch.randn(CALIBRATION_BATCH, WIDTH)) for _ in range(5))
-    x_BD = torch.randn(round(CALIBRATION_BATCH * sums_s / guess_s), WIDTH)  # backward takes about as long as the sums
+    x_BD = torch.randn(CALIBRATION_BATCH, WIDTH)
+    for _ in range(2):  # so that backward takes about as long as the sums
+        x_BD = torch.randn(round(len(x_BD) * sums_s / median(backward(alone, x_BD) for _ in range(3))), WIDTH)
     tasks: dict[str, Callable[[], float]] = {
         "backward": lambda: backward(alone, x_BD),
         "sums": lambda: backward(ours, one_BD),  # a backward pass of one sample takes no time beside them
