@@ -19,6 +19,8 @@ from trainers.collectives.wire.mesh import Key, Mesh, Part
 from trainers.collectives.wire.staging import as_memory
 
 UNDER_WAY = 8  # segments at once
+# Whoever begins all of them before it looks at what has arrived keeps the links waiting for the first.
+BEGINNERS = 2  # segments in their first turn
 # The shared memory is used in turns, twice as many as there are segments under way. A rank that begins segment s + 2 W
 # has finished s + W, so every rank has begun s + W and has finished s: what segment s left there has been read.
 TURNS_OF_MEMORY = 2 * UNDER_WAY
@@ -53,9 +55,6 @@ class Passage:
         self._segments = {first + i: _Segment(first + i, part) for i, part in enumerate(parts)}
         self._next = first  # the segment to begin next
         self._last = mesh.next_segment
-        # Whoever works at many segments inside the host first keeps the links to others waiting for the foremost.
-        out = (i for i, turn in enumerate(turns) if any(m.peer not in mesh.meeting.readers for m in turn.sends))
-        self._turns_inside = max(next(out, 1), 1)
         self._awaited = {(m.peer, m.number): (i, m) for i, turn in enumerate(turns) for m in turn.receives}
 
     def run(self, *, timeout_s: float) -> None:
@@ -83,8 +82,7 @@ class Passage:
 
     def _begin_more(self) -> None:
         while self._segments and self._next < min(self._last, min(self._segments) + UNDER_WAY):
-            before = self._segments.get(self._next - 1)
-            if before is not None and before.turn < self._turns_inside:
+            if sum(s.turn == 0 for number, s in self._segments.items() if number < self._next) >= BEGINNERS:
                 return
             self._next += 1
             self._advance(self._segments[self._next - 1])
