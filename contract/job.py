@@ -21,3 +21,8 @@ def local_job_id(name: str, pid: int) -> str:
 def own_job_id() -> str:
     """The id of the job whose first process this one is."""
     return local_job_id(os.environ.get(MARK, BY_HAND), os.getpid())
+
+
+def warning_s(minutes: int) -> int:
+    """How long before a limit of so many minutes Slurm warns: a short job must not be warned as it starts."""
+    return min(WARNING_S, minutes * 60 // 4)

@@ -16,7 +16,7 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
 from contract.cluster import ClusterReport
-from contract.job import WARNING_S
+from contract.job import warning_s
 from contract.resources import Slurm as SlurmResources
 from scheduler.clusters import slurm_report
 from scheduler.clusters.cluster import OURS, Alive, Answer, DoubtError, Gone, Job, RefusedError, Unknown
@@ -106,7 +106,7 @@ class Slurm:
             **_asked(need),
             job_name=job.name,
             comment=job.name,
-            signal_delay_s=WARNING_S,
+            signal_delay_s=warning_s(need.minutes),
             setup=self._setup or None,
             stderr_to_stdout=True,
             wckey=None,  # submitit's default is refused where wckeys are enforced

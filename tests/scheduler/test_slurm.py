@@ -65,6 +65,7 @@ def test_the_script_asks_for_all_that_the_spec_asks_for(job: Job) -> None:
         "#SBATCH --constraint='knl&quad'",
         "#SBATCH --gres=gpu:4",
         "#SBATCH --time=30",
+        "#SBATCH --signal=USR2@90",
         "#SBATCH --account=lab",
         "#SBATCH --qos=high",
         "#SBATCH --mem=64GB",

@@ -143,3 +143,15 @@ test("a log too long is cut by whole bytes, and not while the reader has scrolle
   // 7,144 lines of nine bytes and one without its end
   expect(service.asked).toContain("GET /runs/7/log?offset=0&limit=64304");
 }, 10_000);
+
+test("where an attempt went on is marked on the curves, and told with what was done in vain", async () => {
+  const restarts = [{ attempt: 2, step: 2, lost_steps: 1, at: "2026-01-05T12:01:00Z" }];
+  running({ attempt: 2, restarts });
+  open("/runs/7");
+  await waitFor(() => {
+    expect(chartOf("loss")?.marks).toEqual([2]);
+  });
+  expect(screen.getByRole("list", { name: "Restarts" })).toHaveTextContent(
+    "attempt 2 went on from step 2; 1 step taken again",
+  );
+});

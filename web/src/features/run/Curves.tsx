@@ -51,6 +51,7 @@ export function Curves({ run, series }: Props) {
   const [smoothed, setSmoothed] = useState(true);
   const sync = `run-${run.id}`;
   const span = run.step;
+  const marks = run.restarts.map((restart) => restart.step);
   const own = useMemo(() => ownOf(series), [series]);
   if (!Object.values(series).some((column) => column.steps.length)) {
     return (
@@ -59,7 +60,7 @@ export function Curves({ run, series }: Props) {
   }
   return (
     <section className="charts" aria-label="Curves">
-      <SeriesChart title="Loss" names={LOSSES} {...{ series, sync, span, smoothed, logarithmic }}>
+      <SeriesChart title="Loss" names={LOSSES} {...{ series, sync, span, marks, smoothed, logarithmic }}>
         <Switch on={smoothed} onChange={setSmoothed}>
           smooth
         </Switch>
@@ -67,14 +68,18 @@ export function Curves({ run, series }: Props) {
           log scale
         </Switch>
       </SeriesChart>
-      <SeriesChart title="Held-out accuracy" names={ACCURACIES} {...{ series, sync, span, smoothed }} />
-      <SeriesChart title="Learning rate" names={RATES} {...{ series, sync, span }} />
-      <SeriesChart title="Samples/s" names={SPEEDS} {...{ series, sync, span, smoothed }} />
+      <SeriesChart
+        title="Held-out accuracy"
+        names={ACCURACIES}
+        {...{ series, sync, span, marks, smoothed }}
+      />
+      <SeriesChart title="Learning rate" names={RATES} {...{ series, sync, span, marks }} />
+      <SeriesChart title="Samples/s" names={SPEEDS} {...{ series, sync, span, marks, smoothed }} />
       {new Set(series[BATCH]?.values).size > 1 && (
-        <SeriesChart title="Batch" names={BATCHES} {...{ series, sync, span }} />
+        <SeriesChart title="Batch" names={BATCHES} {...{ series, sync, span, marks }} />
       )}
       {own.map(({ kind, names }) => (
-        <SeriesChart key={kind.name} title={kind.title} names={names} {...{ series, sync, span }} />
+        <SeriesChart key={kind.name} title={kind.title} names={names} {...{ series, sync, span, marks }} />
       ))}
     </section>
   );

@@ -12,6 +12,7 @@ import { LogPanel } from "./LogPanel";
 import { RunHead } from "./RunHead";
 import { SpecPanel } from "./SpecPanel";
 import { TimePanel } from "./TimePanel";
+import { Restarts } from "./Restarts";
 import { Timeline } from "./Timeline";
 import { Trouble } from "./Trouble";
 import "./run.css";
@@ -34,6 +35,7 @@ function Run({ run }: { run: RunDetail }) {
       <Trouble run={run} />
       <Figures run={run} series={series} />
       <Timeline run={run} />
+      <Restarts run={run} />
       <Curves run={run} series={series} />
       <TimePanel run={run} series={series} />
       <div className="run-texts">

@@ -17,6 +17,7 @@ interface Props {
   series: Series;
   sync: string;
   span: number; // steps taken: how far x goes
+  marks: readonly number[]; // steps from which an attempt went on
   smoothed?: boolean;
   logarithmic?: boolean;
   children?: ReactNode;
@@ -34,6 +35,7 @@ export function SeriesChart({
   series,
   sync,
   span,
+  marks,
   smoothed = false,
   logarithmic = false,
   children,
@@ -79,6 +81,7 @@ export function SeriesChart({
         {...(first?.ceiling === undefined ? {} : { ceiling: first.ceiling })}
         sync={sync}
         span={span}
+        marks={marks}
         onIndex={setIndex}
       />
     </section>

@@ -1,6 +1,7 @@
 /** One uPlot that follows a changing view: new points without a flicker, emphasis without a rebuild. */
 import uPlot from "uplot";
-import { optionsFor, wholeX } from "./options";
+import { drawMarks } from "./marks";
+import { optionsFor, token, wholeX } from "./options";
 import type { Line, View } from "./view";
 
 const FAR = -1000; // above the chart, near to no line
@@ -69,6 +70,11 @@ export class Chart {
     this.plot?.destroy();
     const options = optionsFor(view, () => this.view ?? view, this.size());
     options.hooks = {
+      draw: [
+        (plot) => {
+          drawMarks(plot, this.view?.marks ?? [], token("--muted"));
+        },
+      ],
       setCursor: [
         (plot) => {
           this.noteIndex(

@@ -121,6 +121,6 @@ function ink(): uPlot.Axis {
   };
 }
 
-function token(name: string): string {
+export function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name);
 }

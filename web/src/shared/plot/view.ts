@@ -17,6 +17,7 @@ export interface View {
   tick: (value: number) => string;
   logarithmic?: boolean;
   ceiling?: number;
+  marks?: readonly number[]; // places on x that are marked: where a run took its curve up again
   span?: number; // how far x goes at least
   sync?: string; // charts of one name share their crosshair and their zoom
   hidden?: ReadonlySet<string>;
