@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from api import collectives, dashboard, errors, experiments, health, runs
+from api import collectives, dashboard, errors, experiments, health, metrics, runs
 from api.documents import Documents
 from api.guard import Guard
 from contract.settings import Settings
@@ -34,6 +34,7 @@ def create_app(settings: Settings) -> FastAPI:
     for room in (experiments.router, runs.router, collectives.router, health.router):
         v1.include_router(room)
     app.include_router(v1)
+    app.include_router(metrics.router)
     dashboard.install(app)
     app.add_middleware(Documents)
     app.add_middleware(GZipMiddleware, minimum_size=2000)

@@ -1,16 +1,27 @@
 """Rows as the views of the contract."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from contract.chosen import Choices
 from contract.experiment import ExperimentSpec
 from contract.run import ENDED, State, joint_state
 from contract.spec import RunSpec
-from contract.views import ExperimentDetail, ExperimentView, MoveView, RestartView, RunDetail, RunView
+from contract.views import AttemptView, ExperimentDetail, ExperimentView, MoveView, RestartView, RunDetail, RunView
 from store.experiments import Summary
-from store.tables import Experiment, Move, Restart, Run
+from store.tables import Attempt, Experiment, Move, Restart, Run
+
+HEED = timedelta(seconds=60)  # a cluster may take its time to end a job
+
+
+class Story(NamedTuple):
+    """What has happened to a run."""
+
+    moves: Sequence[Move]
+    attempts: Sequence[Attempt]
+    restarts: Sequence[Restart]
 
 
 def run_view(run: Run) -> RunView:
@@ -18,19 +29,14 @@ def run_view(run: Run) -> RunView:
 
 
 def run_detail(
-    run: Run,
-    moves: list[Move],
-    restarts: Sequence[Restart],
-    series: list[str],
-    *,
-    folder: Path,
-    choices: Choices | None,
+    run: Run, story: Story, series: list[str], *, folder: Path, choices: Choices | None
 ) -> RunDetail:
     return RunDetail(
         **_run_fields(run),
         spec=RunSpec.model_validate(run.spec),
-        moves=[MoveView.model_validate(move, from_attributes=True) for move in moves],
-        restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in restarts],
+        moves=[MoveView.model_validate(move, from_attributes=True) for move in story.moves],
+        attempts=[AttemptView.model_validate(attempt, from_attributes=True) for attempt in story.attempts],
+        restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in story.restarts],
         series=series,
         folder=str(folder),
         choices=choices,
@@ -50,11 +56,23 @@ def experiment_detail(experiment: Experiment, summary: Summary) -> ExperimentDet
 
 
 def _run_fields(run: Run) -> dict[str, Any]:
-    plain = RunView.model_fields.keys() - {"stopping"}
+    plain = RunView.model_fields.keys() - {"stopping", "reason"}
+    stopping = run.stop_wanted_at is not None and State(run.state) not in ENDED
+    unheeded = _unheeded(run) if stopping else None
     return {
         **{name: getattr(run, name) for name in plain},
-        "stopping": run.stop_wanted_at is not None and State(run.state) not in ENDED,
+        "reason": unheeded or (run.waits_for if run.state == State.PENDING and run.waits_for else run.reason),
+        "stopping": stopping,
     }
+
+
+def _unheeded(run: Run) -> str | None:
+    """A stop that its cluster did not honor, in a sentence; None while it may still."""
+    forced = run.stop_forced_at
+    if forced is None or run.stop_asked_at is None or datetime.now(UTC) - run.stop_asked_at < HEED:
+        return None
+    asked, killed = (f"{moment:%H:%M:%S}" for moment in (run.stop_asked_at, forced))
+    return f"{run.cluster} was told to end its job at {asked} and to kill it, last at {killed} UTC, and still has it"
 
 
 def _experiment_fields(experiment: Experiment, summary: Summary) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
 from api.parameters import BIGGEST, Cursor, Id, Limit, Step
-from api.render import run_detail, run_view
+from api.render import Story, run_detail, run_view
 from contract.chosen import Choices
 from contract.faults import Fault
 from contract.folder import RunFolder
 from contract.run import State
 from contract.views import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
-from store import points, restarts, runs
+from store import attempts, points, restarts, runs
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -38,9 +38,9 @@ def listed(db: Reading, state: State | None = None, before: Cursor = None, limit
 def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
     """One run: its spec, its moves from state to state, and the names of its series."""
     run = _found(db, run_id)
-    moves = list(db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)))
-    folder, found = _folder(request, run), (moves, restarts.of_run(db, run_id), points.names(db, run_id))
-    return run_detail(run, *found, folder=folder.path, choices=_choices(folder))
+    moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
+    story, folder = Story(moves, attempts.of_run(db, run_id), restarts.of_run(db, run_id)), _folder(request, run)
+    return run_detail(run, story, points.names(db, run_id), folder=folder.path, choices=_choices(folder))
 
 
 def _choices(folder: RunFolder) -> Choices | None:

@@ -24,6 +24,7 @@ class ExperimentSpec(Spec):
     description: Annotated[str, Field(max_length=10_000)] = ""
     base: RunSpec
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = None  # of its runs that may run at once on a Slurm
     _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
 
     def points(self) -> list[tuple[Values, RunSpec]]:

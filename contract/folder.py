@@ -6,6 +6,7 @@ collective.json         what `auto` chose, for every attempt alike; rank 0 alone
 out.log                 what all ranks printed
 attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
 attempts/N.address      where rank 0 of attempt N listens
+attempts/N.beat         when attempt N last gave a sign of life
 attempts/N.rank-R.json  why rank R of attempt N fell
 checkpoints/            what the run goes on from after it was ended (trainers/checkpoints)
 submission/             what the cluster was given
@@ -117,6 +118,23 @@ class RunFolder:
             return (self.path / "attempts" / f"{attempt}.address").read_text()
         except FileNotFoundError:
             return None
+
+    def beat(self, attempt: int) -> None:
+        """Give a sign of life."""
+        (self.path / "attempts" / f"{attempt}.beat").touch()
+
+    def beat_age_s(self, attempt: int) -> float | None:
+        """How old the last sign of life is, by the clock of the file system alone; None when there was none."""
+        attempts = self.path / "attempts"
+        try:
+            last = (attempts / f"{attempt}.beat").stat().st_mtime
+            probe = attempts / f".{token_hex(8)}.probe"
+            probe.touch()
+            present = probe.stat().st_mtime
+            probe.unlink()
+        except OSError:
+            return None
+        return present - last
 
     def note_fall(self, attempt: int, fall: Fall) -> None:
         _write(self.path / "attempts" / f"{attempt}.rank-{fall.rank}.json", json.dumps(fall._asdict()))

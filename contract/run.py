@@ -18,9 +18,10 @@ class State(StrEnum):
 MOVES: dict[State, set[State]] = {
     State.QUEUED: {State.SUBMITTING, State.CANCELLED},
     State.SUBMITTING: {State.PENDING, State.QUEUED, State.FAILED, State.CANCELLED},
-    # a short run may end between two looks, so pending may end without having been seen running
-    State.PENDING: {State.RUNNING, State.PAUSED, State.DONE, State.FAILED, State.CANCELLED},
-    State.RUNNING: {State.PAUSED, State.DONE, State.FAILED, State.CANCELLED},
+    # a short run may end between two looks, so pending may end without having been seen running; one whose job ended
+    # before its time is queued again
+    State.PENDING: {State.RUNNING, State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
+    State.RUNNING: {State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
     State.PAUSED: {State.QUEUED, State.FAILED, State.CANCELLED},
     State.DONE: set(),
     State.FAILED: set(),

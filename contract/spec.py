@@ -22,6 +22,7 @@ from contract.model_fit import misfits
 from contract.normalization import BatchNorm
 from contract.numbers import Count, Fraction, Positive
 from contract.resources import Local, Resources
+from contract.retries import Retries
 from contract.schedule_fit import schedule_misfits
 
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -48,6 +49,7 @@ class RunSpec(Spec):
     collective: Collective = Native()
     resources: Resources = Local()
     checkpoint: Checkpoint = Checkpoint()
+    retries: Retries = Retries()
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
     @property

@@ -10,8 +10,10 @@ from contract.chosen import Choice, Choices
 from contract.cluster import ClusterReport
 from contract.experiment import ExperimentSpec, Values
 from contract.faults import Fault
+from contract.retries import Cause
 from contract.run import State
 from contract.spec import RunSpec
+from contract.waits import Waits
 
 T = TypeVar("T")
 
@@ -32,7 +34,9 @@ class RunView(BaseModel):
     values: Values
     state: State
     reason: str | None  # why it failed, was cancelled, or still waits
+    waits_kind: Waits | None  # of what kind the reason is for which its cluster does not start it
     stopping: bool  # a stop was asked for and the run has not ended yet
+    not_before: datetime | None  # when a run that is tried again may be submitted
     attempt: int
     job_id: str | None
     cluster: str
@@ -54,6 +58,18 @@ class MoveView(BaseModel):
     reason: str | None
 
 
+class AttemptView(BaseModel):
+    """How one job ended that carried the run, or a part of it."""
+
+    number: int
+    job_id: str | None
+    ended_at: datetime
+    step: int  # the last one of which something is stored
+    cause: Cause
+    reason: str | None
+    hosts: list[str]
+
+
 class RestartView(BaseModel):
     """Where an attempt took the curve up again."""
 
@@ -67,6 +83,7 @@ class RunDetail(RunView):
     spec: RunSpec
     choices: Choices | None  # what `auto` chose, once it has
     moves: list[MoveView]
+    attempts: list[AttemptView]  # those that have ended
     restarts: list[RestartView]
     series: list[str]
     folder: str

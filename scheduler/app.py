@@ -15,13 +15,14 @@ from contract.settings import Settings
 from scheduler import folder_broker
 from scheduler.collect import collect
 from scheduler.launch import launch
+from scheduler.look import look
 from scheduler.observe import observe
 from scheduler.recover import recover
 from scheduler.site import Site
 from scheduler.stop import stop
 from scheduler.sweep import sweep
 
-PERIODS_S = {"launch": 0.5, "collect": 1.0, "stop": 1.0, "recover": 5.0, "observe": 5.0, "sweep": 5.0}
+PERIODS_S = {"launch": 0.5, "collect": 1.0, "look": 2.0, "stop": 1.0, "recover": 5.0, "observe": 5.0, "sweep": 5.0}
 LATEST_S = 5.0  # a tick that waited longer has been overtaken by the next ones
 
 
@@ -45,7 +46,7 @@ def make_app(settings: Settings) -> Celery:
         },
     )
     site = cache(lambda: Site.of(settings))  # in the worker, at its first tick
-    for tick in (launch, collect, stop, recover, observe, sweep):
+    for tick in (launch, collect, look, stop, recover, observe, sweep):
         app.task(name=f"bigbatch.{tick.__name__}")(_alone(tick, site))
 
     @worker_ready.connect(weak=False)

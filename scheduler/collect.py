@@ -1,77 +1,83 @@
 """Read what live runs have said, and end the runs whose jobs are gone.
 
-The clusters are asked first, the files read after: whatever a dead job wrote is then in its file. Points, cursor and
-moves are one transaction, so a crash in between repeats harmlessly.
+How jobs are is known first (scheduler/look.py stores it), the files are read after: whatever a dead job wrote is
+then in its file. Points, cursor and moves are one transaction, so a crash in between repeats harmlessly.
 """
 
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from contract.event import Event, Failed, Finished, Paused, Points, Resumed, Started
 from contract.folder import RunFolder
+from contract.retries import Cause
 from contract.run import LIVE, State
+from scheduler.answers import answers
 from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown
-from scheduler.go_on import go_on
+from scheduler.go_on import fail, go_on
 from scheduler.site import Site
-from scheduler.tail import read_tail
-from store import points, restarts, runs
+from scheduler.tail import has_news, read_tail
+from store import attempts, points, restarts, runs
+from store.runs import LiveRun
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables import Run, now
 
+LINGER = timedelta(seconds=60)  # for so long a shared file system may not show what a node has written
 log = logging.getLogger(__name__)
 
 
 def collect(site: Site) -> None:
-    """Bring every live run up to date, those of this machine first: it answers at once, Slurm may take a while."""
+    """Bring every live run up to date, those of this machine first: they are asked at once."""
     with snapshot(site.engine) as db:
-        live = list(runs.in_state(db, *LIVE))
-    by_cluster: dict[str, list[Run]] = defaultdict(list)
+        live = runs.live(db, ended_after=now() - LINGER)
+    by_cluster: dict[str, list[LiveRun]] = defaultdict(list)
     for run in live:
         by_cluster[run.cluster].append(run)
     for kind in sorted(by_cluster, key=lambda kind: kind != "local"):
         _collect_from(site, kind, by_cluster[kind])
 
 
-def _collect_from(site: Site, kind: str, live: Sequence[Run]) -> None:
-    answers = _ask(site, kind, live)
+def _collect_from(site: Site, kind: str, live: Sequence[LiveRun]) -> None:
+    told = answers(site, kind, live)
     for run in live:
         try:
-            _bring_up_to_date(site, run, answers[run.id])
+            _bring_up_to_date(site, run, told[run.id])
         except Exception:  # one run's trouble must not keep the others' points waiting
             log.exception("run %d could not be collected", run.id)
-    _note_silence(site, live, answers)
+    if (cluster := site.clusters.get(kind)) is None or cluster.is_here:
+        _note_silence(site, live, told)
 
 
-def _ask(site: Site, kind: str, live: Sequence[Run]) -> dict[int, Answer]:
-    cluster = site.clusters.get(kind)
-    told = cluster.ask([str(run.job_id) for run in live]) if cluster else {}
-    absent = Unknown("this service has no such cluster now")
-    return {run.id: told.get(str(run.job_id), absent) for run in live}
-
-
-def _bring_up_to_date(site: Site, run: Run, answer: Answer) -> None:
-    folder, more = site.folder_of(run), True
-    while more and run.state in LIVE:
-        tail = read_tail(folder.events, run.cursor)
-        more, gone = tail.more, isinstance(answer, Gone) and not tail.more
-        if tail.cursor == run.cursor and not gone:
+def _bring_up_to_date(site: Site, run: LiveRun, answer: Answer) -> None:
+    folder, more, state = site.folder_of(run), True, State(run.state)
+    gone = answer if isinstance(answer, Gone) and state in LIVE and not _may_say_more(run, answer) else None
+    while more:
+        if not gone and not has_news(folder.events, run.cursor):
             return
+        tail = read_tail(folder.events, run.cursor)
+        more = tail.more
         with transaction(site.engine) as db:
             if not runs.read_on(db, run, tail.cursor):
                 return  # another hand has stored these events
-            run = db.get_one(Run, run.id)
-            _take(db, run, tail.events)
-            if isinstance(answer, Gone) and gone and run.state == State.PAUSED:
-                go_on(db, run)
-            elif isinstance(answer, Gone) and gone and run.state in LIVE:
-                _end(db, run, _last_words(folder, run, answer))
-    if isinstance(answer, Alive) and run.state == State.FAILED and run.job_id:
-        # the run has said that it failed: no rank of it may go on waiting for the others
-        site.clusters[run.cluster].cancel([run.job_id])
+            row = db.get_one(Run, run.id)
+            _take(db, row, tail.events)
+            if gone and not more and row.state in LIVE:
+                go_on(db, row, _cause(row, gone), _last_words(folder, row, gone))
+            state, run = State(row.state), run._replace(cursor=tail.cursor)
+        gone = gone if state in LIVE else None
+    cluster = site.clusters.get(run.cluster)
+    if isinstance(answer, Alive) and state == State.FAILED and run.job_id and cluster and cluster.is_here:
+        # the run has said that it failed: no rank of it may go on waiting for the others (elsewhere `sweep` ends it)
+        cluster.cancel([run.job_id])
+
+
+def _may_say_more(run: LiveRun, gone: Gone) -> bool:
+    """Whether a job that ended in good order may have said so in lines that are still under way."""
+    return gone.cause is Cause.DONE and run.gone_at is not None and now() - run.gone_at < LINGER
 
 
 def _take(db: Session, run: Run, events: Sequence[Event]) -> None:
@@ -92,24 +98,26 @@ def _take(db: Session, run: Run, events: Sequence[Event]) -> None:
 
 def _move_by(db: Session, run: Run, event: Event) -> None:
     match event:
-        case Started() if run.state == State.PENDING:
-            runs.move(db, run, State.RUNNING)
+        case Started(hosts=hosts) if run.state == State.PENDING:
+            runs.move(db, run, State.RUNNING, hosts=sorted(set(hosts)))
         case Finished():
+            attempts.note(db, run, Cause.DONE, None)
             runs.move(db, run, State.DONE)
         case Failed(reason=reason):
-            _end(db, run, reason)
+            fail(db, run, reason)
         case Paused(reason=reason) if run.stop_wanted_at:
-            _end(db, run, reason)
+            go_on(db, run, Cause.PREEMPTED, reason)
         case Paused(step=step, reason=reason) if run.state != State.PAUSED:
-            runs.move(db, run, State.PAUSED, reason=f"paused at step {step}: {reason}")
+            cause = Cause.TIME_LIMIT if "SIGUSR2" in reason else Cause.PREEMPTED
+            runs.move(db, run, State.PAUSED, reason=f"paused at step {step}: {reason}", own_cause=cause)
 
 
-def _end(db: Session, run: Run, reason: str) -> None:
-    """A run that did not finish: cancelled when that was wished, failed otherwise."""
-    if run.stop_wanted_at:
-        runs.move(db, run, State.CANCELLED, reason=run.stop_reason)
-    else:
-        runs.move(db, run, State.FAILED, reason=reason)
+def _cause(run: Run, gone: Gone) -> Cause:
+    """Why the job ended: in the cluster's words where these are precise, else in the run's own."""
+    vague = gone.cause in (Cause.DONE, Cause.FAILURE, Cause.LOST)
+    return (
+        Cause(run.own_cause) if vague and run.own_cause else Cause.FAILURE if gone.cause is Cause.DONE else gone.cause
+    )
 
 
 def _last_words(folder: RunFolder, run: Run, gone: Gone) -> str:
@@ -123,9 +131,9 @@ def _last_words(folder: RunFolder, run: Run, gone: Gone) -> str:
     return f"{gone.reason}, without a last word"
 
 
-def _note_silence(site: Site, live: Sequence[Run], answers: Mapping[int, Answer]) -> None:
-    silent = [run.id for run in live if isinstance(answers[run.id], Unknown) and not run.unknown_since]
-    heard = [run.id for run in live if not isinstance(answers[run.id], Unknown) and run.unknown_since]
+def _note_silence(site: Site, live: Sequence[LiveRun], told: Mapping[int, Answer]) -> None:
+    silent = [run.id for run in live if isinstance(told[run.id], Unknown) and not run.unknown_since]
+    heard = [run.id for run in live if not isinstance(told[run.id], Unknown) and run.unknown_since]
     if silent or heard:
         with transaction(site.engine) as db:
             runs.set_unknown(db, silent, True)

@@ -1,28 +1,38 @@
 """What would be submitted: every point of a sweep and the exact batch script of each, with nothing submitted."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
+from contract.array import ArrayFolder
 from contract.experiment import ExperimentSpec, Values
 from contract.folder import RunFolder
 from contract.settings import Settings
 from contract.spec import RunSpec
-from scheduler.clusters.cluster import Cluster, Job
+from scheduler.clusters.cluster import Array, Job
 from scheduler.clusters.local import Local
 from scheduler.clusters.slurm import Slurm
+from scheduler.clusters.slurm_ids import spell
+from scheduler.clusters.slurm_limits import DEFAULT_TASKS
 from scheduler.site import job_name
+from store.runs import need_of
 
 
 def preview(experiment: ExperimentSpec, settings: Settings) -> Iterator[str]:
-    """Yield lines: the points as a list, then each script once, with the points that it serves."""
+    """Yield lines: the points as a list, then each script once, with the points that it serves.
+
+    Runs on Slurm that ask for the same share a script, as they will share a submission. No cluster is asked: where one
+    admits smaller arrays than Slurm does by itself, there will be more of them.
+    """
     points = experiment.points()
     yield f"{experiment.name}: {len(points)} run{'s' if len(points) != 1 else ''}"
-    scripts: dict[str, list[int]] = {}
+    together: dict[str, list[int]] = defaultdict(list)
     for number, (values, run) in enumerate(points):
         yield f"  [{number}] {_line(values, run)}"
-        scripts.setdefault(_script(run, settings), []).append(number)
-    for script, numbers in scripts.items():
-        yield f"\n# --- what is started for run{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
-        yield script
+        together[need_of(run, [])].append(number)
+    for numbers in together.values():
+        run = points[numbers[0]][1]
+        yield f"\n# --- what is started for run{'s' if len(numbers) > 1 else ''} {spell(numbers)}{_plan(run, numbers)}"
+        yield _script(run, min(len(numbers), int(DEFAULT_TASKS)), experiment.max_parallel, settings)
 
 
 def _line(values: Values, run: RunSpec) -> str:
@@ -31,8 +41,22 @@ def _line(values: Values, run: RunSpec) -> str:
     return f"{chosen} - {need.kind}, {need.nodes} x {need.ranks_per_node} ranks, {run.steps} steps of {run.batch}"
 
 
-def _script(run: RunSpec, settings: Settings) -> str:
+def _plan(run: RunSpec, numbers: list[int]) -> str:
+    """How many submissions that makes."""
+    if run.resources.kind == "local" or len(numbers) == 1:
+        return ""
+    arrays = -(-len(numbers) // int(DEFAULT_TASKS))
+    return f": {arrays} job array{'s' if arrays > 1 else ''}, one sbatch each, of up to {DEFAULT_TASKS} tasks"
+
+
+def _script(run: RunSpec, tasks: int, cap: int | None, settings: Settings) -> str:
     """The script with RUN in the place of the number and key that a run gets when it is stored."""
     folder = RunFolder(settings.runs_folder() / "RUN")
-    cluster: Cluster = Local() if run.resources.kind == "local" else Slurm(settings.slurm_python, settings.slurm_setup)
-    return cluster.script(Job(job_name("RUN", 1), folder, 1, run))
+    job = Job(job_name("RUN", 1), folder, 1, run)
+    if run.resources.kind == "local":
+        return Local().script(job)
+    slurm = Slurm(settings.slurm_python, settings.slurm_setup)
+    if tasks == 1:
+        return slurm.script(job)
+    place = ArrayFolder.of(settings.runs_folder(), job.name)
+    return slurm.script(Array(job.name, place, 1, run, range(tasks), min(cap, tasks) if cap else None))

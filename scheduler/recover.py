@@ -1,13 +1,18 @@
 """Runs whose launcher died, or was left in doubt, between taking them and storing their job's id."""
 
 import logging
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import timedelta
 
+from sqlalchemy.orm import Session
+
 from contract.run import State
-from scheduler.clusters.cluster import DoubtError, Job
+from scheduler.clusters.cluster import DoubtError
 from scheduler.clusters.slurm_commands import PATIENCE_S
-from scheduler.site import Site
-from store import runs
+from scheduler.clusters.slurm_ids import base_of
+from scheduler.site import Site, job_name
+from store import launches, runs
 from store.session import snapshot, transaction
 from store.tables import Run, now
 
@@ -15,6 +20,7 @@ from store.tables import Run, now
 PATIENCE = timedelta(seconds=PATIENCE_S + 10)
 MAX_ATTEMPTS = 5
 GIVEN_UP = "nobody: its submission was given up"
+LOST = "its submission was lost"
 log = logging.getLogger(__name__)
 
 
@@ -22,37 +28,51 @@ def recover(site: Site, patience: timedelta = PATIENCE) -> None:
     """Adopt the job of every run that is stuck in submission, or queue the run again when there surely is none."""
     with snapshot(site.engine) as db:
         stuck = [run for run in runs.in_state(db, State.SUBMITTING) if now() - run.moved_at > patience]
+    submissions: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in stuck:
+        submissions[run.cluster, run.job_name or job_name(run.key, run.attempt)].append(run)
+    for (kind, name), members in submissions.items():
         try:
-            _recover_one(site, run)
+            _recover_one(site, kind, name, members)
         except DoubtError as doubt:
-            log.warning("run %d: whether it was submitted is not known yet: %s", run.id, doubt)
-        except Exception:  # one run's trouble must not keep the others stuck
-            log.exception("run %d could not be recovered", run.id)
+            log.warning("%s: whether it was submitted is not known yet: %s", name, doubt)
+        except Exception:  # one submission's trouble must not keep the others stuck
+            log.exception("%s could not be recovered", name)
 
 
-def _recover_one(site: Site, run: Run) -> None:
-    cluster = site.clusters.get(run.cluster)
+def _recover_one(site: Site, kind: str, name: str, stuck: Sequence[Run]) -> None:
+    cluster = site.clusters.get(kind)
     if not cluster:
         return  # another worker may have that cluster; not to have it says nothing about the job
-    job = site.job_of(run)
-    job_id = cluster.find(job) or _take_claim(job)
+    job_id = cluster.find(name)
+    holders = {} if job_id else _take_claims(site, stuck)
     with transaction(site.engine) as db:
-        if job_id:
-            runs.move(db, run, State.PENDING, job_id=job_id, reason="found by its name")
-        elif run.stop_wanted_at:
-            runs.move(db, run, State.CANCELLED, reason=run.stop_reason)
-        elif (lost := 1 + runs.times(db, run, State.SUBMITTING, State.QUEUED)) >= MAX_ATTEMPTS:
-            runs.move(db, run, State.FAILED, reason=f"{run.cluster} did not take the job in {lost} attempts")
-        else:
-            runs.move(db, run, State.QUEUED, reason="its submission was lost")
+        for run in stuck:
+            if holders.get(run.id) == GIVEN_UP:
+                _give_up(db, run)
+        if found := job_id or next((holder for holder in holders.values() if holder != GIVEN_UP), None):
+            is_task = not job_id and stuck[0].task is not None
+            launches.place(db, name, base_of(found) if is_task else found, reason="found by its name")
 
 
-def _take_claim(job: Job) -> str | None:
-    """Claim the attempt, so that a job that the cluster takes after all leaves at once; else return who has it.
+def _take_claims(site: Site, stuck: Sequence[Run]) -> dict[int, str]:
+    """Claim the attempts, so that jobs that the cluster takes after all leave at once; say who has each.
 
     A controller that was slow may accept long after its client gave up, and a job may have come and gone unseen.
     """
-    job.folder.prepare(job.spec)
-    holder = job.folder.claim(job.attempt, GIVEN_UP)
-    return holder if holder != GIVEN_UP else None
+    holders = {}
+    for run in stuck:
+        job = site.job_of(run)
+        job.folder.prepare(job.spec)
+        holders[run.id] = job.folder.claim(job.attempt, GIVEN_UP)
+    return holders
+
+
+def _give_up(db: Session, run: Run) -> None:
+    """There is no job: the run ends if that was wished, else it waits to be submitted again."""
+    if run.stop_wanted_at:
+        runs.move(db, run, State.CANCELLED, reason=run.stop_reason)
+    elif (lost := 1 + runs.times(db, run, State.SUBMITTING, State.QUEUED, reason=LOST)) >= MAX_ATTEMPTS:
+        runs.move(db, run, State.FAILED, reason=f"{run.cluster} did not take the job in {lost} attempts")
+    else:
+        runs.move(db, run, State.QUEUED, reason=LOST)

@@ -8,12 +8,15 @@ from pathlib import Path
 import psutil
 from sqlalchemy import Engine
 
+from contract.array import ArrayFolder
 from contract.folder import RunFolder
 from contract.settings import Settings
 from contract.spec import RunSpec
-from scheduler.clusters.cluster import Cluster, Job
+from scheduler.budget import Budget
+from scheduler.clusters.cluster import Array, Cluster, Held, Job
 from scheduler.clusters.local import Local
 from scheduler.clusters.slurm import Slurm
+from store.runs import LiveRun
 from store.session import engine_for
 from store.tables import Run
 
@@ -29,18 +32,31 @@ class Site:
     def of(cls, settings: Settings) -> "Site":
         """The site that the settings describe."""
         slurm = shutil.which("sbatch") is not None if settings.slurm is None else settings.slurm
+        engine = engine_for(settings.database_url())
         clusters: dict[str, Cluster] = {"local": Local()}
         if slurm:
-            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup)
+            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, Budget(engine, "slurm"))
         ranks = settings.local_ranks or psutil.cpu_count() or 1
-        return cls(engine_for(settings.database_url()), clusters, settings.runs_folder(), ranks)
+        return cls(engine, clusters, settings.runs_folder(), ranks)
 
-    def folder_of(self, run: Run) -> RunFolder:
+    def folder_of(self, run: Run | LiveRun) -> RunFolder:
         return RunFolder.of(self.runs_folder, run.id, run.key)
 
     def job_of(self, run: Run) -> Job:
         """The current attempt at `run` as its cluster gets it."""
-        return Job(job_name(run.key, run.attempt), self.folder_of(run), run.attempt, RunSpec.model_validate(run.spec))
+        spec = RunSpec.model_validate(run.spec)
+        return Job(run.job_name or job_name(run.key, run.attempt), self.folder_of(run), run.attempt, spec, run.excluded)
+
+    def array_of(self, jobs: Mapping[int, Job], *, parallel: int | None = None) -> Array:
+        """Jobs of one name, task by task, as their cluster gets them together."""
+        one = next(iter(jobs.values()))
+        folder = ArrayFolder.of(self.runs_folder, one.name)
+        return Array(one.name, folder, one.attempt, one.spec, sorted(jobs), parallel, one.excluded)
+
+
+def held(run: Run | LiveRun) -> Held:
+    """The job of a run, as its cluster is asked about it."""
+    return Held(str(run.job_id), run.job_name or "")
 
 
 def job_name(key: str, attempt: int) -> str:

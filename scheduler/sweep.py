@@ -3,15 +3,17 @@
 from collections import defaultdict
 from datetime import timedelta
 
-from contract.run import ENDED
-from scheduler.clusters.cluster import Alive, DoubtError, Gone
+from contract.run import ENDED, State
+from scheduler.answers import answers
+from scheduler.clusters.cluster import Alive, Gone
+from scheduler.ending import end
 from scheduler.site import Site
 from store import runs
 from store.session import snapshot, transaction
 from store.tables import Run, now
 
 GRACE = timedelta(seconds=30)  # to clean up after the last word
-FORCE = timedelta(seconds=60)
+FORCE = timedelta(seconds=30)  # after that, between asking and killing
 AT_ONCE = 500
 
 
@@ -23,24 +25,22 @@ def sweep(site: Site) -> None:
     for run in ended:
         by_cluster[run.cluster].append(run)
     for kind, left in by_cluster.items():
-        _sweep_one(site, kind, left)
+        if kind in site.clusters:
+            _sweep_one(site, kind, left)
 
 
 def _sweep_one(site: Site, kind: str, left: list[Run]) -> None:
-    cluster = site.clusters.get(kind)
-    if not cluster:
-        return
-    answers = cluster.ask([str(run.job_id) for run in left])
+    told = answers(site, kind, left)
     # of a paused run `collect` sees the end, and queues it again
-    ended = [run for run in left if run.state in ENDED]
-    gone = [run.id for run in ended if isinstance(answers[str(run.job_id)], Gone)]
+    gone = [run.id for run in left if run.state in ENDED and isinstance(told[run.id], Gone)]
     if gone:
         with transaction(site.engine) as db:
             runs.note_gone(db, gone)
-    for run in left:
-        since = now() - run.moved_at
-        if isinstance(answers[str(run.job_id)], Alive) and since > GRACE:
-            try:
-                cluster.cancel([str(run.job_id)], force=since > FORCE)
-            except DoubtError:
-                continue  # the next tick asks again
+    stay = [run for run in left if isinstance(told[run.id], Alive) and now() - run.moved_at > _patience(site, run)]
+    end(site, kind, stay, FORCE)
+
+
+def _patience(site: Site, run: Run) -> timedelta:
+    """A run that said it failed leaves ranks that wait for each other; any other cleans up."""
+    cluster = site.clusters[run.cluster]
+    return timedelta(0) if run.state == State.FAILED and not cluster.is_here else GRACE

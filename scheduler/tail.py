@@ -1,6 +1,7 @@
 """New whole lines of an events file, from a byte onward."""
 
 import logging
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,14 @@ class Tail(NamedTuple):
     events: list[Event]
     cursor: int  # the byte after the last whole line
     more: bool  # the file goes on beyond what was read at once
+
+
+def has_news(path: Path, cursor: int) -> bool:
+    """Whether the file has grown beyond `cursor`; much quicker than reading it, which matters for ten thousand."""
+    try:
+        return os.stat(path).st_size > cursor
+    except FileNotFoundError:
+        return False
 
 
 def read_tail(path: Path, cursor: int) -> Tail:

@@ -20,7 +20,7 @@ def put(db: Session, run_id: int, said: Sequence[Points]) -> None:
         return
     series = _series_ids(db, run_id, {name for name, _ in values})
     rows = [{"series_id": series[name], "step": step, "value": value} for (name, step), value in values.items()]
-    add = _insert(db, Point)
+    add = insert_into(db, Point)
     db.execute(
         add.on_conflict_do_update(index_elements=["series_id", "step"], set_={"value": add.excluded.value}), rows
     )
@@ -76,12 +76,12 @@ def of_experiment(
 
 
 def _series_ids(db: Session, run_id: int, names: Iterable[str]) -> dict[str, int]:
-    add = _insert(db, Series).values([{"run_id": run_id, "name": name} for name in sorted(names)])
+    add = insert_into(db, Series).values([{"run_id": run_id, "name": name} for name in sorted(names)])
     db.execute(add.on_conflict_do_nothing(index_elements=["run_id", "name"]))
     rows = db.execute(select(Series.name, Series.id).where(Series.run_id == run_id)).all()
     return {row.name: row.id for row in rows}
 
 
-def _insert(db: Session, table: type[Table]) -> "sqlite.Insert | postgresql.Insert":
+def insert_into(db: Session, table: type[Table]) -> "sqlite.Insert | postgresql.Insert":
     """INSERT ... ON CONFLICT, which both databases have and SQLAlchemy spells per dialect."""
     return sqlite.insert(table) if db.get_bind().dialect.name == "sqlite" else postgresql.insert(table)

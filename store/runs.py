@@ -1,21 +1,30 @@
 """Runs: created, found, stopped and moved from state to state."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
+from hashlib import sha256
 from secrets import token_hex
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, insert, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
 from contract.experiment import ExperimentSpec
 from contract.run import ENDED, LIVE, MOVES, State
+from contract.spec import RunSpec
 from store.tables import Experiment, Move, Run, now
 
 
 def create(db: Session, spec: ExperimentSpec) -> tuple[int, list[int]]:
     """Store an experiment and one queued run per point; return their ids."""
-    experiment = Experiment(name=spec.name, description=spec.description, spec=spec.model_dump(mode="json"))
+    experiment = Experiment(
+        name=spec.name,
+        description=spec.description,
+        spec=spec.model_dump(mode="json"),
+        max_parallel=spec.max_parallel,
+    )
     db.add(experiment)
     db.flush()
     rows = [
@@ -26,6 +35,7 @@ def create(db: Session, spec: ExperimentSpec) -> tuple[int, list[int]]:
             "spec": run.model_dump(mode="json"),
             "values": values,
             "cluster": run.resources.kind,
+            "need": need_of(run, []),
             "world": run.resources.world,
             "steps": run.steps,
         }
@@ -36,15 +46,53 @@ def create(db: Session, spec: ExperimentSpec) -> tuple[int, list[int]]:
     return experiment.id, ids
 
 
+def need_of(run: RunSpec, excluded: Sequence[str]) -> str:
+    """A word that is the same for runs whose scripts ask a cluster for the same: they may share a submission."""
+    asked = [run.resources.model_dump(mode="json"), run.rule.survives_workers, sorted(excluded)]
+    text = json.dumps(asked, sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:16]
+
+
 def in_state(db: Session, *states: State) -> Sequence[Run]:
     """All runs in any of `states`, oldest first."""
     return db.scalars(select(Run).where(Run.state.in_(states)).order_by(Run.id)).all()
 
 
 def queued(db: Session, cluster: str, limit: int) -> Sequence[Run]:
-    """Runs that wait for `cluster` and that nobody has asked to stop, oldest first."""
-    waits = (Run.state == State.QUEUED, Run.cluster == cluster, Run.stop_wanted_at.is_(None))
-    return db.scalars(select(Run).where(*waits).order_by(Run.id).limit(limit)).all()
+    """Runs that wait for `cluster`, that nobody has asked to stop and that need not wait longer, oldest first."""
+    return db.scalars(select(Run).where(*waiting_for(cluster)).order_by(Run.id).limit(limit)).all()
+
+
+def waiting_for(cluster: str) -> tuple[ColumnElement[bool], ...]:
+    """What is true of a run that may go to `cluster` now."""
+    soon = or_(Run.not_before.is_(None), Run.not_before <= now())
+    return Run.state == State.QUEUED, Run.cluster == cluster, Run.stop_wanted_at.is_(None), soon
+
+
+class LiveRun(NamedTuple):
+    """What is asked of every live run at every tick; ten thousand of them are read in no time."""
+
+    id: int
+    key: str
+    cluster: str
+    state: str
+    attempt: int
+    job_id: str | None
+    job_name: str | None
+    cursor: int
+    unknown_since: datetime | None
+    waits_for: str | None
+    gone_reason: str | None
+    gone_cause: str | None
+    gone_at: datetime | None
+
+
+def live(db: Session, *, ended_after: datetime) -> list[LiveRun]:
+    """Live runs, and those that ended a moment ago: on a slow file system their last lines may still be under way."""
+    just_ended = and_(Run.state.in_(ENDED), Run.ended_at > ended_after, Run.job_id.is_not(None))
+    columns = [getattr(Run, name) for name in LiveRun._fields]
+    rows = db.execute(select(*columns).where(or_(Run.state.in_(LIVE), just_ended)).order_by(Run.id))
+    return [LiveRun(*row) for row in rows]
 
 
 def unstopped(db: Session) -> Sequence[Run]:
@@ -81,6 +129,14 @@ def move(db: Session, run: Run, new: State, *, reason: str | None = None, **colu
     return won
 
 
+def note_told_to_end(db: Session, told: Sequence[Run], *, force: bool) -> None:
+    """Write down that the jobs of these runs were asked to end, or killed; the first asking keeps its moment."""
+    at, mine = now(), update(Run).where(tuple_(Run.id, Run.attempt).in_([(run.id, run.attempt) for run in told]))
+    asked = {"stop_asked_at": func.coalesce(Run.stop_asked_at, at)}
+    change = asked | ({"stop_forced_at": at} if force else {})
+    db.execute(mine.values(change).execution_options(synchronize_session=False))
+
+
 def want_stop(db: Session, which: ColumnElement[bool], reason: str = "stopped on request") -> int:
     """Ask that the runs of `which` stop; return how many had not ended. The scheduler carries it out."""
     wanted = (
@@ -93,9 +149,9 @@ def want_stop(db: Session, which: ColumnElement[bool], reason: str = "stopped on
     return len(db.scalars(wanted.returning(Run.id)).all())
 
 
-def read_on(db: Session, run: Run, cursor: int) -> bool:
+def read_on(db: Session, run: LiveRun, cursor: int) -> bool:
     """Take the events from `run.cursor` to `cursor` as ours to store; False when another hand was first."""
-    here = update(Run).where(Run.id == run.id, Run.cursor == run.cursor, Run.state.in_(LIVE))
+    here = update(Run).where(Run.id == run.id, Run.cursor == run.cursor, Run.attempt == run.attempt)
     return db.scalar(here.values(cursor=cursor).returning(Run.id)) is not None
 
 
@@ -109,10 +165,18 @@ def set_unknown(db: Session, run_ids: Sequence[int], unknown: bool) -> None:
     db.execute(change.values(unknown_since=now() if unknown else None))
 
 
-def times(db: Session, run: Run, old: State, new: State) -> int:
-    """How often the run has gone from `old` to `new`."""
-    gone = (Move.run_id == run.id, Move.old == old, Move.new == new)
+def times(db: Session, run: Run, old: State, new: State, *, reason: str | None = None) -> int:
+    """How often the run has gone from `old` to `new`, for that reason if one is given."""
+    gone = [Move.run_id == run.id, Move.old == old, Move.new == new]
+    if reason is not None:
+        gone.append(Move.reason == reason)
     return db.scalar(select(func.count()).where(*gone)) or 0
+
+
+def counts(db: Session) -> dict[str, int]:
+    """How many runs are in each state that any is in."""
+    rows = db.execute(select(Run.state, func.count()).group_by(Run.state))
+    return {row[0]: row[1] for row in rows}
 
 
 def busy_ranks(db: Session, cluster: str) -> int:

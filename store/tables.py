@@ -30,7 +30,7 @@ class Table(DeclarativeBase):
             "uq": "uq_%(table_name)s_%(column_0_name)s",
         }
     )
-    type_annotation_map = {dict[str, Any]: JSON, datetime: UtcDateTime}
+    type_annotation_map = {dict[str, Any]: JSON, list[str]: JSON, datetime: UtcDateTime}
 
 
 class Experiment(Table):
@@ -39,6 +39,7 @@ class Experiment(Table):
     name: Mapped[str]
     description: Mapped[str] = mapped_column(default="")
     spec: Mapped[dict[str, Any]]
+    max_parallel: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -52,6 +53,7 @@ class Run(Table):
     spec: Mapped[dict[str, Any]]
     values: Mapped[dict[str, Any]] = mapped_column("axis_values")
     cluster: Mapped[str]
+    need: Mapped[str] = mapped_column(default="")  # runs of one need may share a submission
     world: Mapped[int]
     steps: Mapped[int]
     state: Mapped[str] = mapped_column(default="queued", index=True)
@@ -59,8 +61,21 @@ class Run(Table):
     stop_wanted_at: Mapped[datetime | None]
     stop_reason: Mapped[str | None]
     attempt: Mapped[int] = mapped_column(default=0)
+    not_before: Mapped[datetime | None]  # a run that is tried again waits so long
+    excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that failed under it
+    job_name: Mapped[str | None] = mapped_column(index=True)  # by which the cluster is asked when the id is not known
+    task: Mapped[int | None]  # its place in the job array of that name
     job_id: Mapped[str | None]
     job_gone: Mapped[bool] = mapped_column(default=False)  # the cluster has said that the last job has ended
+    gone_reason: Mapped[str | None]  # what it said
+    gone_cause: Mapped[str | None]
+    gone_at: Mapped[datetime | None]
+    own_cause: Mapped[str | None]  # what the run itself said of its end
+    hosts: Mapped[list[str]] = mapped_column(default=list)  # of the present attempt, once it has begun
+    waits_for: Mapped[str | None]  # why the cluster does not start the job yet, in a sentence, and of what kind that is
+    waits_kind: Mapped[str | None]
+    stop_asked_at: Mapped[datetime | None]  # when the cluster was first told to end the job
+    stop_forced_at: Mapped[datetime | None]  # when it was first told to kill it
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file already stored
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
@@ -92,6 +107,20 @@ class Restart(Table):
     at: Mapped[datetime] = mapped_column(default=now)
 
 
+class Attempt(Table):
+    """One job that carried a run, or a part of it, and how it ended."""
+
+    __tablename__ = "attempts"
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    job_id: Mapped[str | None]
+    ended_at: Mapped[datetime]
+    step: Mapped[int]  # the last one of which something is stored
+    cause: Mapped[str]
+    reason: Mapped[str | None]
+    hosts: Mapped[list[str]]
+
+
 class Series(Table):
     """One curve of one run. Points hold its id, not its name: there are a thousand of them for each series."""
 
@@ -118,3 +147,24 @@ class Cluster(Table):
     asked_at: Mapped[datetime]
     error: Mapped[str | None]
     report: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    look_after: Mapped[datetime | None]  # whoever asks it for jobs next does so after this moment
+
+
+class CallSlot(Table):
+    """One call of a cluster's commands that is allowed per minute; there are as many slots as calls."""
+
+    __tablename__ = "call_slots"
+    cluster: Mapped[str] = mapped_column(primary_key=True)
+    slot: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[float]  # seconds since 1970 when it was last used
+
+
+class CallCount(Table):
+    """How often each of a cluster's commands was called, how it ended and how long it took."""
+
+    __tablename__ = "call_counts"
+    cluster: Mapped[str] = mapped_column(primary_key=True)
+    command: Mapped[str] = mapped_column(primary_key=True)
+    outcome: Mapped[str] = mapped_column(primary_key=True)
+    count: Mapped[int] = mapped_column(BigInteger)
+    seconds: Mapped[float]

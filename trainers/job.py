@@ -66,7 +66,12 @@ def _slurm_job() -> str:
     """The job's id; a job that Slurm has requeued, or a second step of one, is not who claimed the attempt."""
     restarts, step = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_STEP_ID", "0")
     again = f" (restart {restarts})" if restarts != "0" else ""
-    return os.environ["SLURM_JOB_ID"] + again + (f" (step {step})" if step != "0" else "")
+    array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+    return (
+        (f"{array}_{task}" if array and task else os.environ["SLURM_JOB_ID"])
+        + again
+        + (f" (step {step})" if step != "0" else "")
+    )
 
 
 def _all_ranks(folder: RunFolder, attempt: int | None) -> int:

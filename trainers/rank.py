@@ -5,7 +5,7 @@ import sys
 import traceback
 
 from contract.folder import RunFolder
-from trainers import falls
+from trainers import falls, heartbeat
 from trainers.notice import Notice
 from trainers.place import Place
 from trainers.report import Report
@@ -18,6 +18,8 @@ def live(folder: RunFolder, attempt: int, place: Place, *, notice: Notice) -> No
     try:
         from trainers import engine  # loads torch
 
+        if place.rank == 0:
+            heartbeat.start(folder, attempt)
         report = Report(folder, attempt, rank=place.rank)
         if not engine.train(folder, attempt, place, report=report, notice=notice):
             sys.stdout.flush()

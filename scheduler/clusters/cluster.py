@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from contract.array import ArrayFolder
 from contract.cluster import ClusterReport
 from contract.folder import RunFolder
+from contract.retries import Cause
 from contract.spec import RunSpec
+from contract.waits import Waits
 
 OURS = "BIGBATCH_"  # variables of the service; a job gets none of them, for some are secrets
 
@@ -17,18 +20,41 @@ class Job(NamedTuple):
     folder: RunFolder
     attempt: int
     spec: RunSpec
+    excluded: Sequence[str] = ()  # hosts that failed under this run
+
+
+class Array(NamedTuple):
+    """Many jobs in one submission, all asking for the same; task by task, each with its run's folder."""
+
+    name: str
+    folder: ArrayFolder
+    attempt: int
+    spec: RunSpec  # of any of them
+    tasks: Sequence[int]
+    parallel: int | None = None  # that may run at once
+    excluded: Sequence[str] = ()
+
+
+class Held(NamedTuple):
+    """A job that a cluster has, or had: ids are given again, names are not."""
+
+    id: str
+    name: str
 
 
 class Alive(NamedTuple):
     """The job waits or runs."""
 
     waits_for: str | None = None
+    kind: Waits | None = None
 
 
 class Gone(NamedTuple):
-    """The job has ended, in the cluster's words."""
+    """The job has ended, in the cluster's words; unless `sure`, it is only that nobody knows it any more."""
 
     reason: str
+    cause: Cause = Cause.FAILURE
+    sure: bool = True
 
 
 class Unknown(NamedTuple):
@@ -40,24 +66,52 @@ class Unknown(NamedTuple):
 Answer = Alive | Gone | Unknown
 
 
+class Limits(NamedTuple):
+    """How much a cluster takes."""
+
+    tasks: int = 1  # in one submission
+    jobs: int | None = None  # of ours at once, waiting ones included; None: no limit is known
+
+
 class RefusedError(Exception):
     """The cluster will not take the job; the message is in its own words."""
+
+
+class FullError(RefusedError):
+    """The cluster takes no more jobs of ours for now, or not so many at once."""
 
 
 class DoubtError(Exception):
     """Nobody can say whether the cluster took the job, or what it has: ask again later."""
 
 
+class BusyError(DoubtError):
+    """The cluster was not called at all, because it has been called often enough: nothing was taken."""
+
+
 class Cluster(Protocol):
-    def submit(self, job: Job) -> str:
-        """Queue the job and return its id; raise RefusedError, or DoubtError when the outcome is not known."""
+    @property
+    def is_here(self) -> bool:
+        """Whether this process itself carries its jobs, and can say at once and at no cost how they are."""
         ...
 
-    def ask(self, job_ids: Sequence[str]) -> Mapping[str, Answer]:
-        """Say of every job whether it is alive; the cluster is asked once for all of them."""
+    def limits(self) -> Limits:
+        """Say how much may be submitted; raise DoubtError when that is not known."""
         ...
 
-    def find(self, job: Job) -> str | None:
+    def may_submit(self) -> bool:
+        """Whether a submission would be made now; False when it would have to wait."""
+        ...
+
+    def submit(self, job: Job | Array) -> str:
+        """Queue it and return its id; raise RefusedError, BusyError, or DoubtError when the outcome is not known."""
+        ...
+
+    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
+        """Say of every job whether it is alive; raise BusyError when it has been asked often enough."""
+        ...
+
+    def find(self, name: str) -> str | None:
         """Return the id of the job of that name, None when there surely is none; raise DoubtError otherwise."""
         ...
 
@@ -69,6 +123,6 @@ class Cluster(Protocol):
         """Say what the cluster is and does; raise DoubtError when it does not answer."""
         ...
 
-    def script(self, job: Job) -> str:
+    def script(self, job: Job | Array) -> str:
         """Return the exact text that would start the job."""
         ...

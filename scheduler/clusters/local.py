@@ -17,15 +17,24 @@ import psutil
 
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
 from contract.job import MARK, host, local_job_id
-from scheduler.clusters.cluster import OURS, Alive, Answer, Gone, Job, RefusedError, Unknown
+from scheduler.clusters.cluster import OURS, Alive, Answer, Array, Gone, Held, Job, Limits, RefusedError, Unknown
 
 
 class Local:
+    is_here = True
+
     def __init__(self) -> None:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._codes: dict[str, int] = {}  # exit codes of children that have ended
 
-    def submit(self, job: Job) -> str:
+    def limits(self) -> Limits:
+        return Limits(tasks=1)
+
+    def may_submit(self) -> bool:
+        return True
+
+    def submit(self, job: Job | Array) -> str:
+        assert isinstance(job, Job), "this machine takes one job at a time"
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         environment = {**inherited, MARK: job.name, "PYTHONUNBUFFERED": "1"}
         try:
@@ -44,12 +53,12 @@ class Local:
         self._children[job_id] = child
         return job_id
 
-    def ask(self, job_ids: Sequence[str]) -> Mapping[str, Answer]:
+    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
         self._bury()
-        return {job_id: self._ask_one(job_id) for job_id in job_ids}
+        return {job.id: self._ask_one(job.id) for job in jobs}
 
-    def find(self, job: Job) -> str | None:
-        return next((local_job_id(name, leader.pid) for leader, name in _leaders() if name == job.name), None)
+    def find(self, name: str) -> str | None:
+        return next((local_job_id(known, leader.pid) for leader, known in _leaders() if known == name), None)
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
         for job_id in job_ids:
@@ -83,7 +92,8 @@ class Local:
         )
         return ClusterReport(partitions=[partition], nodes=[node], queue=jobs)
 
-    def script(self, job: Job) -> str:
+    def script(self, job: Job | Array) -> str:
+        assert isinstance(job, Job), "this machine takes one job at a time"
         return shlex.join(_command(job))
 
     def _bury(self) -> None:

@@ -1,29 +1,61 @@
-"""Slurm's commands, asked with a time limit and read without guessing."""
+"""Slurm's commands: all called here, through the gate, with a time limit, and read without guessing."""
 
 import os
 import subprocess
+import time
+from typing import NamedTuple
 
-from scheduler.clusters.cluster import DoubtError
+from scheduler.clusters.cluster import OURS, BusyError, DoubtError
+from scheduler.clusters.gate import Gate, Urgency
 
 PATIENCE_S = 20  # a controller that is down makes its clients wait for minutes
+TIMED_OUT = 124  # timeout's exit code
 
 
-def ask(*command: str) -> str:
-    """Run one of Slurm's commands and return what it printed; raise DoubtError on anything but success."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=_environment())
-    except subprocess.TimeoutExpired as error:
-        raise DoubtError(f"{command[0]} gave no answer within {PATIENCE_S} s") from error
-    except OSError as error:
-        raise DoubtError(f"{command[0]}: {error}") from error
-    if done.returncode:
-        raise DoubtError(f"{command[0]}: {words(done.stderr) or f'exit code {done.returncode}'}")
-    return done.stdout
+class Said(NamedTuple):
+    """What a command answered."""
+
+    code: int
+    out: str
+    words: str  # what it said is wrong
 
 
-def rows(text: str) -> list[list[str]]:
-    """Split the lines of an answer at their bars."""
-    return [[field.strip() for field in line.split("|")] for line in text.splitlines() if line.strip()]
+class Commands:
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    def ask(self, *command: str, urgency: Urgency = Urgency.ASK) -> str:
+        """Run one of Slurm's commands and return what it printed.
+
+        Raise BusyError when it was not called, because others have been, and DoubtError on anything but success.
+        """
+        said = self.run(*command, urgency=urgency)
+        if said.code == TIMED_OUT:
+            raise DoubtError(f"{command[0]} gave no answer within {PATIENCE_S} s")
+        if said.code:
+            raise DoubtError(f"{command[0]}: {said.words or f'exit code {said.code}'}")
+        return said.out
+
+    def run(self, *command: str, urgency: Urgency) -> Said:
+        """Run one of Slurm's commands to its end, or to the end of our patience."""
+        if not self.gate.enter(urgency):
+            raise BusyError(f"{command[0]} has to wait: this minute's calls of Slurm are spent")
+        began = time.monotonic()
+        try:
+            # `timeout` ends the command also when this process is killed meanwhile
+            bounded = ("timeout", str(PATIENCE_S), *command)
+            done = subprocess.run(bounded, capture_output=True, text=True, errors="replace", env=_environment())
+        except OSError as error:
+            raise DoubtError(f"{command[0]}: {error}") from error
+        outcome = {0: "ok", TIMED_OUT: "timeout"}.get(done.returncode, "failed")
+        self.gate.note(command[0], outcome, time.monotonic() - began)
+        return Said(done.returncode, done.stdout, words(done.stderr))
+
+
+def rows(text: str, fields: int) -> list[list[str]]:
+    """Split the lines of an answer at their bars, the last field taking what is left; others are no answer."""
+    split = [[field.strip() for field in line.split("|", fields - 1)] for line in text.splitlines()]
+    return [row for row in split if len(row) == fields]
 
 
 def words(stderr: str) -> str:
@@ -32,7 +64,11 @@ def words(stderr: str) -> str:
     return "; ".join(line for line in lines if line)
 
 
+# what changes what a command shows (SQUEUE_FORMAT and the like), and what would overrule a script
+_SHAPING = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_", OURS)
+
+
 def _environment() -> dict[str, str]:
-    """Ours without the variables with which a site changes what its users see (SQUEUE_FORMAT and the like)."""
-    shaped = ("SQUEUE_", "SACCT_", "SINFO_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(shaped)} | {"LC_ALL": "C"}
+    """Ours without what would shape an answer, and without our secrets: a job gets sbatch's environment."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SHAPING) or name == "SLURM_CONF"}
+    return kept | {"LC_ALL": "C"}

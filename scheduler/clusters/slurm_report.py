@@ -1,21 +1,22 @@
 """A Slurm cluster as it describes itself: partitions, nodes, queue."""
 
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
-from scheduler.clusters.slurm_commands import ask, rows
+from scheduler.clusters.gate import Urgency
+from scheduler.clusters.slurm_commands import Commands, rows
 
 
-def report() -> ClusterReport:
-    """Ask sinfo twice and squeue once; raise DoubtError when either does not answer."""
-    nodes = _nodes(ask("sinfo", "-h", "-N", "-o", "%N|%P|%T|%C|%m|%G|%f"))
-    partitions = _partitions(ask("sinfo", "-h", "-s", "-o", "%P|%a|%l|%F|%C"), nodes)
-    queue = _queue(ask("squeue", "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j"))
-    return ClusterReport(partitions=partitions, nodes=nodes, queue=queue)
+def report(commands: Commands) -> ClusterReport:
+    """Ask sinfo and squeue once each; raise DoubtError when either does not answer."""
+    listed = rows(commands.ask("sinfo", "-h", "-N", "-o", "%N|%P|%a|%l|%T|%C|%m|%G|%f", urgency=Urgency.TELL), 9)
+    nodes = _nodes(listed)
+    queue = _queue(commands.ask("squeue", "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", urgency=Urgency.TELL))
+    return ClusterReport(partitions=_partitions(listed, nodes), nodes=nodes, queue=queue)
 
 
-def _nodes(text: str) -> list[Node]:
+def _nodes(listed: list[list[str]]) -> list[Node]:
     """One node per name; sinfo gives a line for each of its partitions."""
     nodes: dict[str, Node] = {}
-    for name, partition, state, cpus, memory, gres, features in rows(text):
+    for name, partition, _, _, state, cpus, memory, gres, features in listed:
         busy, _, _, total = cpus.split("/")  # allocated/idle/other/total
         before = nodes[name].partitions if name in nodes else []
         nodes[name] = Node(
@@ -31,22 +32,22 @@ def _nodes(text: str) -> list[Node]:
     return list(nodes.values())
 
 
-def _partitions(text: str, nodes: list[Node]) -> list[Partition]:
+def _partitions(listed: list[list[str]], nodes: list[Node]) -> list[Partition]:
+    spelled = {row[1]: (row[2], row[3]) for row in listed}  # "gpu*" is the default one
     partitions = []
-    for name, state, limit, counts, cpus in rows(text):
-        _, idle, _, total = counts.split("/")
+    for name, (state, limit) in spelled.items():
         plain = name.rstrip("*")
-        gres = sorted({node.gres for node in nodes if plain in node.partitions and node.gres})
+        mine = [node for node in nodes if plain in node.partitions]
         partitions.append(
             Partition(
                 name=plain,
                 is_default=name.endswith("*"),
                 state=state,
-                nodes=int(total),
-                idle_nodes=int(idle),
-                cpus=int(cpus.split("/")[3]),
+                nodes=len(mine),
+                idle_nodes=sum(node.state.startswith("idle") for node in mine),
+                cpus=sum(node.cpus for node in mine),
                 time_limit=limit,
-                gres=", ".join(gres),
+                gres=", ".join(sorted({node.gres for node in mine if node.gres})),
             )
         )
     return partitions
@@ -55,8 +56,7 @@ def _partitions(text: str, nodes: list[Node]) -> list[Partition]:
 def _queue(text: str) -> list[QueuedJob]:
     """The jobs of everybody; a name may have bars of its own and therefore comes last."""
     jobs = []
-    for line in text.splitlines():
-        job_id, user, partition, state, nodes, elapsed, reason, name = line.split("|", 7)
+    for job_id, user, partition, state, nodes, elapsed, reason, name in rows(text, 8):
         jobs.append(
             QueuedJob(
                 job_id=job_id,

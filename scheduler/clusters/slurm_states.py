@@ -1,26 +1,52 @@
-"""Slurm's job states: which are alive, and what the others mean in one sentence."""
+"""Slurm's job states, all of them: which are alive, and what the others mean in one sentence."""
 
+from typing import NamedTuple
+
+from contract.retries import Cause
 from scheduler.clusters.cluster import Alive, Answer, Gone
+from scheduler.clusters.slurm_reasons import classify
 
-# a job in one of these may still run, or run again
-ALIVE = frozenset(
-    {
-        *("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT"),
-        *("REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESIZING", "RESV_DEL_HOLD", "SPECIAL_EXIT"),
-    }
-)
-ENDED = {
-    "COMPLETED": "the job ended",
-    "FAILED": "the job failed",
-    "CANCELLED": "the job was cancelled in Slurm",
-    "TIMEOUT": "the job reached its time limit",
-    "DEADLINE": "the job reached its deadline",
-    "PREEMPTED": "the job was preempted by another",
-    "NODE_FAIL": "a node of the job failed",
-    "BOOT_FAIL": "a node of the job did not boot",
-    "OUT_OF_MEMORY": "the job ran out of memory",
-    "REVOKED": "the job went to another cluster",
+
+class State(NamedTuple):
+    """What a state means; `cause` where the job has ended."""
+
+    sentence: str
+    cause: Cause | None = None
+
+
+# sacct(1) and squeue(1), "JOB STATE CODES", of versions 20.02 to 25.05
+STATES = {
+    "PENDING": State("the job waits"),
+    "CONFIGURING": State("its nodes are made ready"),
+    "RUNNING": State("the job runs"),
+    "COMPLETING": State("the job is ending"),
+    "SUSPENDED": State("the job is suspended and keeps its place"),
+    "STOPPED": State("the job is stopped and keeps its cores"),
+    "SIGNALING": State("the job is being sent a signal"),
+    "STAGE_OUT": State("the job's files are carried away"),
+    "RESIZING": State("the job is about to change its size"),
+    "REQUEUED": State("the job goes back to the queue"),
+    "REQUEUE_FED": State("the job goes back to the queue of a federation"),
+    "REQUEUE_HOLD": State("the job is held after it was requeued"),
+    "RESV_DEL_HOLD": State("the job is held because its reservation was deleted"),
+    "SPECIAL_EXIT": State("the job is held after an exit of a special kind"),
+    "LAUNCH_FAILED": State("the job could not be launched", Cause.NODE_FAILURE),
+    "COMPLETED": State("the job ended", Cause.DONE),
+    "FAILED": State("the job failed", Cause.FAILURE),
+    "CANCELLED": State("the job was cancelled in Slurm", Cause.CANCELLED),
+    "TIMEOUT": State("the job reached its time limit", Cause.TIME_LIMIT),
+    "DEADLINE": State("the job reached its deadline", Cause.CANCELLED),
+    "PREEMPTED": State("the job was preempted by another", Cause.PREEMPTED),
+    "NODE_FAIL": State("a node of the job failed", Cause.NODE_FAILURE),
+    "BOOT_FAIL": State("a node of the job did not boot", Cause.NODE_FAILURE),
+    "OUT_OF_MEMORY": State("the job ran out of memory", Cause.OUT_OF_MEMORY),
+    "RECONFIG_FAIL": State("a node of the job could not be configured", Cause.NODE_FAILURE),
+    "POWER_UP_NODE": State("its nodes are being powered up"),
+    "UPDATE_DB": State("the job's record is being written"),
+    "EXPEDITING": State("the job goes back to the queue, to its head"),
+    "REVOKED": State("the job went to another cluster", Cause.CANCELLED),
 }
+HELD = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 
 
 def answer_for(state: str, detail: str) -> Answer | None:
@@ -29,9 +55,12 @@ def answer_for(state: str, detail: str) -> Answer | None:
     `detail` is Slurm's reason or the exit code.
     """
     word = state.split()[0].rstrip("+") if state else ""
-    if word in ALIVE:
-        waits = detail if word == "PENDING" and detail not in ("", "None") else None
-        return Alive(waits)
-    if word in ENDED:
-        return Gone(f"{ENDED[word]} ({detail})" if detail not in ("", "None") else ENDED[word])
-    return None
+    known = STATES.get(word)
+    if not known:
+        return None
+    detail = "" if detail in ("None", "0:0") else detail
+    if known.cause:
+        return Gone(f"{known.sentence} ({detail})" if detail else known.sentence, known.cause)
+    if word == "PENDING" and detail:
+        return Alive(*classify(detail))
+    return Alive(*classify("JobHeldAdmin" if word in HELD else word)) if word in (*HELD, "SUSPENDED") else Alive()

@@ -1,5 +1,6 @@
 """A site whose cluster does as it is told: for faults that a real one cannot be made to have."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from sqlalchemy import Engine
 from contract.cluster import ClusterReport
 from contract.event import Event
 from contract.run import State
-from scheduler.clusters.cluster import Alive, Answer, DoubtError, Job
+from scheduler.clusters.cluster import Alive, Answer, Array, DoubtError, Held, Job, Limits
 from scheduler.site import Site
 from store import runs
 from store.session import snapshot, transaction
@@ -21,23 +22,32 @@ class Puppet:
     """Takes every job, and answers as `answers` and `trouble` say."""
 
     def __init__(self) -> None:
-        self.jobs: dict[str, Job] = {}
+        self.tasks = 1
+        self.jobs: dict[str, Job | Array] = {}
         self.cancelled: list[tuple[str, bool]] = []
         self.answers: dict[str, Answer] = {}
         self.trouble: Exception | None = None  # raised after the job was taken: sbatch that "timed out"
 
-    def submit(self, job: Job) -> str:
+    is_here = True
+
+    def limits(self) -> Limits:
+        return Limits(self.tasks)
+
+    def may_submit(self) -> bool:
+        return True
+
+    def submit(self, job: Job | Array) -> str:
         job_id = f"job{len(self.jobs) + 1}"
         self.jobs[job_id] = job
         if self.trouble:
             raise self.trouble
         return job_id
 
-    def ask(self, job_ids: Sequence[str]) -> Mapping[str, Answer]:
-        return {job_id: self.answers.get(job_id, Alive()) for job_id in job_ids}
+    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
+        return {job.id: self.answers.get(job.id, Alive()) for job in jobs}
 
-    def find(self, job: Job) -> str | None:
-        return next((job_id for job_id, known in self.jobs.items() if known.name == job.name), None)
+    def find(self, name: str) -> str | None:
+        return next((job_id for job_id, known in self.jobs.items() if known.name == name), None)
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
         self.cancelled += [(job_id, force) for job_id in job_ids]
@@ -45,8 +55,27 @@ class Puppet:
     def report(self) -> ClusterReport:
         raise DoubtError("no answer")
 
-    def script(self, job: Job) -> str:
+    def script(self, job: Job | Array) -> str:
         return job.name
+
+
+Play = Callable[[str, str], None]
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """Make one of Slurm's commands a shell script."""
+    stage = tmp_path / "bin"
+    stage.mkdir()
+    monkeypatch.setenv("PATH", f"{stage}{os.pathsep}{os.environ['PATH']}")
+
+    def write(command: str, script: str) -> None:
+        (stage / command).write_text(f"#!/bin/sh\n{script}\n")
+        (stage / command).chmod(0o755)
+
+    for command in ("sbatch", "squeue", "sacct", "sacctmgr", "scancel", "scontrol", "sinfo"):
+        write(command, 'echo "not played" >&2; exit 1')
+    return write
 
 
 @pytest.fixture

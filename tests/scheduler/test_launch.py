@@ -10,14 +10,22 @@ from contract.run import State
 from scheduler.clusters.cluster import DoubtError, Job, RefusedError
 from scheduler.launch import launch
 from scheduler.recover import recover
-from scheduler.site import Site
-from store import runs
+from scheduler.site import Site, job_name
+from store import launches, runs
 from store.session import snapshot, transaction
 from store.tables import Run
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Puppet, read, states
 
 AT_ONCE = timedelta(0)
+
+
+def take(site: Site, *run_ids: int) -> None:
+    """Do what a launcher does first, and no more: each run alone."""
+    with transaction(site.engine) as db:
+        for run_id in run_ids:
+            run = db.get_one(Run, run_id)
+            launches.take(db, [run], job_name(run.key, run.attempt + 1))
 
 
 def test_eight_launchers_submit_fifty_runs_once_each(site: Site, puppet: Puppet, experiment: Experiment) -> None:
@@ -72,8 +80,7 @@ def test_a_job_taken_though_sbatch_timed_out_is_adopted_by_its_name(
 
 def test_a_submission_that_was_surely_lost_is_made_again(site: Site, puppet: Puppet, run_ids: list[int]) -> None:
     """Forces the fault: the launcher dies after it took the run and before it submitted it."""
-    with transaction(site.engine) as db:
-        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    take(site, run_ids[0])
     recover(site)
     assert read(site, run_ids[0]).state == State.SUBMITTING, "a launcher that is slow must not be overtaken"
     recover(site, AT_ONCE)
@@ -86,8 +93,7 @@ def test_a_job_that_came_and_went_before_anybody_looked_is_known_by_its_claim(
     site: Site, puppet: Puppet, run_ids: list[int]
 ) -> None:
     """Forces the fault: the launcher dies after submission, the job claims its attempt, ends and is forgotten."""
-    with transaction(site.engine) as db:
-        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    take(site, run_ids[0])
     job = site.job_of(read(site, run_ids[0]))
     job.folder.prepare(job.spec)
     job.folder.claim(1, "job77")
@@ -97,25 +103,21 @@ def test_a_job_that_came_and_went_before_anybody_looked_is_known_by_its_claim(
 
 def test_a_job_that_the_cluster_takes_after_it_was_given_up_may_not_train(site: Site, run_ids: list[int]) -> None:
     """Forces the fault: the controller accepts a submission long after its client was told nothing."""
-    with transaction(site.engine) as db:
-        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    take(site, run_ids[0])
     recover(site, AT_ONCE)
     assert read(site, run_ids[0]).state == State.QUEUED
     assert site.folder_of(read(site, run_ids[0])).claim(1, "late") != "late"
 
 
 def test_a_worker_without_the_cluster_gives_nothing_up(site: Site, run_ids: list[int]) -> None:
-    with transaction(site.engine) as db:
-        runs.move(db, db.get_one(Run, run_ids[0]), State.SUBMITTING, attempt=1)
+    take(site, run_ids[0])
     recover(Site(site.engine, {}, site.runs_folder, local_ranks=1), AT_ONCE)
     assert read(site, run_ids[0]).state == State.SUBMITTING
 
 
 def test_one_runs_trouble_does_not_keep_the_others_stuck(site: Site, run_ids: list[int]) -> None:
     """Forces the fault: the claim of the first of two stuck runs is an empty file, as a power cut may leave it."""
-    with transaction(site.engine) as db:
-        for run_id in run_ids[:2]:
-            runs.move(db, db.get_one(Run, run_id), State.SUBMITTING, attempt=1)
+    take(site, *run_ids[:2])
     job = site.job_of(read(site, run_ids[0]))
     job.folder.prepare(job.spec)
     (job.folder.path / "attempts" / "1.json").touch()
@@ -169,7 +171,7 @@ def test_a_launcher_that_was_given_up_cancels_what_it_submitted(
 
     monkeypatch.setattr(puppet, "submit", slow)
     launch(site)
-    assert puppet.cancelled == [("job1", False), ("job2", False), ("job3", False)]
+    assert puppet.cancelled == [("job1", False)]
 
 
 def test_local_runs_wait_for_room_and_a_wide_one_gets_the_machine_to_itself(

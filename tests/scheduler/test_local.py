@@ -12,7 +12,7 @@ from contract.folder import RunFolder
 from contract.job import MARK, local_job_id
 from contract.spec import RunSpec
 from scheduler.clusters import local
-from scheduler.clusters.cluster import Alive, Gone, Job, Unknown
+from scheduler.clusters.cluster import Alive, Gone, Held, Job, Unknown
 from scheduler.clusters.local import Local
 from tests.conftest import Experiment
 from tests.servers import wait_for
@@ -59,7 +59,7 @@ def marked() -> list[psutil.Process]:
 def test_a_job_lives_and_is_found_by_name_from_another_process(cluster: Local, job: Job) -> None:
     job_id = cluster.submit(job)
     other = Local()  # knows nothing of what the first one started, as a worker that came up after a crash
-    assert (other.ask([job_id])[job_id], other.find(job)) == (Alive(), job_id)
+    assert (other.ask([Held(job_id, "")])[job_id], other.find(job.name)) == (Alive(), job_id)
     assert [queued.job_id for queued in other.report().queue] == [job_id]
 
 
@@ -69,8 +69,8 @@ def test_cancelling_ends_every_process_of_the_job(cluster: Local, job: Job) -> N
     assert len(marked()) == 2
     cluster.cancel([job_id])
     wait_for("the end", lambda: not marked())
-    assert cluster.ask([job_id])[job_id] == Gone("the job was ended by SIGTERM")
-    assert cluster.find(job) is None
+    assert cluster.ask([Held(job_id, "")])[job_id] == Gone("the job was ended by SIGTERM")
+    assert cluster.find(job.name) is None
     cluster.cancel([job_id])
 
 
@@ -88,13 +88,13 @@ def test_force_ends_what_does_not_listen(cluster: Local, job: Job, monkeypatch: 
 def test_a_process_that_got_the_pid_of_a_dead_job_is_not_the_job_and_is_left_alone(cluster: Local) -> None:
     """Forces the fault: a job's id names a pid that now belongs to this very test."""
     stale = local_job_id("bigbatch-cafe-1", os.getpid())
-    assert isinstance(cluster.ask([stale])[stale], Gone)
+    assert isinstance(cluster.ask([Held(stale, "")])[stale], Gone)
     cluster.cancel([stale], force=True)
 
 
 def test_a_job_of_another_machine_is_not_dead_because_it_is_not_here(cluster: Local) -> None:
     elsewhere = f"bigbatch-cafe-1@elsewhere:{os.getpid()}"
-    assert isinstance(cluster.ask([elsewhere])[elsewhere], Unknown)
+    assert isinstance(cluster.ask([Held(elsewhere, "")])[elsewhere], Unknown)
 
 
 def test_a_clock_that_is_set_kills_no_job(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_a_clock_that_is_set_kills_no_job(cluster: Local, job: Job, monkeypatch:
     job_id = cluster.submit(job)
     create_time = psutil.Process.create_time
     monkeypatch.setattr(psutil.Process, "create_time", lambda process: create_time(process) + 3600)
-    assert (cluster.ask([job_id])[job_id], Local().ask([job_id])[job_id]) == (Alive(), Alive())
+    assert (cluster.ask([Held(job_id, "")])[job_id], Local().ask([Held(job_id, "")])[job_id]) == (Alive(), Alive())
 
 
 def test_a_job_that_nobody_asks_about_any_more_is_buried(
@@ -125,16 +125,16 @@ def test_how_a_job_ended_is_told(
 ) -> None:
     monkeypatch.setattr(local, "_command", lambda job: [sys.executable, "-c", f"import os, sys; {code}"])
     job_id, answers = cluster.submit(job), []
-    wait_for("its end", lambda: bool(answers.append(cluster.ask([job_id])[job_id])) or answers[-1] != Alive())
+    wait_for("its end", lambda: bool(answers.append(cluster.ask([Held(job_id, "")])[job_id])) or answers[-1] != Alive())
     assert answers[-1] == Gone(reason)
-    assert isinstance(cluster.ask([job_id])[job_id], Gone), "also when asked again"
+    assert isinstance(cluster.ask([Held(job_id, "")])[job_id], Gone), "also when asked again"
 
 
 def test_no_secret_of_the_service_goes_with_a_job(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIGBATCH_TOKEN", "tok-5ecret")
     monkeypatch.setattr(local, "_command", lambda job: ["env"])
     job_id = cluster.submit(job)
-    wait_for("its end", lambda: cluster.ask([job_id])[job_id] != Alive())
+    wait_for("its end", lambda: cluster.ask([Held(job_id, "")])[job_id] != Alive())
     assert "tok-5ecret" not in job.folder.log.read_text()
     assert "BIGBATCH_JOB=bigbatch-cafe-1" in job.folder.log.read_text()
 

@@ -16,10 +16,11 @@ from scheduler.sweep import sweep
 from store import points, restarts, runs
 from store.session import snapshot, transaction
 from store.tables import Move, Run
+from tests.conftest import Experiment
 from tests.scheduler.conftest import Puppet, read, say
 
 GONE = Gone("exit code 4")
-REASON = "SIGUSR2 to rank 1 on h"
+REASON = "SIGTERM to rank 1 on h"
 
 
 def started(attempt: int) -> Started:
@@ -134,11 +135,11 @@ def test_a_paused_job_that_does_not_leave_is_ended(
     assert puppet.cancelled == [("job1", False)]
 
 
-def test_a_run_that_only_ever_pauses_comes_to_an_end(
-    site: Site, puppet: Puppet, run_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_only_ever_pauses_comes_to_an_end(site: Site, puppet: Puppet, experiment: Experiment) -> None:
     """Forces the fault: a signal ends every attempt."""
-    monkeypatch.setattr("scheduler.go_on.MAX_PAUSES", 2)
+    with transaction(site.engine) as db:
+        (run_id,) = runs.create(db, experiment(retries={"preempted": 2}))[1]
+    launch(site)
     for attempt in (1, 2, 3):
         say(site, run_id, started(attempt), paused(attempt, 1))
         job = read(site, run_id).job_id
@@ -148,4 +149,4 @@ def test_a_run_that_only_ever_pauses_comes_to_an_end(
         launch(site)
     run = read(site, run_id)
     assert run.state == State.FAILED
-    assert run.reason == f"paused at step 1: {REASON}; it has gone on 2 times and may not again"
+    assert run.reason == "paused at step 1: SIGTERM to rank 1 on h; it was tried again 2 times after preempted, no more"

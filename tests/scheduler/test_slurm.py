@@ -1,37 +1,20 @@
-"""Slurm, with its commands played by scripts put first on PATH: for answers that a real one cannot be made to give."""
+"""Submission to Slurm, its commands played by scripts put first on PATH: what it is given, and what an answer means."""
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from contract.array import ArrayFolder
 from contract.folder import RunFolder
 from contract.settings import Settings
 from contract.spec import RunSpec
-from scheduler.clusters.cluster import Alive, Answer, DoubtError, Gone, Job, RefusedError, Unknown
+from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits, RefusedError
+from scheduler.clusters.gate import OpenGate, Urgency
 from scheduler.clusters.slurm import Slurm
-from scheduler.clusters.slurm_states import answer_for
+from scheduler.clusters.slurm_ids import gather
 from scheduler.preview import preview
 from tests.conftest import Experiment
-
-Play = Callable[[str, str], None]
-
-
-@pytest.fixture
-def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
-    """Make one of Slurm's commands a shell script."""
-    stage = tmp_path / "bin"
-    stage.mkdir()
-    monkeypatch.setenv("PATH", f"{stage}{os.pathsep}{os.environ['PATH']}")
-
-    def write(command: str, script: str) -> None:
-        (stage / command).write_text(f"#!/bin/sh\n{script}\n")
-        (stage / command).chmod(0o755)
-
-    for command in ("sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo"):
-        write(command, 'echo "not played" >&2; exit 1')
-    return write
+from tests.scheduler.conftest import Play
 
 
 @pytest.fixture
@@ -87,6 +70,17 @@ def test_the_preview_shows_every_point_and_each_script_once(experiment: Experime
     assert len([line for line in lines if "trainers" in line]) == 1
 
 
+def test_the_preview_shows_which_runs_share_an_array_and_its_cap(experiment: Experiment) -> None:
+    sweep = experiment({"seed": [0, 1, 2], "resources.nodes": [1, 2]}, resources={"kind": "slurm", "ranks_per_node": 2})
+    lines = "\n".join(preview(sweep.model_copy(update={"max_parallel": 2}), Settings(home=Path("/h")))).splitlines()
+    assert "#SBATCH --array=0-2%2" in lines
+    heads = [line for line in lines if line.startswith("# ---")]
+    assert heads == [
+        "# --- what is started for runs 0,2,4: 1 job array, one sbatch each, of up to 1001 tasks",
+        "# --- what is started for runs 1,3,5: 1 job array, one sbatch each, of up to 1001 tasks",
+    ]
+
+
 def test_what_sbatch_is_given_is_what_the_preview_shows(play: Play, job: Job, tmp_path: Path) -> None:
     play("sbatch", f'cp "$1" {tmp_path}/given; echo "Submitted batch job 42"')
     cluster = Slurm()
@@ -132,73 +126,74 @@ def test_an_outcome_that_is_not_known_is_doubt(play: Play, job: Job, script: str
         Slurm().submit(job)
 
 
-def test_all_jobs_are_asked_for_at_once_and_the_answer_serves_a_while(play: Play, tmp_path: Path) -> None:
-    play("squeue", f'echo x >> {tmp_path}/calls; printf "1|RUNNING|None\\n2|PENDING|Priority\\n3|TIMEOUT|TimeLimit\\n"')
-    cluster = Slurm()
-    for _ in range(3):
-        assert cluster.ask(["1", "2", "3"]) == {
-            "1": Alive(),
-            "2": Alive("Priority"),
-            "3": Gone("the job reached its time limit (TimeLimit)"),
-        }
-    assert (tmp_path / "calls").read_text() == "x\n"
-
-
-def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
-    play("squeue", 'echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1')
-    answer = Slurm().ask(["1"])["1"]
-    assert isinstance(answer, Unknown)
-    assert "Unable to contact slurm controller" in answer.why
-
-
-def test_a_slurm_that_fails_is_not_asked_again_at_once(play: Play, tmp_path: Path) -> None:
-    play("squeue", f"echo x >> {tmp_path}/calls; exit 1")
-    cluster = Slurm()
-    for _ in range(3):
-        assert isinstance(cluster.ask(["1"])["1"], Unknown)
-    assert (tmp_path / "calls").read_text() == "x\n"
-
-
 @pytest.mark.parametrize(
-    ("sacct", "scontrol", "answer"),
+    "words",
     [
-        ('echo "1|COMPLETED|0:0"', "exit 1", Gone("the job ended")),
-        ('echo "1|CANCELLED by 0|0:15"', "exit 1", Gone("the job was cancelled in Slurm (exit code 0:15)")),
-        ("true", "exit 1", Unknown("scontrol: exit code 1")),
-        ("true", 'echo "Invalid job id specified" >&2; exit 1', Gone("the job has left Slurm")),
-        ("exit 1", 'echo "Invalid job id specified" >&2; exit 1', Gone("the job has left Slurm")),
-        ("exit 1", "echo JobId=1", Unknown("squeue does not list the job, the controller knows it")),
+        "sbatch: error: AssocMaxSubmitJobLimit\\nsbatch: error: Batch job submission failed: "
+        "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
+        "sbatch: error: Batch job submission failed: Invalid job array specification",
     ],
 )
-def test_a_job_that_squeue_has_forgotten(play: Play, sacct: str, scontrol: str, answer: Answer) -> None:
-    """An empty answer of squeue is never death by itself."""
-    play("squeue", "true")
-    play("sacct", sacct)
-    play("scontrol", scontrol)
-    assert Slurm().ask(["1"]) == {"1": answer}
+def test_a_limit_that_is_reached_fails_no_run(play: Play, job: Job, words: str) -> None:
+    play("sbatch", f"printf '%b' \"{words}\" >&2; exit 1")
+    with pytest.raises(FullError):
+        Slurm().submit(job)
 
 
-def test_a_job_just_submitted_is_alive_before_squeue_lists_it(play: Play, job: Job) -> None:
-    play("squeue", "true")
+def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: Job, tmp_path: Path) -> None:
+    folders = {task: RunFolder.of(tmp_path, task, "beef") for task in (0, 1, 2, 5)}
+    for folder in folders.values():
+        folder.prepare(job.spec)
+    array = Array(job.name, ArrayFolder.of(tmp_path, job.name), 3, job.spec, list(folders), 2, ["knl7", "knl9"])
+    array.folder.prepare(folders)
+    play("sbatch", f'cp "$1" {tmp_path}/given; echo "Submitted batch job 42"')
+    assert Slurm("/shared/python").submit(array) == "42"
+    script = (tmp_path / "given").read_text()
+    place = array.folder.path
+    for line in (
+        "#SBATCH --array=0-2,5%2",
+        "#SBATCH --exclude=knl7,knl9",
+        f"#SBATCH --output={place}/%a/out.log",
+        f"#SBATCH --comment={job.name}",
+    ):
+        assert line in script.splitlines()
+    (srun,) = [line for line in script.splitlines() if line.startswith("srun")]
+    assert srun.endswith(f"/shared/python -P -u -m trainers {place}/$SLURM_ARRAY_TASK_ID --attempt 3")
+    assert RunFolder(place / "5").read_spec() == job.spec
+
+
+def test_many_tasks_are_cancelled_in_one_word(play: Play, tmp_path: Path) -> None:
+    assert gather(["7", "8_1", "8_2", "8_3", "8_9", "9_0"]) == ["7", "8_[1-3,9]", "9_[0]"]
+    play("scancel", f'echo "$@" >> {tmp_path}/calls')
+    Slurm().cancel(["8_1", "8_2"])
+    Slurm().cancel(["8_1"], force=True)
+    assert (tmp_path / "calls").read_text() == "8_[1-2]\n--signal=KILL --full 8_[1]\n"
+
+
+def test_a_job_that_has_ended_need_not_be_cancelled(play: Play) -> None:
+    play("scancel", 'echo "scancel: error: Kill job error on job id 7: Invalid job id specified" >&2; exit 1')
+    Slurm().cancel(["7"])
+    play("scancel", 'echo "scancel: error: Kill job error on job id 7: Access/permission denied" >&2; exit 1')
+    with pytest.raises(DoubtError, match="Access/permission denied"):
+        Slurm().cancel(["7"])
+
+
+def test_limits_are_read_once_and_a_slurm_without_accounting_has_its_own(play: Play, tmp_path: Path) -> None:
+    config = "MaxArraySize = 5\\nMaxJobCount = 10000\\nMinJobAge = 60 sec\\n"
+    play("scontrol", f"echo x >> {tmp_path}/calls; printf '{config}'")
     cluster = Slurm()
-    cluster.ask(["1"])
-    play("sbatch", 'echo "Submitted batch job 7"')
-    cluster.submit(job)
-    assert cluster.ask(["7"]) == {"7": Alive()}
+    assert cluster.limits() == cluster.limits() == Limits(tasks=5, jobs=10000)
+    assert (tmp_path / "calls").read_text() == "x\n"
+    play("sacctmgr", 'printf "other|3\\n$(id -un)|40\\n"')
+    assert Slurm().limits() == Limits(tasks=5, jobs=40)
 
 
-def test_a_job_is_found_by_its_name_without_accounting_too(play: Play, job: Job) -> None:
-    play("squeue", 'case "$*" in *--name=bigbatch-cafe-1*) echo 9;; esac')
-    assert Slurm().find(job) == "9"
-    play("squeue", "true")
-    assert Slurm().find(job) is None
-    play("squeue", "exit 1")
-    with pytest.raises(DoubtError):
-        Slurm().find(job)
+def test_when_the_minute_s_calls_are_spent_nothing_is_called(play: Play, job: Job, tmp_path: Path) -> None:
+    class Shut(OpenGate):
+        def enter(self, urgency: Urgency) -> bool:
+            return False
 
-
-def test_words_of_states_that_nobody_knows_are_no_answer() -> None:
-    assert answer_for("HIBERNATING", "") is None
-    assert answer_for("", "") is None
-    assert answer_for("COMPLETING", "") == Alive()
-    assert answer_for("NODE_FAIL", "None") == Gone("a node of the job failed")
+    play("sbatch", f"touch {tmp_path}/called")
+    with pytest.raises(BusyError, match="this minute's calls of Slurm are spent"):
+        Slurm(gate=Shut()).submit(job)
+    assert not (tmp_path / "called").exists()

@@ -36,7 +36,7 @@ def test_a_live_run_is_asked_first_and_forced_later(
     launch(site)
     want(site, run_ids[0])
     stop(site)
-    monkeypatch.setattr("scheduler.stop.GRACE", timedelta(0))
+    monkeypatch.setattr("scheduler.ending.GRACE", timedelta(0))
     stop(site)
     assert puppet.cancelled == [("job1", False), ("job1", True)]
     assert read(site, run_ids[0]).state == State.PENDING, "it ends when its job is seen to have ended"

@@ -6,6 +6,7 @@ import { useTitle } from "@/shared/page/useTitle";
 import { hasEnded } from "@/shared/state/state";
 import { usePoints } from "./api/usePoints";
 import { useRun } from "./api/useRun";
+import { Attempts } from "./Attempts";
 import { Curves } from "./Curves";
 import { Figures } from "./Figures";
 import { LogPanel } from "./LogPanel";
@@ -36,6 +37,7 @@ function Run({ run }: { run: RunDetail }) {
       <Figures run={run} series={series} />
       <Timeline run={run} />
       <Restarts run={run} />
+      <Attempts run={run} />
       <Curves run={run} series={series} />
       <TimePanel run={run} series={series} />
       <div className="run-texts">

@@ -304,6 +304,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics
+         * @description Figures in Prometheus's text format.
+         */
+        get: operations["metrics_metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -466,6 +486,33 @@ export interface components {
             hosts: number[];
             inside: components["schemas"]["Link"] | null;
         };
+         * AttemptView
+         * @description How one job ended that carried the run, or a part of it.
+         */
+        AttemptView: {
+            cause: components["schemas"]["Cause"];
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Hosts */
+            hosts: string[];
+            /** Job Id */
+            job_id: string | null;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string | null;
+            /** Step */
+            step: number;
+        };
+        /**
+         * Cause
+         * @description What ended a job.
+         * @enum {string}
+         */
+        Cause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
         /** ClusterReport */
         ClusterReport: {
             /** Nodes */
@@ -726,6 +773,8 @@ export interface components {
              * @default
              */
             description: string;
+            /** Max Parallel */
+            max_parallel?: number | null;
             /** Name */
             name: string;
         };
@@ -1353,6 +1402,47 @@ export interface components {
             step: number;
         };
         /**
+         * Retries
+         * @description How many times a run is tried again after each cause, and how long it waits before.
+         */
+        Retries: {
+            /**
+             * Backoff Most S
+             * @default 1800
+             */
+            backoff_most_s: number;
+            /**
+             * Backoff S
+             * @default 30
+             */
+            backoff_s: number;
+            /**
+             * Failure
+             * @default 0
+             */
+            failure: number;
+            /**
+             * Node Failure
+             * @default 5
+             */
+            node_failure: number;
+            /**
+             * Out Of Memory
+             * @default 0
+             */
+            out_of_memory: number;
+            /**
+             * Preempted
+             * @default 100
+             */
+            preempted: number;
+            /**
+             * Time Limit
+             * @default 100
+             */
+            time_limit: number;
+        };
+        /**
          * Ring
          * @description Ring all-reduce: 2 (n - 1) rounds, bandwidth-optimal (Patarasuk & Yuan, 2009).
          */
@@ -1400,6 +1490,8 @@ export interface components {
             /** Attempt */
             attempt: number;
             choices: components["schemas"]["Choices"] | null;
+            /** Attempts */
+            attempts: components["schemas"]["AttemptView"][];
             /** Cluster */
             cluster: string;
             /**
@@ -1423,6 +1515,8 @@ export interface components {
             };
             /** Moves */
             moves: components["schemas"]["MoveView"][];
+            /** Not Before */
+            not_before: string | null;
             /** Number */
             number: number;
             /** Reason */
@@ -1447,6 +1541,7 @@ export interface components {
             values: {
                 [key: string]: unknown;
             };
+            waits_kind: components["schemas"]["Waits"] | null;
         };
         /** RunPoints */
         RunPoints: {
@@ -1542,6 +1637,18 @@ export interface components {
              */
             resources: components["schemas"]["Local"] | components["schemas"]["Slurm"];
             /**
+             * @default {
+             *       "backoff_most_s": 1800,
+             *       "backoff_s": 30,
+             *       "failure": 0,
+             *       "node_failure": 5,
+             *       "out_of_memory": 0,
+             *       "preempted": 100,
+             *       "time_limit": 100
+             *     }
+             */
+            retries: components["schemas"]["Retries"];
+            /**
              * Rule
              * @default {
              *       "kind": "sync",
@@ -1583,6 +1690,8 @@ export interface components {
             latest: {
                 [key: string]: number | null;
             };
+            /** Not Before */
+            not_before: string | null;
             /** Number */
             number: number;
             /** Reason */
@@ -1602,6 +1711,7 @@ export interface components {
             values: {
                 [key: string]: unknown;
             };
+            waits_kind: components["schemas"]["Waits"] | null;
         };
         /**
          * SGD
@@ -1875,6 +1985,12 @@ export interface components {
             /** Wire */
             wire?: ("bfloat16" | "float16") | null;
         };
+        /**
+         * Waits
+         * @description The kinds of reasons, as far as they differ in what a user can do about them.
+         * @enum {string}
+         */
+        Waits: "resources" | "quota" | "held" | "dependency" | "reservation" | "other";
     };
     responses: never;
     parameters: never;
@@ -3422,6 +3538,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    metrics_metrics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
         };

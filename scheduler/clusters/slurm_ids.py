@@ -1,0 +1,33 @@
+"""Ids of jobs and of tasks in arrays, as Slurm spells them: 77, 77_3, 77_[0-4,7]."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+
+def spell(tasks: Iterable[int]) -> str:
+    """0, 1, 2, 5 as 0-2,5."""
+    parts: list[list[int]] = []
+    for task in sorted(tasks):
+        if parts and parts[-1][1] == task - 1:
+            parts[-1][1] = task
+        else:
+            parts.append([task, task])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def gather(job_ids: Iterable[str]) -> list[str]:
+    """The same jobs in fewer words, those of one array together: a command asks the controller once for each word."""
+    arrays: dict[str, list[int]] = defaultdict(list)
+    single = []
+    for job_id in job_ids:
+        base, _, task = job_id.partition("_")
+        if task.isdigit():
+            arrays[base].append(int(task))
+        else:
+            single.append(job_id)
+    return single + [f"{base}_[{spell(tasks)}]" for base, tasks in arrays.items()]
+
+
+def base_of(job_id: str) -> str:
+    """The array's own id, or the job's."""
+    return job_id.partition("_")[0]

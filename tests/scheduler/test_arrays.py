@@ -1,0 +1,206 @@
+"""Sweeps on a cluster that takes arrays: many runs in one submission, each exactly once, within caps and limits."""
+
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from contract.run import State
+from scheduler.batches import choose
+from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits
+from scheduler.launch import launch
+from scheduler.recover import recover
+from scheduler.site import Site
+from store import launches, runs
+from store.session import transaction
+from store.tables import Experiment as Stored
+from store.tables import Run
+from tests.conftest import Experiment
+from tests.scheduler.conftest import Puppet, read, states
+
+SLURM = {"kind": "slurm", "ranks_per_node": 2}
+AT_ONCE = timedelta(0)
+
+
+class Far(Puppet):
+    """A cluster that is not this machine, and takes arrays."""
+
+    is_here = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.room: int | None = None
+
+    def limits(self) -> Limits:
+        return Limits(tasks=4, jobs=self.room)
+
+
+@pytest.fixture
+def far() -> Far:
+    return Far()
+
+
+@pytest.fixture
+def site(engine: Engine, far: Far, tmp_path: Path) -> Site:
+    return Site(engine, {"slurm": far}, tmp_path / "runs", local_ranks=1)
+
+
+def sweep_of(site: Site, experiment: Experiment, size: int, cap: int | None = None, **base: object) -> list[int]:
+    with transaction(site.engine) as db:
+        id_, run_ids = runs.create(db, experiment({"seed": list(range(size))}, resources=SLURM, **base))
+        db.get_one(Stored, id_).max_parallel = cap
+    return run_ids
+
+
+def sizes(far: Far) -> list[int]:
+    return [len(job.tasks) if isinstance(job, Array) else 1 for job in far.jobs.values()]
+
+
+def test_a_sweep_goes_in_arrays_as_large_as_the_cluster_takes(site: Site, far: Far, experiment: Experiment) -> None:
+    run_ids = sweep_of(site, experiment, 9)
+    launch(site)
+    assert sizes(far) == [4, 4, 1]
+    assert [read(site, run_id).job_id for run_id in run_ids] == [
+        *(f"job1_{task}" for task in range(4)),
+        *(f"job2_{task}" for task in range(4)),
+        "job3",
+    ]
+    array = far.jobs["job2"]
+    assert isinstance(array, Array)
+    for task, run_id in enumerate(run_ids[4:8]):
+        assert (array.folder.path / str(task)).resolve() == site.folder_of(read(site, run_id)).path.resolve()
+
+
+def test_eight_launchers_put_a_sweep_of_fifty_into_arrays_once(site: Site, far: Far, experiment: Experiment) -> None:
+    """Forces the race: eight launchers begin at the same moment on the same fifty queued runs."""
+    run_ids, together = sweep_of(site, experiment, 50), threading.Barrier(8)
+
+    def go() -> None:
+        together.wait()
+        launch(site)
+
+    threads = [threading.Thread(target=go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(sizes(far)) == 50
+    assert len({read(site, run_id).job_id for run_id in run_ids}) == 50
+    assert states(site) == [State.PENDING] * 50
+
+
+def test_runs_of_different_needs_or_attempts_do_not_share_an_array(
+    site: Site, far: Far, experiment: Experiment
+) -> None:
+    with transaction(site.engine) as db:
+        runs.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [1, 2]}, resources=SLURM))
+        second = db.get_one(Run, 4)
+        second.attempt = 3
+    launch(site)
+    assert sorted(sizes(far)) == [1, 1, 2]
+    assert {job.attempt for job in far.jobs.values()} == {1, 4}
+
+
+def test_a_cap_holds_over_all_that_an_experiment_has_submitted(site: Site, far: Far, experiment: Experiment) -> None:
+    run_ids = sweep_of(site, experiment, 9, cap=3)
+    launch(site)
+    (first,) = far.jobs.values()
+    assert isinstance(first, Array)
+    assert (len(first.tasks), first.parallel) == (4, 3)
+    end(site, run_ids[:3])
+    launch(site)
+    assert sizes(far) == [4], "one of the first four may still run, so a second array might run four at once"
+    end(site, run_ids[3:4])
+    launch(site)
+    assert sizes(far) == [4, 4]
+
+
+def end(site: Site, run_ids: list[int]) -> None:
+    with transaction(site.engine) as db:
+        for run_id in run_ids:
+            runs.move(db, db.get_one(Run, run_id), State.DONE)
+
+
+def test_no_more_is_submitted_than_the_cluster_takes_of_one_user(site: Site, far: Far, experiment: Experiment) -> None:
+    run_ids = sweep_of(site, experiment, 9)
+    far.room = 6
+    launch(site)
+    assert sizes(far) == [4, 2]
+    launch(site)
+    assert sizes(far) == [4, 2]
+    end(site, run_ids[:1])
+    launch(site)
+    assert sizes(far) == [4, 2, 1]
+
+
+@pytest.mark.parametrize("full", [FullError("job submit limit"), BusyError("spent")])
+def test_a_cluster_that_takes_no_more_now_fails_no_run(
+    site: Site, far: Far, experiment: Experiment, full: Exception
+) -> None:
+    """Forces the fault: sbatch says that a limit is reached, or may not be called any more this minute."""
+    (run_id, *_) = sweep_of(site, experiment, 2)
+
+    def refuse(_: Job | Array) -> str:
+        raise full
+
+    far.submit = refuse  # type: ignore[method-assign]
+    launch(site)
+    assert states(site) == [State.QUEUED] * 2
+    assert read(site, run_id).reason == str(full)
+    assert (choose(site, "slurm", far) is None) == isinstance(full, FullError)
+
+
+def test_an_array_taken_though_sbatch_timed_out_is_adopted_whole(site: Site, far: Far, experiment: Experiment) -> None:
+    """Forces the fault: the cluster takes the array and the answer is lost."""
+    run_ids = sweep_of(site, experiment, 4)
+    far.trouble = DoubtError("Socket timed out on send/recv operation")
+    launch(site)
+    assert states(site) == [State.SUBMITTING] * 4
+    recover(site, AT_ONCE)
+    assert [read(site, run_id).job_id for run_id in run_ids] == [f"job1_{task}" for task in range(4)]
+    assert len(far.jobs) == 1
+
+
+def test_an_array_whose_launcher_died_before_it_asked_is_submitted_again(
+    site: Site, far: Far, experiment: Experiment
+) -> None:
+    """Forces the fault: the launcher dies when the runs are taken, with one of three folders written."""
+    run_ids = sweep_of(site, experiment, 3)
+    with transaction(site.engine) as db:
+        launches.take(db, runs.queued(db, "slurm", 3), "bigbatch-lost-1")
+    recover(site, AT_ONCE)
+    assert states(site) == [State.QUEUED] * 3
+    launch(site)
+    assert (sizes(far), {read(site, run_id).attempt for run_id in run_ids}) == ([3], {2})
+    assert site.folder_of(read(site, run_ids[2])).claim(1, "late_2") != "late_2", "the first array may not train"
+
+
+def test_of_an_array_that_came_unseen_what_began_is_adopted(site: Site, far: Far, experiment: Experiment) -> None:
+    """Forces the fault: the array began and was forgotten before anybody looked, one task had no turn yet."""
+    run_ids = sweep_of(site, experiment, 2)
+    with transaction(site.engine) as db:
+        launches.take(db, runs.queued(db, "slurm", 2), "bigbatch-lost-1")
+    job = site.job_of(read(site, run_ids[1]))
+    job.folder.prepare(job.spec)
+    job.folder.claim(1, "77_1")
+    recover(site, AT_ONCE)
+    assert [(read(site, r).state, read(site, r).job_id) for r in run_ids] == [
+        (State.QUEUED, None),
+        (State.PENDING, "77_1"),
+    ]
+
+
+def test_a_run_whose_folder_cannot_be_written_fails_alone(site: Site, far: Far, experiment: Experiment) -> None:
+    """Forces the fault: a file lies where the folder of one of three runs should be."""
+    run_ids = sweep_of(site, experiment, 3)
+    path = site.folder_of(read(site, run_ids[1])).path
+    path.parent.mkdir(parents=True)
+    path.touch()
+    launch(site)
+    assert states(site) == [State.PENDING, State.FAILED, State.PENDING]
+    (array,) = far.jobs.values()
+    assert isinstance(array, Array)
+    assert array.tasks == [0, 2]
+    assert read(site, run_ids[2]).job_id == "job1_2"

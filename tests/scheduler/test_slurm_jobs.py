@@ -1,0 +1,138 @@
+"""How jobs on a Slurm are, its commands played by scripts: an answer that is not whole says nothing about any job."""
+
+from pathlib import Path
+
+import pytest
+
+from contract.retries import Cause
+from contract.waits import Waits
+from scheduler.clusters.cluster import Alive, Answer, DoubtError, Gone, Held, Unknown
+from scheduler.clusters.slurm import Slurm
+from scheduler.clusters.slurm_jobs import LEFT
+from scheduler.clusters.slurm_reasons import SENTENCES, classify
+from scheduler.clusters.slurm_states import STATES, answer_for
+from tests.scheduler.conftest import Play
+
+MINE = "bigbatch-cafe-1"
+
+
+def ask(*job_ids: str) -> list[Answer]:
+    answers = Slurm().ask([Held(job_id, MINE) for job_id in job_ids])
+    return [answers[job_id] for job_id in job_ids]
+
+
+def test_all_jobs_are_asked_for_at_once(play: Play, tmp_path: Path) -> None:
+    lines = f"1|RUNNING|None|{MINE}\\n2_7|PENDING|Priority|{MINE}\\n3|TIMEOUT|TimeLimit|{MINE}\\n"
+    play("squeue", f'echo "$*" >> {tmp_path}/calls; printf "{lines}"')
+    assert ask("1", "2_7", "3") == [
+        Alive(),
+        Alive("jobs of a higher priority come first (Priority)", Waits.RESOURCES),
+        Gone("the job reached its time limit (TimeLimit)", Cause.TIME_LIMIT),
+    ]
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
+    play("squeue", 'echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1')
+    (answer,) = ask("1")
+    assert isinstance(answer, Unknown)
+    assert "Unable to contact slurm controller" in answer.why
+
+
+@pytest.mark.parametrize(
+    ("sacct", "scontrol", "answer"),
+    [
+        (f'echo "1|COMPLETED|0:0|{MINE}"', "exit 1", Gone("the job ended", Cause.DONE)),
+        (
+            f'echo "1|CANCELLED by 0|0:15|{MINE}"',
+            "exit 1",
+            Gone("the job was cancelled in Slurm (exit code 0:15)", Cause.CANCELLED),
+        ),
+        (f'echo "1|RUNNING|0:0|{MINE}"', "exit 1", Alive()),
+        ("true", "exit 1", Unknown("scontrol: exit code 1")),
+        ("true", 'echo "Invalid job id specified" >&2; exit 1', LEFT),
+        ("exit 1", 'echo "Invalid job id specified" >&2; exit 1', LEFT),
+        ("exit 1", f"echo JobId=1 JobName={MINE}", Unknown("squeue does not list the job, the controller knows it")),
+        ("exit 1", "true", Unknown("squeue does not list the job, the controller knows it")),
+        ("exit 1", "echo JobId=1 JobName=another", LEFT),
+    ],
+)
+def test_a_job_that_squeue_leaves_out(play: Play, sacct: str, scontrol: str, answer: Answer) -> None:
+    """Forces the fault: squeue answers, with nothing in it; that is never death by itself."""
+    play("squeue", "true")
+    play("sacct", sacct)
+    play("scontrol", scontrol)
+    assert ask("1") == [answer]
+
+
+@pytest.mark.parametrize("command", ["squeue", "sacct"])
+def test_an_id_that_slurm_has_given_to_another_job_speaks_of_that_one(play: Play, command: str) -> None:
+    """Forces the fault: ids began anew, and another job has ours; its end is not ours."""
+    play("squeue", "true")
+    play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
+    line = "1|FAILED|NonZeroExitCode|other" if command == "squeue" else "1|FAILED|1:0|other"
+    play(command, f'echo "{line}"')
+    assert ask("1") == [LEFT]
+
+
+@pytest.mark.parametrize("torn", ["1|RUN", "garbage", "1|RUNNING|None", "|||"])
+def test_a_torn_line_is_no_answer(play: Play, torn: str) -> None:
+    """Forces the fault: squeue's answer breaks off; without accounting and with a controller that is down."""
+    play("squeue", f'printf "{torn}"')
+    (answer,) = ask("1")
+    assert isinstance(answer, Unknown)
+
+
+def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
+    play("squeue", f'case "$*" in *--name={MINE}*) echo "9_[0-3]|9";; esac')
+    assert Slurm().find(MINE) == "9"
+    play("squeue", "true")
+    assert Slurm().find(MINE) is None
+    play("sacct", 'echo "11_3|COMPLETED"')
+    assert Slurm().find(MINE) == "11"
+    play("squeue", "exit 1")
+    with pytest.raises(DoubtError):
+        Slurm().find(MINE)
+
+
+def test_words_of_states_that_nobody_knows_are_no_answer() -> None:
+    assert answer_for("HIBERNATING", "") is None
+    assert answer_for("", "") is None
+    assert answer_for("COMPLETING", "") == Alive()
+    assert answer_for("NODE_FAIL", "None") == Gone("a node of the job failed", Cause.NODE_FAILURE)
+    assert answer_for("REQUEUE_HOLD", "None") == Alive(
+        "it was put on hold by an administrator (JobHeldAdmin)", Waits.HELD
+    )
+
+
+def test_every_state_is_alive_or_has_a_cause_and_a_sentence() -> None:
+    for state, meaning in STATES.items():
+        assert meaning.sentence
+        assert isinstance(answer_for(state, ""), Gone if meaning.cause else Alive)
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("(Resources)", Waits.RESOURCES),
+        ("ReqNodeNotAvail, UnavailableNodes:gpu[1-4]", Waits.RESOURCES),
+        ("QOSMaxJobsPerUserLimit", Waits.QUOTA),
+        ("AssocGrpCPUMinutesLimit", Waits.QUOTA),
+        ("JobArrayTaskLimit", Waits.QUOTA),
+        ("JobHeldUser", Waits.HELD),
+        ("launch_failed_requeued_held", Waits.HELD),
+        ("Dependency", Waits.DEPENDENCY),
+        ("BeginTime", Waits.DEPENDENCY),
+        ("Reservation", Waits.RESERVATION),
+        ("ReqNodeNotAvail(Nodes reserved for maintenance)", Waits.RESOURCES),
+        ("SomethingNew", Waits.OTHER),
+    ],
+)
+def test_a_reason_has_a_kind_and_keeps_slurms_word(reason: str, kind: Waits) -> None:
+    sentence, found = classify(reason)
+    assert found is kind
+    assert reason in sentence
+
+
+def test_every_kind_of_reason_is_told() -> None:
+    assert {kind for kind, _ in SENTENCES.values()} == set(Waits)

@@ -1,0 +1,59 @@
+"""Slots of a minute: no more calls than slots, from however many hands, whatever the clock does."""
+
+import threading
+
+import pytest
+from sqlalchemy import Engine, update
+
+from store import calls
+from store.session import snapshot, transaction
+from store.tables import CallSlot
+
+SLOTS = range(12)
+
+
+@pytest.fixture
+def slots(engine: Engine) -> Engine:
+    with transaction(engine) as db:
+        calls.make_slots(db, "slurm", 12)
+        calls.make_slots(db, "slurm", 12)
+    return engine
+
+
+def test_forty_tries_of_four_hands_use_twelve_slots(slots: Engine) -> None:
+    """Forces the race: all begin at once."""
+    together, won = threading.Barrier(4), []
+
+    def go() -> None:
+        together.wait()
+        for _ in range(10):
+            with transaction(slots) as db:
+                won.append(calls.take(db, "slurm", SLOTS))
+
+    threads = [threading.Thread(target=go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with snapshot(slots) as db:
+        assert sum(won) == 12 - calls.free(db, "slurm", SLOTS)
+    assert sum(won) >= 10, "a hand that loses a race for one slot may try again; most do not"
+
+
+def test_a_slot_is_free_after_a_minute_and_when_the_clock_was_set_back(slots: Engine) -> None:
+    """Forces the fault: a slot was used ten minutes in the future."""
+    with transaction(slots) as db:
+        assert [calls.take(db, "slurm", range(2)) for _ in range(3)] == [True, True, False]
+        db.execute(update(CallSlot).where(CallSlot.slot == 0).values(at=CallSlot.at - 61))
+        db.execute(update(CallSlot).where(CallSlot.slot == 1).values(at=CallSlot.at + 600))
+        assert [calls.take(db, "slurm", range(2)) for _ in range(3)] == [True, True, False]
+        assert calls.free(db, "slurm", SLOTS) == 10
+
+
+def test_calls_are_counted_by_command_and_outcome(engine: Engine) -> None:
+    with transaction(engine) as db:
+        for seconds in (0.5, 1.5):
+            calls.count(db, "slurm", "squeue", "ok", seconds)
+        calls.count(db, "slurm", "squeue", "failed", 20.0)
+        told = [(row.command, row.outcome, row.count, row.seconds) for row in calls.counts(db)]
+    assert told == [("squeue", "failed", 1, 20.0), ("squeue", "ok", 2, 2.0)]

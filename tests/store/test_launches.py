@@ -1,0 +1,105 @@
+"""Many runs moved at once: each by one hand, under a name that no other attempt has."""
+
+import threading
+
+import pytest
+from sqlalchemy import Engine, select
+
+from contract.run import State
+from store import launches, runs
+from store.launches import Group
+from store.session import snapshot, transaction
+from store.tables import Experiment as Stored
+from store.tables import Move, Run
+from tests.conftest import Experiment
+
+
+@pytest.fixture
+def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
+    with transaction(engine) as db:
+        return runs.create(db, experiment({"seed": list(range(20))}))[1]
+
+
+def waiting(engine: Engine) -> list[Run]:
+    with snapshot(engine) as db:
+        return list(runs.queued(db, "local", 100))
+
+
+def test_runs_of_one_need_are_one_group_and_a_capped_experiment_has_its_own(
+    engine: Engine, experiment: Experiment
+) -> None:
+    with transaction(engine) as db:
+        runs.create(db, experiment({"seed": [0, 1]}))
+        runs.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [2, 4]}))
+        capped, _ = runs.create(db, experiment({"seed": [0, 1, 2]}))
+        db.get_one(Stored, capped).max_parallel = 2
+    with snapshot(engine) as db:
+        groups = launches.groups(db, "local")
+        assert [(group.size, group.experiment_id, group.max_parallel) for group in groups] == [
+            (4, None, None),
+            (2, None, None),
+            (3, capped, 2),
+        ]
+        found = [[run.id for run in launches.members(db, "local", group, 100)] for group in groups]
+    assert [len(ids) for ids in found] == [4, 2, 3]
+    assert sorted(id_ for ids in found for id_ in ids) == list(range(1, 10))
+
+
+def test_of_four_hands_that_take_the_same_twenty_each_run_goes_to_one(engine: Engine, run_ids: list[int]) -> None:
+    """Forces the race: four threads have seen the same queued runs before the first of them takes any."""
+    together, taken = threading.Barrier(4), {}
+
+    def take(name: str) -> None:
+        seen = waiting(engine)
+        together.wait()
+        with transaction(engine) as db:
+            taken[name] = [run.id for run in launches.take(db, seen, name)] if seen else []
+
+    threads = [threading.Thread(target=take, args=(f"hand{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(id_ for ids in taken.values() for id_ in ids) == run_ids
+    with snapshot(engine) as db:
+        moves = db.scalars(select(Move.run_id).where(Move.new == State.SUBMITTING)).all()
+        for name, ids in taken.items():
+            assert [run.id for run in launches.named(db, name)] == ids
+    assert sorted(moves) == run_ids
+
+
+def test_a_placed_array_gives_each_run_its_task(engine: Engine, run_ids: list[int]) -> None:
+    with transaction(engine) as db:
+        launches.take(db, runs.queued(db, "local", 3), "three")
+        launches.take(db, runs.queued(db, "local", 1), "one")
+    with transaction(engine) as db:
+        assert launches.place(db, "three", "77") == run_ids[:3]
+        assert launches.place(db, "one", "78") == [run_ids[3]]
+        assert launches.place(db, "three", "99") == [], "what was placed is placed once"
+        assert launches.under_way(db, "local") == {"one": 1, "three": 3}
+    with snapshot(engine) as db:
+        pending = runs.in_state(db, State.PENDING)
+        assert [(run.job_id, run.task, run.attempt) for run in pending] == [
+            ("77_0", 0, 1),
+            ("77_1", 1, 1),
+            ("77_2", 2, 1),
+            ("78", None, 1),
+        ]
+
+
+def test_a_run_that_was_asked_to_stop_is_left_out(engine: Engine, run_ids: list[int]) -> None:
+    seen = waiting(engine)
+    with transaction(engine) as db:
+        runs.want_stop(db, Run.id == run_ids[1])
+        assert [run.id for run in launches.take(db, seen[:3], "name")] == [run_ids[0], run_ids[2]]
+
+
+def test_a_group_that_has_to_wait_is_none(engine: Engine, run_ids: list[int]) -> None:
+    with transaction(engine) as db:
+        launches.take(db, runs.queued(db, "local", 20), "name")
+        later = runs.now().replace(year=2100)
+        launches.move_named(db, "name", State.QUEUED, reason="not now", not_before=later)
+        assert launches.groups(db, "local") == []
+        db.get_one(Run, run_ids[0]).not_before = None
+        db.flush()
+        assert launches.groups(db, "local") == [Group(db.get_one(Run, 1).need, 1, None, None, 1)]
