@@ -29,7 +29,7 @@ def go_on(db: Session, run: Run, cause: Cause, why: str) -> None:
     refusal = _refusal(db, run, cause)
     before = attempts.times(db, run, cause)
     said = run.reason if run.state == State.PAUSED and run.reason else why
-    attempts.note(db, run, cause, said)
+    attempts.note(db, run, Cause.CANCELLED if run.stop_wanted_at else cause, said)
     if run.stop_wanted_at:
         runs.move(db, run, State.CANCELLED, reason=run.stop_reason)
     elif cause is Cause.CANCELLED:
