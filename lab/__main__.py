@@ -39,7 +39,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _up(asked: argparse.Namespace, folder: Folder) -> int:
-    wanted = Layout(asked.gpu_hosts, asked.knl_hosts, asked.rate, asked.min_job_age)
+    wanted = Layout(asked.gpu_hosts, asked.knl_hosts, asked.rate, asked.min_job_age, asked.max_array_size)
     if _refused(needs.missing(folder)):
         return CANNOT_RUN_HERE
     cluster.up(wanted, folder)
@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--knl-hosts", type=int, default=2, metavar="N", help="hosts with 8 CPUs, features knl... (2)")
     up.add_argument("--rate", metavar="RATE", help="shape every link both ways, such as 200mbit (unshaped)")
     up.add_argument("--min-job-age", type=int, default=60, metavar="S", help="finished jobs are known so long (60)")
+    up.add_argument("--max-array-size", type=int, default=1001, metavar="N", help="a Slurm's MaxArraySize (1001)")
     verbs.add_parser("down", help="take away everything that up made, jobs and accounting included")
     verbs.add_parser("status", help="daemons and hosts; status 1 unless all are well")
     verbs.add_parser("env", help='print what a shell needs: eval "$(python -m lab env)"')

@@ -36,6 +36,7 @@ class Layout:
     knl_hosts: int = 2
     rate: str | None = None  # tc's words, per link and direction; None leaves the links unshaped
     min_job_age_s: int = 60  # for how long slurmctld remembers a finished job
+    max_array_size: int = 1001  # one more than the highest index in a job array
 
     def __post_init__(self) -> None:
         total = self.gpu_hosts + self.knl_hosts
@@ -45,6 +46,9 @@ class Layout:
             raise ValueError(f"a rate is a whole number of kbit, mbit or gbit, such as 200mbit, not {self.rate!r}")
         if self.min_job_age_s < 2:
             raise ValueError(f"Slurm keeps finished jobs for at least 2 s, not {self.min_job_age_s}")
+
+        if not 1 <= self.max_array_size <= 4_000_001:
+            raise ValueError(f"Slurm takes arrays of 1 to 4,000,001 tasks, not {self.max_array_size}")
 
     @property
     def hosts(self) -> tuple[Host, ...]:

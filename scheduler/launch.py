@@ -87,6 +87,9 @@ def _prepare_one(site: Site, run: Run) -> Job | OSError:
 
 def _submit(site: Site, cluster: Cluster, job: Job | Array) -> None:
     """Hand it to its cluster, outside any transaction, and store what came of it."""
+    with transaction(site.engine) as db:
+        if not launches.still_ours(db, job.name):
+            return  # it was given up while its folders were written
     try:
         job_id = cluster.submit(job)
     except (BusyError, FullError) as full:

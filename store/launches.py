@@ -78,6 +78,12 @@ def take(db: Session, waiting: Sequence[Run], name: str) -> list[Run]:
     return [ids[run.id] for run in taken]
 
 
+def still_ours(db: Session, name: str) -> bool:
+    """Whether anything is still in submission under `name`; if so, its time begins anew: it was prepared until now."""
+    mine = update(Run).where(Run.job_name == name, Run.state == State.SUBMITTING).values(moved_at=now())
+    return bool(db.scalars(_quietly(mine.returning(Run.id))).all())
+
+
 def place(db: Session, name: str, job_id: str, *, reason: str | None = None) -> list[int]:
     """The cluster has the submission `name` as `job_id`: its runs are pending; return which were still waiting."""
     task = cast(Run.task, String)

@@ -30,6 +30,7 @@ from scheduler.clusters.slurm_ids import base_of, gather
 from scheduler.clusters.slurm_jobs import how_are
 
 LIMITS_SERVE_S = 3600.0
+FULL_S = 30.0  # how long a Slurm that takes no more is left alone
 # what sbatch says when the controller could not be asked, or perhaps heard and could not answer
 DOUBTS = ("timed out", "unable to contact", "authentication credential", "connection refused", "connection reset")
 FULL = ("submit limit", "maxsubmit", "submitjoblimit", "job array specification", "array size", "temporarily unable")
@@ -45,6 +46,7 @@ class Slurm:
         self._commands = Commands(gate or OpenGate())
         self._limits: Limits | None = None
         self._limits_until = 0.0
+        self._full_until = 0.0
 
     def limits(self) -> Limits:
         if not self._limits or time.monotonic() > self._limits_until:
@@ -53,7 +55,7 @@ class Slurm:
         return self._limits
 
     def may_submit(self) -> bool:
-        return self._commands.gate.is_open(Urgency.ACT)
+        return time.monotonic() > self._full_until and self._commands.gate.is_open(Urgency.ACT)
 
     def submit(self, job: Job | Array) -> str:
         path = job.folder.script if isinstance(job, Array) else job.folder.submission / f"{job.name}.sh"
@@ -61,7 +63,11 @@ class Slurm:
             path.write_text(self.script(job))
         except OSError as error:
             raise RefusedError(f"{path} cannot be written: {error}") from error
-        return self._hand_in(path)
+        try:
+            return self._hand_in(path)
+        except FullError:
+            self._ask_for_less(job)
+            raise
 
     def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
         if not jobs:
@@ -100,6 +106,12 @@ class Slurm:
 
     def script(self, job: Job | Array) -> str:
         return slurm_script.script(job, python=self._python, setup=self._setup)
+
+    def _ask_for_less(self, job: Job | Array) -> None:
+        """What was too much now may be so for a while, and half of an array may do."""
+        self._full_until = time.monotonic() + FULL_S
+        if isinstance(job, Array) and self._limits:
+            self._limits = self._limits._replace(tasks=max(1, len(job.tasks) // 2))
 
     def _hand_in(self, script: Path) -> str:
         said = self._commands.run("sbatch", str(script), urgency=Urgency.ACT)

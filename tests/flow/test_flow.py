@@ -91,7 +91,7 @@ def stopped(service: Service, run_id: int) -> None:
     httpx.post(f"http://127.0.0.1:{service.port}/api/v1/runs/{run_id}/stop").raise_for_status()
     run = service.wait_for_end(run_id, 60)
     assert (run["state"], run["reason"]) == ("cancelled", "stopped on request")
-    wait_for("the job's end", lambda: run["job_id"] not in jobs(service))
+    wait_for("the job's end", lambda: run["job_id"] not in jobs(service), 70)  # a Slurm tells its queue twice a minute
 
 
 def jobs(service: Service) -> list[str]:

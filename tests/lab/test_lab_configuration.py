@@ -57,7 +57,8 @@ def test_one_knl_host_alone_has_the_default_partition_and_no_gpus() -> None:
 
 
 def test_everything_that_slurm_writes_or_asks_lies_in_the_state_folder() -> None:
-    lines = slurm_conf(Layout(min_job_age_s=7))
+    lines = slurm_conf(Layout(min_job_age_s=7, max_array_size=5))
+    assert "MaxArraySize=5" in lines
     paths = [value for line in lines for value in line.split("=") if value.startswith("/")]
     assert len(paths) >= 7
     assert all(path.startswith("/somewhere/lab/") for path in paths)
@@ -84,6 +85,7 @@ def test_the_databases_password_stands_in_the_two_private_files_only() -> None:
         ({"rate": "fast"}, "such as 200mbit, not 'fast'"),
         ({"rate": "0mbit"}, "such as 200mbit"),
         ({"min_job_age_s": 1}, "at least 2 s, not 1"),
+        ({"max_array_size": 0}, "arrays of 1 to 4,000,001 tasks, not 0"),
     ],
 )
 def test_an_impossible_layout_is_refused_with_the_reason(asked: dict[str, int], words: str) -> None:

@@ -1,12 +1,15 @@
 """Sweeps on a cluster that takes arrays: many runs in one submission, each exactly once, within caps and limits."""
 
 import threading
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
+from contract.array import ArrayFolder
+from contract.folder import RunFolder
 from contract.run import State
 from scheduler.batches import choose
 from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits
@@ -175,6 +178,22 @@ def test_an_array_whose_launcher_died_before_it_asked_is_submitted_again(
     launch(site)
     assert (sizes(far), {read(site, run_id).attempt for run_id in run_ids}) == ([3], {2})
     assert site.folder_of(read(site, run_ids[2])).claim(1, "late_2") != "late_2", "the first array may not train"
+
+
+def test_an_array_that_was_given_up_while_its_folders_were_written_is_not_submitted(
+    site: Site, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: a file system so slow that the runs are queued again before their launcher comes to sbatch."""
+    sweep_of(site, experiment, 2)
+    prepare = ArrayFolder.prepare
+
+    def slow(folder: ArrayFolder, tasks: Mapping[int, RunFolder]) -> None:
+        prepare(folder, tasks)
+        recover(site, AT_ONCE)
+
+    monkeypatch.setattr(ArrayFolder, "prepare", slow)
+    launch(site)
+    assert (states(site), sizes(far)) == ([State.QUEUED] * 2, [])
 
 
 def test_of_an_array_that_came_unseen_what_began_is_adopted(site: Site, far: Far, experiment: Experiment) -> None:

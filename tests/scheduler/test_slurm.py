@@ -136,8 +136,14 @@ def test_an_outcome_that_is_not_known_is_doubt(play: Play, job: Job, script: str
 )
 def test_a_limit_that_is_reached_fails_no_run(play: Play, job: Job, words: str) -> None:
     play("sbatch", f"printf '%b' \"{words}\" >&2; exit 1")
+    play("scontrol", "echo MaxArraySize = 1001")
+    cluster = Slurm()
+    assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=1001), True)
+    folder = ArrayFolder.of(job.folder.path, job.name)
+    folder.prepare({})
     with pytest.raises(FullError):
-        Slurm().submit(job)
+        cluster.submit(Array(job.name, folder, 1, job.spec, range(100)))
+    assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=50), False)
 
 
 def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: Job, tmp_path: Path) -> None:
