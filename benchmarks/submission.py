@@ -31,7 +31,7 @@ from contract.experiment import ExperimentSpec
 from contract.folder import RunFolder
 from trainers.job import carry_out
 
-RUNS, REPEATS, SHUT = 1000, 5, "urgent"  # a partition that takes jobs and starts none
+RUNS, REPEATS, SHUT = 1000, 3, "urgent"  # a partition that takes jobs and starts none
 RESULT = Path(__file__).parent / "results" / "submission.json"
 BASE = {
     "optimizer": {"kind": "sgd"},

@@ -33,7 +33,8 @@ def choose(site: Site, kind: str, cluster: Cluster) -> Batch | None:
     with snapshot(site.engine) as db:
         room = AT_ONCE if jobs is None else jobs - sum(launches.under_way(db, kind).values())
         for group in groups:
-            most, parallel = _admitted(group, launches.under_way(db, kind, group.experiment_id))
+            capped = group.experiment_id is not None
+            most, parallel = _admitted(group, launches.under_way(db, kind, group.experiment_id) if capped else {})
             size = min(tasks, room, AT_ONCE, most)
             if size > 0 and (members := launches.members(db, kind, group, size)):
                 return _batch(members, parallel)

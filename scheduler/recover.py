@@ -1,9 +1,10 @@
 """Runs whose launcher died, or was left in doubt, between taking them and storing their job's id."""
 
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
@@ -14,22 +15,23 @@ from scheduler.clusters.slurm_ids import base_of
 from scheduler.site import Site, job_name
 from store import launches, runs
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables import Run
 
 # longer than any submission may take, so that nobody who is still submitting is overtaken
 PATIENCE = timedelta(seconds=PATIENCE_S + 10)
 MAX_ATTEMPTS = 5
 GIVEN_UP = "nobody: its submission was given up"
 LOST = "its submission was lost"
+_seen_since: dict[tuple[str, datetime], float] = {}
 log = logging.getLogger(__name__)
 
 
 def recover(site: Site, patience: timedelta = PATIENCE) -> None:
     """Adopt the job of every run that is stuck in submission, or queue the run again when there surely is none."""
     with snapshot(site.engine) as db:
-        stuck = [run for run in runs.in_state(db, State.SUBMITTING) if now() - run.moved_at > patience]
+        submitting = runs.in_state(db, State.SUBMITTING)
     submissions: dict[tuple[str, str], list[Run]] = defaultdict(list)
-    for run in stuck:
+    for run in _stuck(submitting, patience):
         submissions[run.cluster, run.job_name or job_name(run.key, run.attempt)].append(run)
     for (kind, name), members in submissions.items():
         try:
@@ -38,6 +40,15 @@ def recover(site: Site, patience: timedelta = PATIENCE) -> None:
             log.warning("%s: whether it was submitted is not known yet: %s", name, doubt)
         except Exception:  # one submission's trouble must not keep the others stuck
             log.exception("%s could not be recovered", name)
+
+
+def _stuck(submitting: Sequence[Run], patience: timedelta) -> list[Run]:
+    """Those that this process has seen in the same submission for so long: another worker's clock may be wrong."""
+    present = time.monotonic()
+    seen = {(run.key, run.moved_at): _seen_since.get((run.key, run.moved_at), present) for run in submitting}
+    _seen_since.clear()
+    _seen_since.update(seen)
+    return [run for run in submitting if present - seen[run.key, run.moved_at] >= patience.total_seconds()]
 
 
 def _recover_one(site: Site, kind: str, name: str, stuck: Sequence[Run]) -> None:
