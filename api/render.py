@@ -28,9 +28,7 @@ def run_view(run: Run) -> RunView:
     return RunView(**_run_fields(run))
 
 
-def run_detail(
-    run: Run, story: Story, series: list[str], *, folder: Path, choices: Choices | None
-) -> RunDetail:
+def run_detail(run: Run, story: Story, series: list[str], *, folder: Path, choices: Choices | None) -> RunDetail:
     return RunDetail(
         **_run_fields(run),
         spec=RunSpec.model_validate(run.spec),
