@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import ValidationError
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from api.database import Reading, Writing
 from api.documents import KEY
@@ -73,7 +73,7 @@ def runs_of(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200
     """The experiment's runs in the order of its grid; ask for the next page with `after=next`."""
     _found(db, experiment_id)
     query = select(Run).where(Run.experiment_id == experiment_id, Run.number > after).order_by(Run.number)
-    rows = db.scalars(query.limit(limit + 1)).all()
+    rows = db.scalars(query.options(defer(Run.spec)).limit(limit + 1)).all()
     shown = rows[:limit]
     return Page(items=[run_view(row) for row in shown], next=shown[-1].number if len(rows) > limit else None)
 

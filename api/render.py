@@ -46,11 +46,9 @@ def experiment_view(experiment: Experiment, summary: Summary) -> ExperimentView:
 
 
 def experiment_detail(experiment: Experiment, summary: Summary) -> ExperimentDetail:
-    # checked at the door; checking thousands of points again at every look would be slow
-    spec = ExperimentSpec.model_construct(
-        **{**experiment.spec, "base": RunSpec.model_validate(experiment.spec["base"])}
+    return ExperimentDetail(
+        **_experiment_fields(experiment, summary), spec=ExperimentSpec.checked_before(experiment.spec)
     )
-    return ExperimentDetail(**_experiment_fields(experiment, summary), spec=spec)
 
 
 def _run_fields(run: Run) -> dict[str, Any]:

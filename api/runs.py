@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
@@ -27,7 +27,7 @@ MAX_SERIES = 50
 @router.get("")
 def listed(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
     """Runs, newest first."""
-    query = select(Run).order_by(Run.id.desc()).limit(limit + 1)
+    query = select(Run).options(defer(Run.spec)).order_by(Run.id.desc()).limit(limit + 1)
     query = query.where(Run.state == state) if state else query
     rows = db.scalars(query.where(Run.id < before) if before is not None else query).all()
     shown = rows[:limit]

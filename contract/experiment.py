@@ -1,6 +1,7 @@
 """An experiment: a base run and the axes along which it varies."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Hashable, Iterator
 from itertools import product
 from math import prod
 from typing import Annotated, Any, Self
@@ -26,6 +27,14 @@ class ExperimentSpec(Spec):
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = None  # of its runs that may run at once on a Slurm
     _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
+    _was_checked: bool = PrivateAttr(default=False)
+
+    @classmethod
+    def checked_before(cls, stored: dict[str, Any]) -> Self:
+        """The spec of an experiment that was let in: thousands of points are not made and checked again to be shown."""
+        spec = cls.model_construct(**{**stored, "base": RunSpec.model_validate(stored["base"])})
+        spec._was_checked = True
+        return spec
 
     def points(self) -> list[tuple[Values, RunSpec]]:
         """Every point of the grid: what it varies, and the whole run; the last axis turns fastest."""
@@ -33,6 +42,8 @@ class ExperimentSpec(Spec):
 
     @model_validator(mode="after")
     def _every_point_parses(self) -> Self:
+        if self._was_checked:  # pydantic asks anew when the spec becomes a part of an answer
+            return self
         size = prod(len(values) for values in self.axes.values())
         if size > MAX_POINTS:
             factors = " x ".join(str(len(values)) for values in self.axes.values())
@@ -55,9 +66,18 @@ def _axes_misfits(axes: dict[str, list[Any]]) -> Iterator[Fault]:
         for other in axes:
             if path.startswith(f"{other}."):
                 yield Fault(path=f"axes.{path}", message=f"the axis '{other}' sets this field as well")
-        twice = [value for number, value in enumerate(values) if value in values[:number]]
-        if twice:
+        if twice := list(_repeated(values)):
             yield Fault(path=f"axes.{path}", message=f"{twice[0]!r:.80} stands there twice")
+
+
+def _repeated(values: list[Any]) -> Iterator[Any]:
+    """The values that stand there before already."""
+    seen: set[Any] = set()
+    for value in values:
+        key = value if isinstance(value, Hashable) else json.dumps(value, sort_keys=True, default=str)
+        if key in seen:
+            yield value
+        seen.add(key)
 
 
 def _expand(base: dict[str, Any], axes: dict[str, list[Any]]) -> tuple[list[tuple[Values, RunSpec]], list[Fault]]:

@@ -16,6 +16,7 @@ from contract.event import Event, Failed, Finished, Paused, Points, Resumed, Sta
 from contract.folder import RunFolder
 from contract.retries import Cause
 from contract.run import LIVE, State
+from scheduler.advance import advance
 from scheduler.answers import answers
 from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown
 from scheduler.go_on import fail, go_on
@@ -43,13 +44,24 @@ def collect(site: Site) -> None:
 
 def _collect_from(site: Site, kind: str, live: Sequence[LiveRun]) -> None:
     told = answers(site, kind, live)
+    settled = _advance(site, [run for run in live if run.state == State.RUNNING and isinstance(told[run.id], Alive)])
     for run in live:
+        if run.id in settled:
+            continue
         try:
             _bring_up_to_date(site, run, told[run.id])
         except Exception:  # one run's trouble must not keep the others' points waiting
             log.exception("run %d could not be collected", run.id)
     if (cluster := site.clusters.get(kind)) is None or cluster.is_here:
         _note_silence(site, live, told)
+
+
+def _advance(site: Site, training: Sequence[LiveRun]) -> set[int]:
+    try:
+        return advance(site, training)
+    except Exception:  # one of them is in trouble: it is found when each is looked at by itself
+        log.exception("runs could not be collected together")
+        return set()
 
 
 def _bring_up_to_date(site: Site, run: LiveRun, answer: Answer) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from contract.run import State
 from contract.series import HELDOUT_ACCURACY
@@ -21,7 +21,7 @@ class Summary(NamedTuple):
 
 def page(db: Session, *, before: int | None, limit: int) -> Sequence[Experiment]:
     """Newest first, from below the id `before`; one more than `limit`, which tells that there is a next page."""
-    query = select(Experiment).order_by(Experiment.id.desc()).limit(limit + 1)
+    query = select(Experiment).options(defer(Experiment.spec)).order_by(Experiment.id.desc()).limit(limit + 1)
     return db.scalars(query.where(Experiment.id < before) if before is not None else query).all()
 
 

@@ -1,13 +1,13 @@
 """Runs: created, found, stopped and moved from state to state."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from secrets import token_hex
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -153,6 +153,24 @@ def read_on(db: Session, run: LiveRun, cursor: int) -> bool:
     """Take the events from `run.cursor` to `cursor` as ours to store; False when another hand was first."""
     here = update(Run).where(Run.id == run.id, Run.cursor == run.cursor, Run.attempt == run.attempt)
     return db.scalar(here.values(cursor=cursor).returning(Run.id)) is not None
+
+
+def read_on_together(db: Session, read: Sequence[tuple[LiveRun, int]]) -> set[int]:
+    """Take the events of many runs up to a cursor each; return the runs of which another hand was not first."""
+    here = [(run.id, run.cursor, run.attempt) for run, _ in read]
+    cursors = case({run.id: cursor for run, cursor in read}, value=Run.id)
+    mine = update(Run).where(tuple_(Run.id, Run.cursor, Run.attempt).in_(here)).values(cursor=cursors)
+    return set(db.scalars(mine.returning(Run.id).execution_options(synchronize_session=False)))
+
+
+def set_latest(db: Session, told: Mapping[int, tuple[dict[str, Any], int]]) -> None:
+    """Add the newest value of every series, and the newest step, to what is known of each run."""
+    rows = db.execute(select(Run.id, Run.latest, Run.step).where(Run.id.in_(told))).all()
+    changes = [
+        {"id": row.id, "latest": row.latest | told[row.id][0], "step": max(row.step, told[row.id][1])} for row in rows
+    ]
+    if changes:
+        db.execute(update(Run), changes)
 
 
 def set_unknown(db: Session, run_ids: Sequence[int], unknown: bool) -> None:
