@@ -391,6 +391,28 @@ export interface components {
             variant: "async" | "hogwild";
         };
         /**
+         * AttemptView
+         * @description How one job ended that carried the run, or a part of it.
+         */
+        AttemptView: {
+            cause: components["schemas"]["Cause"];
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Hosts */
+            hosts: string[];
+            /** Job Id */
+            job_id: string | null;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string | null;
+            /** Step */
+            step: number;
+        };
+        /**
          * Auto
          * @description For each size the plan that is cheapest on the links, which are measured as the run starts; kept when it resumes.
          *
@@ -437,6 +459,12 @@ export interface components {
             /** Epoch */
             epoch: number;
         };
+        /**
+         * Cause
+         * @description What ended a job.
+         * @enum {string}
+         */
+        Cause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
         /**
          * Checkpoint
          * @description When to save: as soon as any of these says so, and whenever the run is told to pause.
@@ -486,33 +514,6 @@ export interface components {
             hosts: number[];
             inside: components["schemas"]["Link"] | null;
         };
-         * AttemptView
-         * @description How one job ended that carried the run, or a part of it.
-         */
-        AttemptView: {
-            cause: components["schemas"]["Cause"];
-            /**
-             * Ended At
-             * Format: date-time
-             */
-            ended_at: string;
-            /** Hosts */
-            hosts: string[];
-            /** Job Id */
-            job_id: string | null;
-            /** Number */
-            number: number;
-            /** Reason */
-            reason: string | null;
-            /** Step */
-            step: number;
-        };
-        /**
-         * Cause
-         * @description What ended a job.
-         * @enum {string}
-         */
-        Cause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
         /** ClusterReport */
         ClusterReport: {
             /** Nodes */
@@ -1489,9 +1490,9 @@ export interface components {
         RunDetail: {
             /** Attempt */
             attempt: number;
-            choices: components["schemas"]["Choices"] | null;
             /** Attempts */
             attempts: components["schemas"]["AttemptView"][];
+            choices: components["schemas"]["Choices"] | null;
             /** Cluster */
             cluster: string;
             /**
