@@ -76,6 +76,30 @@ def test_slurm_tells_its_partitions_nodes_and_queue(team: Service) -> None:
 @pytest.mark.slurm
 @pytest.mark.postgres
 @pytest.mark.redis
+def test_a_sweep_on_slurm_is_one_array_and_every_task_its_own_run(team: Service) -> None:
+    """Also: a stop of one of its tasks, which is running, and of one that waits for the cap, ends these alone."""
+    where = "{kind: slurm, partition: gpu, gres: 'gpu:1'}"
+    text = SPEC.format(resources=where).replace("rows: 2", "rows: 1")
+    done = team.post(text + "axes: {seed: [0, 1, 2]}\n")
+    runs = [team.wait_for_end(run_id, 180) for run_id in done]
+    for run in runs:
+        curve_is_whole(team, run)
+    arrays = {str(run["job_id"]).split("_")[0] for run in runs}
+    assert [str(run["job_id"]).split("_")[1:] for run in runs] == [["0"], ["1"], ["2"]]
+    assert len(arrays) == 1
+    text = LONG.format(resources=where).replace("rows: 2", "rows: 1")
+    running, waiting = team.post(text + "axes: {seed: [0, 1]}\nmax_parallel: 1\n")
+    team.wait_until(running, step=3)
+    wait_for("the reason", lambda: "JobArrayTaskLimit" in str(team.get(f"/runs/{waiting}")["reason"]))
+    assert team.get(f"/runs/{waiting}")["waits_kind"] == "quota"
+    for run_id in (waiting, running):
+        httpx.post(f"http://127.0.0.1:{team.port}/api/v1/runs/{run_id}/stop").raise_for_status()
+        assert team.wait_for_end(run_id, 90)["state"] == "cancelled"
+
+
+@pytest.mark.slurm
+@pytest.mark.postgres
+@pytest.mark.redis
 def test_a_run_on_slurm_is_stopped(team: Service) -> None:
     (run_id,) = team.post(LONG.format(resources="{kind: slurm, nodes: 2, ranks_per_node: 2, partition: gpu}"))
     stopped(team, run_id)
