@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, MetaData, TypeDecorator, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, Index, MetaData, TypeDecorator, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -45,7 +45,11 @@ class Experiment(Table):
 
 class Run(Table):
     __tablename__ = "runs"
-    __table_args__ = (UniqueConstraint("experiment_id", "number"),)
+    __table_args__ = (
+        UniqueConstraint("experiment_id", "number"),
+        # what the list of experiments sums up, without a look at the rows and their specs
+        Index("ix_runs_summary", "experiment_id", "state", "step", "steps"),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"))
     number: Mapped[int]  # place in the experiment's grid
