@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from contract.checkpoint import Checkpoint
-from contract.course import Course
+from contract.course import Course, Stage
 from contract.event import Finished, Points
 from trainers.due import is_due
 from trainers.told import last_step, mend_end
 
-COURSE = Course(samples=50, epochs=4, batch=10)  # five steps an epoch
+COURSE = Course(samples=50, epochs=4, stages=(Stage(0, 10),))  # five steps an epoch
 
 
 @pytest.mark.parametrize(
