@@ -5,8 +5,9 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import repeat
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -14,17 +15,17 @@ from torch.distributed import FileStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.bound import cost, judge, rates
 from contract.folder import RunFolder
 from contract.spec import RunSpec
 from trainers import device as devices
 from trainers import place as places
 from trainers.build import data, models
-from trainers.data.split import to_device
 from trainers.engine import loop
 from trainers.report import Report
 
 BLOCK_S = 0.5  # what a turn lasts about; a turn has one step at least
-Turn = Callable[[], None]  # one step
+Turn = Callable[[int], None]  # takes so many steps
 
 
 def main() -> None:
@@ -38,45 +39,66 @@ def main() -> None:
     run = RunSpec.model_validate(task["run"])
     with tempfile.TemporaryDirectory() as folder:
         report = Report(RunFolder(Path(folder)), 1, rank=place.rank)
-        turns = {"ours": ours(run, place, device, report), "plain": plain(run, place, device)}
+        compiled = bool(task["compiled"])
+        turns = {
+            "ours": ours(run, place, device, report, compiled=compiled),
+            "plain": plain(run, place, device, compiled=compiled),
+        }
         seconds = compare(turns, rounds=task["rounds"], device=device)
+    found: dict[str, Any] = {"device": devices.name(device), "seconds": seconds}
+    if place.rank == 0 and device.type == "cuda":
+        images_per_s = run.batch / place.world / min(seconds["ours"])
+        with torch.device("meta"):
+            costs = cost(models.net(run.model, run.data.shape[0], run.data.classes), *run.data.shape[:2])
+        found |= judge(images_per_s, costs, rates(device))
     if place.rank == 0:
-        print(json.dumps({"device": devices.name(device), "seconds": seconds}), flush=True)
+        print(json.dumps(found), flush=True)
     dist.destroy_process_group()
 
 
-def ours(run: RunSpec, place: places.Place, device: torch.device, report: Report) -> Turn:
-    """The engine's whole step, watch and report included, on one batch that lies ready."""
+def ours(run: RunSpec, place: places.Place, device: torch.device, report: Report, *, compiled: bool) -> Turn:
+    """The engine's steps as they are, input, time split and report included."""
     mine = loop(run, place, device=device, report=report)
     start = run.course.position(0)
-    batches = repeat(next(mine.feed.epoch(start)))
+    batches = mine.feed.epoch(start)
+    if compiled:
+        mine.state.model.compile()  # in its place: the parameters stay those of the rule and the optimizer
 
-    def step() -> None:
-        mine.take(batches, start)
+    def take(steps: int) -> None:
+        for _ in range(steps):
+            mine.take(batches, start)
 
-    return step
+    return take
 
 
-def plain(run: RunSpec, place: places.Place, device: torch.device) -> Turn:
+def plain(run: RunSpec, place: places.Place, device: torch.device, *, compiled: bool) -> Turn:
     """What a user would write: the same net, torch.optim.SGD, and from two ranks on DistributedDataParallel."""
-    net = models.model(run).to(device)
+    layout = torch.channels_last if run.channels_last else torch.contiguous_format
+    net = models.model(run).to(device).to(memory_format=layout)  # type: ignore[call-overload]
+    if compiled:
+        net.compile()
+    passes = partial(torch.autocast, device.type, torch.bfloat16, enabled=run.precision == "bfloat16")
     wrapped = DistributedDataParallel(net) if place.world > 1 else net
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
     train, _ = data.data(run.data, run.seed)
     share = run.batch // place.world
-    (x_BCHW,), y_B = to_device(train.batch(torch.arange(share) + place.rank * share), device)
 
-    def step() -> None:
-        optimizer.zero_grad()
-        output = wrapped(x_BCHW)
-        logits_BK, *auxiliary = output if isinstance(output, tuple) else (output,)
-        loss = cross_entropy(logits_BK, y_B)
-        for aux_BK in auxiliary:
-            loss = loss + 0.3 * cross_entropy(aux_BK, y_B)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+    def take(steps: int) -> None:
+        for index_B in torch.randperm(run.batch * steps).view(steps, -1)[:, :share]:
+            images_BCHW, y_B = train.batch(index_B)
+            assert isinstance(images_BCHW, torch.Tensor)
+            x_BCHW, y_B = images_BCHW.to(device, memory_format=layout), y_B.to(device)
+            optimizer.zero_grad()
+            with passes():
+                output = wrapped(x_BCHW)
+                logits_BK, *auxiliary = output if isinstance(output, tuple) else (output,)
+                loss = cross_entropy(logits_BK, y_B)
+                for aux_BK in auxiliary:
+                    loss = loss + 0.3 * cross_entropy(aux_BK, y_B)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
 
-    return step
+    return take
 
 
 def compare(turns: dict[str, Turn], *, rounds: int, device: torch.device) -> dict[str, list[float]]:
@@ -99,8 +121,7 @@ def timed(turn: Turn, steps: int, device: torch.device) -> float:
     """Return the seconds that a step took the slowest rank."""
     dist.barrier()
     began = time.perf_counter()
-    for _ in range(steps):
-        turn()
+    turn(steps)
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     spent_s = torch.tensor([(time.perf_counter() - began) / steps], dtype=torch.float64, device=device)

@@ -16,6 +16,7 @@ def reduced(run: RunSpec) -> RunSpec:
     for stage in spec["batch_stages"]:
         stage["batch"] //= factor
     spec["precision"] = "float32"  # 16-bit passes crawl on CPUs
+    spec["micro_batch"] = SHARE // 2 if run.micro_batch else None
     pixels = max(run.model.smallest, LEAST_PIXELS)
     spec["data"] = {
         "kind": "synthetic",

@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from contract.choices.collectives import Torus
 from contract.document import read
 from contract.event import Points, reader
 from contract.experiment import ExperimentSpec
@@ -20,7 +21,7 @@ from trainers.report import Report
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 IMAGENET = 1_281_167
-STEPS = {  # of the whole run: E floor(n / B)
+STEPS = {  # of the whole run: E floor(n / B), batch by batch
     "goyal-8k": 90 * 156,
     "you-resnet50-32k": 90 * 39,
     "you-alexnet-bn-32k": 100 * 39,
@@ -42,6 +43,14 @@ def test_a_paper_s_run_is_on_imagenet_and_has_its_number_of_steps(name: str) -> 
     assert run.data.train_samples == IMAGENET
     assert run.steps == STEPS[name]
     assert (RECIPES / f"{name}.yaml").read_text().count("arXiv:") >= 1
+
+
+def test_sony_s_batches_are_16_and_32_images_for_each_of_2176_gpus_on_a_34_by_64_torus() -> None:
+    run = recipe("sony-34k-68k")
+    assert [run.course.batch_in(epoch) for epoch in (0, 29, 30, 89)] == [16 * 2176] * 2 + [32 * 2176] * 2
+    assert isinstance(run.collective, Torus)
+    assert run.collective.rows == 34
+    assert run.resources.world == 34 * 64
 
 
 @pytest.mark.parametrize(

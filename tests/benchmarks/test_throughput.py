@@ -1,0 +1,37 @@
+"""The throughput benchmark's arithmetic, and one net measured for real on two ranks."""
+
+import pytest
+import torch
+
+from benchmarks import throughput
+from benchmarks.bound import cost, judge
+from trainers.models.resnet import ResNet
+
+
+def test_resnet50_costs_what_its_layers_sum_up_to() -> None:
+    with torch.device("meta"):
+        flops, traffic_bytes = cost(ResNet(3, 1000), 3, 224)
+    # 4.09 G multiplications and additions (the paper rounds to 3.8, with its strides elsewhere), three passes, less
+    # the gradient of the images
+    assert flops == pytest.approx(3 * 2 * 4.09e9, rel=0.02)
+    assert 2e8 < traffic_bytes < 5e8
+
+
+def test_the_resource_that_a_step_uses_most_bounds_it() -> None:
+    costs, peaks = (1e9, 1e8), (1e12, 1e12)
+    assert judge(800, costs, peaks) == {"matmul_share": 0.8, "memory_share": 0.08, "bound": "matrix units"}
+    assert judge(8000, (1e7, 1e8), peaks)["bound"] == "memory"
+    assert str(judge(100, costs, peaks)["bound"]).startswith("neither")
+
+
+def test_ratios_are_taken_turn_by_turn() -> None:
+    found = throughput.compared({"ours": [1.0, 2.0, 4.0], "plain": [2.0, 2.0, 2.0]}, batch=8)
+    assert found == {"ours_per_s": 4.0, "plain_per_s": 4.0, "ratio": 1.0, "ratios": [2.0, 1.0, 0.5]}
+
+
+def test_a_net_is_measured_on_two_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, "ROUNDS", 1)
+    row = throughput.measure("convnet", 2)
+    assert row["device"] == "cpu"
+    assert row["ours_per_s"] > 0
+    assert len(row["ratios"]) == 1
