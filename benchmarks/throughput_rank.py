@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.bound import cost, judge, rates
+from contract.choices.data import Synthetic
 from contract.folder import RunFolder
 from contract.spec import RunSpec
 from trainers import device as devices
@@ -47,6 +48,7 @@ def main() -> None:
         seconds = compare(turns, rounds=task["rounds"], device=device)
     found: dict[str, Any] = {"device": devices.name(device), "seconds": seconds}
     if place.rank == 0 and device.type == "cuda":
+        assert isinstance(run.data, Synthetic)
         images_per_s = run.batch / place.world / min(seconds["ours"])
         with torch.device("meta"):
             costs = cost(models.net(run.model, run.data.shape[0], run.data.classes), *run.data.shape[:2])

@@ -3,17 +3,22 @@
 import keyword
 from collections.abc import Iterator
 
-from contract.choices.data import Data
-from contract.choices.models import Import, Model
+from contract.choices.data import Data, Sentences
+from contract.choices.models import GNMT, Import, Model
 from contract.faults import Fault
 
-GIVEN = ("channels", "classes")  # what the function of a user's own net is told about the data
+GIVEN = ("channels", "classes", "vocabulary", "padding")  # what the function of a user's own net is told about the data
 
 
 def misfits(model: Model, data: Data) -> Iterator[Fault]:
     """What keeps `model` from training on `data`, with the sum."""
-    _, height, width = data.shape
-    if min(height, width) < model.smallest:
+    if isinstance(data, Sentences):
+        if not isinstance(model, GNMT | Import):
+            yield Fault(path="model", message=f"{model.kind} takes images, and {data.kind} has sentence pairs")
+    elif isinstance(model, GNMT):
+        yield Fault(path="model", message=f"{model.kind} translates sentence pairs, and {data.kind} has images")
+    elif min(data.shape[1:]) < model.smallest:
+        _, height, width = data.shape
         need = f"{model.kind} needs images of at least {model.smallest} x {model.smallest} pixels"
         yield Fault(path="model", message=f"{need}; those of {data.kind} are {height} x {width}")
     if isinstance(model, Import):

@@ -105,7 +105,7 @@ class RunSpec(Spec):
         for path, batch in [("batch", self.batch), *(("batch_stages", stage.batch) for stage in self.batch_stages)]:
             if batch > self.data.train_samples:
                 message = (
-                    f"batch {batch} is larger than the {self.data.train_samples} training images of {self.data.kind}"
+                    f"batch {batch} is larger than the {self.data.train_samples} training samples of {self.data.kind}"
                 )
                 yield Fault(path=path, message=message)
             if told := share_misfit(batch, world=world, group=group, micro_batch=self.micro_batch):

@@ -1,6 +1,5 @@
 """One rank of a training run, from the meeting of the ranks to their parting."""
 
-import math
 from functools import partial
 
 import torch
@@ -12,7 +11,18 @@ from contract.folder import RunFolder
 from contract.spec import RunSpec
 from trainers import device as devices
 from trainers import rendezvous
-from trainers.build import averages, collectives, data, losses, models, normalization, optimizers, rules, schedules
+from trainers.build import (
+    averages,
+    collectives,
+    data,
+    losses,
+    models,
+    normalization,
+    optimizers,
+    rules,
+    schedules,
+    tasks,
+)
 from trainers.checkpoints import randomness
 from trainers.data.split import Split
 from trainers.evaluation import Evaluation
@@ -27,10 +37,9 @@ from trainers.report import Report
 from trainers.state import State
 from trainers.step import Step
 from trainers.stopwatch import Stopwatch
-from trainers.tasks.classification import Classification
 from trainers.versions import versions
 
-EVALUATION_NUMBERS = 2**21  # of pixels at once, where the rank's training batch has fewer
+EVALUATION_NUMBERS = 2**21  # at once, of pixels or of logits, where the rank's training batch has fewer
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -77,14 +86,14 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     nodes, kept = run.resources.nodes, report.kept
     allreduce = collectives.allreduce(run.collective, place.world, kept=kept, nodes=nodes, device=device)
     rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=timed)
-    batch = max(EVALUATION_NUMBERS // math.prod(run.data.shape), run.micro_batch or run.batch_per_rank)
+    batch = max(EVALUATION_NUMBERS // tasks.numbers(run), run.micro_batch or run.batch_per_rank)
     return Loop(
         run,
         State(model, optimizer, rule, scale, average=averages.average(run, model)),
         step=Step(model, losses.loss(run, model), rule, precision=precision, scale=scale),
         feed=feed(run, images, place, device=device),
         schedule=schedules.schedule(run),
-        evaluation=Evaluation(heldout, Classification(), batch, precision, device, workers=run.data.workers),
+        evaluation=Evaluation(heldout, tasks.task(run), batch, precision, device, workers=run.data.workers),
         watch=watch,
         measures=Measures(report, world=place.world if rule.is_synchronous else 1, device=device),
         report=report,

@@ -10,7 +10,7 @@ from contract.batches import passes
 from contract.course import Course, Position
 from trainers.data import sampler
 from trainers.data.loader import load
-from trainers.data.split import Placed, Split, Staged, to_device
+from trainers.data.split import Arranged, Placed, Split, Staged, to_device
 from trainers.place import Place
 
 
@@ -68,6 +68,8 @@ class Feed:
     def _takes(self, start: Position, rank: int) -> Iterator[Tensor]:
         """The samples of each pass from a position on that a rank takes."""
         batch, sizes = self._course.batch_in(start.epoch), passes(self.share(start.epoch), self._micro_batch)
-        order_N = sampler.permutation(len(self._split), seed=self._seed, epoch=start.epoch)[start.step * batch :]
-        for share_B in sampler.slices(order_N, batch, rank=rank, world=self._place.world):
+        order_N = sampler.permutation(len(self._split), seed=self._seed, epoch=start.epoch)
+        if isinstance(self._split, Arranged):
+            order_N = self._split.arrange(order_N, batch)
+        for share_B in sampler.slices(order_N[start.step * batch :], batch, rank=rank, world=self._place.world):
             yield from torch.split(share_B, sizes)

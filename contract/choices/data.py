@@ -106,4 +106,26 @@ class Folder(Spec):
         return 3, self.size, self.size
 
 
-Data = Annotated[Digits | Folder | Glyphs | Synthetic, Field(discriminator="kind")]
+class Reversal(Ready):
+    """Sentence pairs made from a seed: the translation is the source read backwards, in other words."""
+
+    kind: Literal["reversal"] = "reversal"
+    vocabulary: Annotated[int, Field(ge=6, le=100_000)] = 32  # of both languages, with four that are no words
+    max_length: Annotated[int, Field(ge=3, le=1000)] = 10  # words of a sentence; the shortest have 3
+    train_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
+    heldout_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 512
+
+
+class Pairs(Ready):
+    """Lines of a sentence, a tab and its translation, words between spaces; a fixed shuffle holds some out."""
+
+    kind: Literal["pairs"] = "pairs"
+    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # as the ranks see it
+    vocabulary: Annotated[int, Field(ge=6, le=1_000_000)] = 32_000  # of both languages: the most frequent words
+    max_length: Annotated[int, Field(ge=1, le=1000)] = 50  # words, to which sentences are cut
+    train_samples: Count
+    heldout_samples: Count
+
+
+Sentences = Reversal | Pairs
+Data = Annotated[Digits | Folder | Glyphs | Synthetic | Sentences, Field(discriminator="kind")]

@@ -75,8 +75,18 @@ class ResNet50V2(Spec):
     kind: Literal["resnet50_v2"] = "resnet50_v2"
 
 
+class GNMT(Spec):
+    """GNMT (Wu et al., 2016) in its second form, for sentence pairs: 160 million parameters with 32,000 tokens."""
+
+    smallest: ClassVar[int] = 0
+    kind: Literal["gnmt"] = "gnmt"
+    layers: Annotated[int, Field(ge=2, le=32)] = 4  # of the encoder, and of the decoder
+    units: Annotated[int, Field(ge=1, le=8192)] = 1024
+    dropout: Fraction = 0.2
+
+
 class Import(Spec):
-    """A user's own net: `package.module:function`, called with channels, classes and the options by keyword."""
+    """A user's own net: `package.module:function`, called with what the data has and the options by keyword."""
 
     smallest: ClassVar[int] = 1
     kind: Literal["import"] = "import"
@@ -85,6 +95,6 @@ class Import(Spec):
 
 
 Model = Annotated[
-    ConvNet | LeNet | AlexNet | AlexNetBN | NiN | GoogLeNet | ResNet | ResNet50V2 | Import,
+    ConvNet | LeNet | AlexNet | AlexNetBN | NiN | GoogLeNet | ResNet | ResNet50V2 | GNMT | Import,
     Field(discriminator="kind"),
 ]

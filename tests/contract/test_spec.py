@@ -42,7 +42,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"batch_stages": [{"epoch": 1, "batch": 1440}]},
-            "base.batch_stages: batch 1440 is larger than the 1437 training images of digits",
+            "base.batch_stages: batch 1440 is larger than the 1437 training samples of digits",
         ),
         (
             {"batch_stages": [{"epoch": 2, "batch": 128}, {"epoch": 1, "batch": 256}]},
@@ -53,7 +53,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
             "base.batch_stages: the stage at epoch 3 is never reached: the run has 3 epochs",
         ),
         ({"batch_norm": {"group": 3}}, "base.batch_norm.group: 4 ranks do not divide into groups of 3"),
-        ({"batch": 2048}, "base.batch: batch 2048 is larger than the 1437 training images of digits"),
+        ({"batch": 2048}, "base.batch: batch 2048 is larger than the 1437 training samples of digits"),
         ({"batch": True}, "base.batch: input should be a valid integer"),
         ({"collective": {"kind": "torus", "rows": 3}}, "base.collective.rows: 4 ranks do not form a torus of 3 rows"),
         (
@@ -68,7 +68,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ({"data": {**FOLDER, "path": "images"}}, "base.data.path: string should match pattern '^/[^\\x00]*$'"),
         (
             {"data": {**FOLDER, "train_samples": 60}},
-            "base.batch: batch 64 is larger than the 60 training images of folder",
+            "base.batch: batch 64 is larger than the 60 training samples of folder",
         ),
         (
             {"collective": {"kind": "colors", "k": 5}},

@@ -13,6 +13,8 @@ from trainers.data.folder import Listing, agree, listings
 from trainers.data.glyphs import glyphs
 from trainers.data.images import Images, bad_marks
 from trainers.data.memory import Memory
+from trainers.data.pairs import read_pairs
+from trainers.data.reversal import reversal
 from trainers.data.split import Split
 from trainers.data.synthetic import synthetic
 
@@ -39,8 +41,32 @@ def data(choice: choices.Data, seed: int) -> tuple[Split, Split]:
                 heldout_samples=choice.heldout_samples,
                 seed=seed,
             )
+        case choices.Reversal():
+            return reversal(
+                choice.vocabulary,
+                train_samples=choice.train_samples,
+                heldout_samples=choice.heldout_samples,
+                max_length=choice.max_length,
+                seed=seed,
+            )
+        case choices.Pairs():
+            return _pairs(choice)
         case _:
             assert_never(choice)
+
+
+def _pairs(choice: choices.Pairs) -> tuple[Split, Split]:
+    """Read the pairs and see that they are as many as the spec states."""
+    train, heldout, _ = read_pairs(
+        Path(choice.path),
+        heldout_samples=choice.heldout_samples,
+        vocabulary_size=choice.vocabulary,
+        max_length=choice.max_length,
+    )
+    if len(train) != choice.train_samples:
+        stated = f"{choice.train_samples} + {choice.heldout_samples} = {choice.train_samples + choice.heldout_samples}"
+        raise ValueError(f"{choice.path} has {len(train) + len(heldout)} pairs, and the spec states {stated}")
+    return train, heldout
 
 
 def _folder(choice: choices.Folder, seed: int) -> tuple[Split, Split]:

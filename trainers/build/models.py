@@ -6,10 +6,13 @@ import torch
 from torch import nn
 
 from contract.choices import models as choices
+from contract.choices.data import Sentences
 from contract.spec import RunSpec
+from trainers.data.vocabulary import PADDING
 from trainers.models.alexnet import AlexNet
 from trainers.models.alexnet_bn import AlexNetBN
 from trainers.models.convnet import ConvNet
+from trainers.models.gnmt import GNMT
 from trainers.models.googlenet import GoogLeNet
 from trainers.models.imported import imported
 from trainers.models.lenet import LeNet
@@ -19,13 +22,24 @@ from trainers.models.resnet_v2 import ResNet50V2
 
 
 def model(run: RunSpec) -> nn.Module:
-    """The net for the run's images, with the same weights on every rank."""
+    """The net for the run's data, with the same weights on every rank."""
     torch.manual_seed(run.seed)
+    if isinstance(run.data, Sentences):
+        return translator(run.model, run.data.vocabulary)
     return net(run.model, run.data.shape[0], run.data.classes)
+
+
+def translator(choice: choices.Model, vocabulary: int) -> nn.Module:
+    """A net for sentence pairs of one vocabulary."""
+    if isinstance(choice, choices.Import):
+        return imported(choice.function, vocabulary=vocabulary, padding=PADDING, **choice.options)
+    assert isinstance(choice, choices.GNMT)
+    return GNMT(vocabulary, padding=PADDING, units=choice.units, layers=choice.layers, dropout=choice.dropout)
 
 
 def net(choice: choices.Model, channels: int, classes: int) -> nn.Module:
     """A net for images of so many channels and classes, its weights drawn from torch's generator."""
+    assert not isinstance(choice, choices.GNMT)
     match choice:
         case choices.ConvNet(width=width):
             return ConvNet(channels, classes, width=width)

@@ -34,6 +34,15 @@ class Split(Protocol):
 
 
 @runtime_checkable
+class Arranged(Split, Protocol):
+    """A split that has a say in which samples share a batch, as sentences of one length do."""
+
+    def arrange(self, order_N: Tensor, batch: int) -> Tensor:
+        """Return an epoch's order in another one, which depends on it and the global batch alone."""
+        ...
+
+
+@runtime_checkable
 class Staged(Split, Protocol):
     """A split that gets ready for every epoch, as one of random crops does, or one that lies in the ranks' memory."""
 

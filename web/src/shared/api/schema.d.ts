@@ -871,6 +871,32 @@ export interface components {
             workers: number;
         };
         /**
+         * GNMT
+         * @description GNMT (Wu et al., 2016) in its second form, for sentence pairs: 160 million parameters with 32,000 tokens.
+         */
+        GNMT: {
+            /**
+             * Dropout
+             * @default 0.2
+             */
+            dropout: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "gnmt";
+            /**
+             * Layers
+             * @default 4
+             */
+            layers: number;
+            /**
+             * Units
+             * @default 1024
+             */
+            units: number;
+        };
+        /**
          * Glyphs
          * @description Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache.
          */
@@ -959,7 +985,7 @@ export interface components {
         };
         /**
          * Import
-         * @description A user's own net: `package.module:function`, called with channels, classes and the options by keyword.
+         * @description A user's own net: `package.module:function`, called with what the data has and the options by keyword.
          */
         Import: {
             /** Function */
@@ -1196,6 +1222,33 @@ export interface components {
             items: components["schemas"]["RunView"][];
             /** Next */
             next: number | null;
+        };
+        /**
+         * Pairs
+         * @description Lines of a sentence, a tab and its translation, words between spaces; a fixed shuffle holds some out.
+         */
+        Pairs: {
+            /** Heldout Samples */
+            heldout_samples: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "pairs";
+            /**
+             * Max Length
+             * @default 50
+             */
+            max_length: number;
+            /** Path */
+            path: string;
+            /** Train Samples */
+            train_samples: number;
+            /**
+             * Vocabulary
+             * @default 32000
+             */
+            vocabulary: number;
         };
         /** Partition */
         Partition: {
@@ -1442,6 +1495,35 @@ export interface components {
              * @default 100
              */
             time_limit: number;
+         * Reversal
+         * @description Sentence pairs made from a seed: the translation is the source read backwards, in other words.
+         */
+        Reversal: {
+            /**
+             * Heldout Samples
+             * @default 512
+             */
+            heldout_samples: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "reversal";
+            /**
+             * Max Length
+             * @default 10
+             */
+            max_length: number;
+            /**
+             * Train Samples
+             * @default 4096
+             */
+            train_samples: number;
+            /**
+             * Vocabulary
+             * @default 32
+             */
+            vocabulary: number;
         };
         /**
          * Ring
@@ -1601,7 +1683,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"];
+            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"];
             /** Ema Decay */
             ema_decay?: number | null;
             /** Epochs */
@@ -1620,7 +1702,7 @@ export interface components {
              *       "width": 16
              *     }
              */
-            model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["Import"];
+            model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["GNMT"] | components["schemas"]["Import"];
             /** Optimizer */
             optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
             /**
