@@ -1495,6 +1495,8 @@ export interface components {
              * @default 100
              */
             time_limit: number;
+        };
+        /**
          * Reversal
          * @description Sentence pairs made from a seed: the translation is the source read backwards, in other words.
          */
