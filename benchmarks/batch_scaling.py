@@ -26,9 +26,9 @@ BATCHES = [128, 256, 512, 1024, 2048, 4096]
 SEEDS = [1, 2, 3]
 TUNING_SEED = 0
 GRID = {
-    "sgd": [0.01, 0.03, 0.1, 0.3, 1.0],
-    "lars": [2.0, 4.0, 8.0, 16.0, 32.0],
-    "lars, batch control": [4.0, 8.0, 16.0, 32.0],
+    "sgd": [0.1, 0.3, 1.0, 2.0, 4.0],
+    "lars": [8.0, 16.0, 32.0, 64.0, 128.0],
+    "lars, batch control": [16.0, 32.0, 64.0, 128.0],
 }
 BASE: dict[str, Any] = {
     "model": {"kind": "convnet", "width": 8},

@@ -25,6 +25,7 @@ def outcome(run: dict[str, Any]) -> list[dict[str, float | None]]:
     """Carry one run out in this process."""
     from trainers import engine  # loads torch, once in each process
     from trainers.loop import Diverged
+    from trainers.notice import Notice
     from trainers.report import Report
 
     with tempfile.TemporaryDirectory() as home:
@@ -34,7 +35,7 @@ def outcome(run: dict[str, Any]) -> list[dict[str, float | None]]:
         quiet = os.dup(1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # an epoch's line for people is not wanted here
         try:
-            engine.train(folder, 1, place, report=Report(folder, 1, rank=0))
+            engine.train(folder, 1, place, report=Report(folder, 1, rank=0), notice=Notice(lambda reason: None))
         except Diverged:
             import torch.distributed as dist
 
