@@ -118,7 +118,7 @@ def test_dry_run_finds_faults(call: Call, spec: Path) -> None:
     spec.write_text(SPEC.replace("batch: 64", "batch: 1000000"))
     said = call("dry-run", spec)
     assert said.code == 2
-    assert "base.batch: batch 1000000 is larger than the 1437 training images" in said.err
+    assert "base.batch: batch 1000000 is larger than the 1437 training samples" in said.err
 
 
 def test_the_version_is_the_distributions(call: Call) -> None:
