@@ -1,5 +1,6 @@
 """The service on embedded parts, and on the parts of a team: PostgreSQL, Redis and the Slurm lab."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ import pytest
 from tests import servers
 from tests.flow.service import Service, running
 from tests.needs import require
+
+_numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +45,7 @@ def team(
     settings = {
         **lab,
         "PATH": os.pathsep.join([os.environ["PATH"], "/usr/sbin"]),
-        "BIGBATCH_DATABASE": servers.new_database(postgres_server, "flow"),
+        "BIGBATCH_DATABASE": servers.new_database(postgres_server, f"flow{next(_numbers)}"),
         "BIGBATCH_BROKER": redis_url,
         "BIGBATCH_SLURM": "true",
         "BIGBATCH_SLURM_SETUP": "export GLOO_SOCKET_IFNAME=eth0;;export OMP_NUM_THREADS=1",
