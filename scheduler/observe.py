@@ -17,6 +17,7 @@ def observe(site: Site) -> None:
     """Store one report per cluster, or why there is none."""
     with snapshot(site.engine) as db:
         asked = {row.kind: row.asked_at for row in clusters.all_of(db)}
+    told = []
     for kind, cluster in site.clusters.items():
         if not cluster.is_here and kind in asked and timedelta(0) <= now() - asked[kind] < SERVES:
             continue
@@ -24,13 +25,17 @@ def observe(site: Site) -> None:
         try:
             report = cluster.report()
         except BusyError:
-            continue  # it was asked a lot, about jobs: people can wait
+            if kind in asked:
+                continue  # it was asked a lot, about jobs: people can wait
+            error = "it was asked too much to tell yet"
         except DoubtError as doubt:
             error = str(doubt)
         except Exception as surprise:  # an answer of no known shape: say so on the page, not in a log alone
             log.exception("%s could not be understood", kind)
             error = f"its answer could not be understood: {surprise}"
-        with transaction(site.engine) as db:
-            clusters.put(db, kind, report, error)
+        told.append((kind, report, error))
+    # all at once: while only some are known, the API would refuse what the others could carry out
     with transaction(site.engine) as db:
+        for kind, report, error in told:
+            clusters.put(db, kind, report, error)
         clusters.drop_others(db, list(site.clusters))
