@@ -24,6 +24,7 @@ from trainers.build import (
     tasks,
 )
 from trainers.checkpoints import randomness
+from trainers.collectives.watched import Watch
 from trainers.data.split import Split
 from trainers.evaluation import Evaluation
 from trainers.feed import Feed
@@ -64,6 +65,7 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, noti
         report=report,
         store=PrefixStore("keep", store),
         device=device,
+        watch=turning.evaluation.watch,
     )
     turning.keeper.resume()
     if not turning.carry_out():
@@ -75,8 +77,9 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, noti
 
 def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) -> Loop:
     """Put the parts that a spec chooses together: this rank's loop, before its first step."""
-    watch, precision = Stopwatch(device), Precision(DTYPES[run.precision], device)
-    timed = partial(watch.timed, series.COMMUNICATION_S)
+    stopwatch, precision = Stopwatch(device), Precision(DTYPES[run.precision], device)
+    watch = Watch(timeout_s=run.collective.timeout_s)
+    timed = partial(stopwatch.timed, series.COMMUNICATION_S)
     images, heldout = data.data(run.data, run.seed)
     model = models.model(run).to(device)
     normalization.normalize(model, run.batch_norm, timed=timed)
@@ -93,9 +96,11 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
         step=Step(model, losses.loss(run, model), rule, precision=precision, scale=scale),
         feed=feed(run, images, place, device=device),
         schedule=schedules.schedule(run),
-        evaluation=Evaluation(heldout, tasks.task(run), batch, precision, device, workers=run.data.workers),
-        watch=watch,
-        measures=Measures(report, world=place.world if rule.is_synchronous else 1, device=device),
+        evaluation=Evaluation(
+            heldout, tasks.task(run), batch, precision, device, workers=run.data.workers, watch=watch
+        ),
+        watch=stopwatch,
+        measures=Measures(report, world=place.world if rule.is_synchronous else 1, device=device, watch=watch),
         report=report,
     )
 

@@ -1,7 +1,7 @@
 """Loss and accuracy on the held-out split, computed by all ranks together."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 import torch.distributed as dist
@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from contract import series
+from trainers.collectives.watched import Watch
 from trainers.data.loader import load
 from trainers.data.split import Placed, Split, to_device
 from trainers.precision import Precision
@@ -25,6 +26,7 @@ class Evaluation:
     precision: Precision
     device: torch.device
     workers: int = 0  # processes of this rank that make batches ahead
+    watch: Watch = field(default_factory=Watch)
 
     def __call__(self, model: nn.Module, *, alone: bool = False) -> dict[str, float]:
         """Judge a net over all that is held out; all ranks call this together, and evaluate the same function.
@@ -32,7 +34,7 @@ class Evaluation:
         `alone`: this rank takes all, and the others need not be there.
         """
         if not alone:
-            average_statistics(model)
+            average_statistics(model, self.watch)
         model.eval()
         loss, accuracy = self._judged(model, alone=alone)
         model.train()
@@ -50,13 +52,13 @@ class Evaluation:
                 output = model(*inputs)
             sums_3 += self.task.tally(output, target)
         if not alone:
-            dist.all_reduce(sums_3)
+            self.watch.all_reduce(sums_3)
         loss, right, count = sums_3.tolist()
         return loss / count, right / count
 
 
 @torch.no_grad()
-def average_statistics(model: nn.Module) -> None:
+def average_statistics(model: nn.Module, watch: Watch) -> None:
     """Average batch normalization's means and variances over the ranks, each of which saw other images.
 
     Training does not read them, so it goes on as before. Akiba, Suzuki & Fukuda (2017) average those of the last batch
@@ -66,7 +68,7 @@ def average_statistics(model: nn.Module) -> None:
     if not buffers:
         return
     flat_N = torch.cat([buffer.flatten() for buffer in buffers]) / dist.get_world_size()
-    dist.all_reduce(flat_N)
+    watch.all_reduce(flat_N)
     for buffer, part in zip(buffers, torch.split(flat_N, [buffer.numel() for buffer in buffers]), strict=True):
         buffer.copy_(part.view_as(buffer))
 

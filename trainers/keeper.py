@@ -4,13 +4,13 @@ import time
 from dataclasses import KW_ONLY, dataclass
 
 import torch
-import torch.distributed as dist
 from torch.distributed import Store  # type: ignore[attr-defined]
 
 from contract.folder import RunFolder
 from contract.spec import RunSpec
 from trainers.checkpoints.shelf import Shelf
 from trainers.checkpoints.writer import Writer
+from trainers.collectives.watched import Watch
 from trainers.due import is_due
 from trainers.notice import Notice, leave_at_once
 from trainers.place import Place
@@ -41,6 +41,7 @@ class Keeper:
     report: Report
     store: Store
     device: torch.device
+    watch: Watch
 
     def __post_init__(self) -> None:
         self._shelf = Shelf(self.folder.checkpoints, keep=self.run.checkpoint.keep)
@@ -86,7 +87,7 @@ class Keeper:
         self.finish()
         reason = self.store.get(REASON).decode() if self.place.rank == 0 else ""
         self.report.paused(self.state.step, saved_step=self._whole_step, reason=reason)
-        dist.barrier()  # Slurm ends a step with the first rank that leaves it
+        self.watch.barrier()  # Slurm ends a step with the first rank that leaves it
         return True
 
     def finish(self) -> None:

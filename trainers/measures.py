@@ -18,6 +18,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from contract import series
+from trainers.collectives.watched import Watch
 from trainers.report import Report
 from trainers.stopwatch import Lap
 
@@ -39,8 +40,9 @@ class Measures:
     A `world` of one tells for itself: what a rank does whose others go their own ways.
     """
 
-    def __init__(self, report: Report, *, world: int, device: torch.device) -> None:
+    def __init__(self, report: Report, *, world: int, device: torch.device, watch: Watch) -> None:
         self._report, self._world, self._device = report, world, device
+        self._watch = watch
         self._kept: list[Measured] = []
         self._due = 1  # steps
 
@@ -75,14 +77,14 @@ class Measures:
         """What the rank that needed most needed at most; all ranks call this together."""
         most = torch.tensor([_own_peak_bytes(self._device)], dtype=torch.int64, device=self._device)
         if self._world > 1:
-            dist.all_reduce(most, op=dist.ReduceOp.MAX)
+            self._watch.all_reduce(most, dist.ReduceOp.MAX)
         return int(most)
 
     def _gathered(self, own_S3: Tensor) -> Tensor:
         if self._world == 1:
             return own_S3.unsqueeze(0)
         times_RS3 = own_S3.new_empty(self._world, *own_S3.shape)
-        dist.all_gather(list(times_RS3.unbind()), own_S3)
+        self._watch.all_gather(list(times_RS3.unbind()), own_S3)
         return times_RS3
 
 

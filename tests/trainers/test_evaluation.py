@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from contract.series import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.trainers.ranks import on_ranks
+from trainers.collectives.watched import Watch
 from trainers.data.split import Stored
 from trainers.evaluation import Evaluation, average_statistics
 from trainers.precision import Precision
@@ -42,7 +43,7 @@ def test_every_image_counts_once_where_the_ranks_do_not_divide_them(world: int) 
 def average_over_ranks() -> tuple[list[float], list[float], int]:
     norm = nn.BatchNorm1d(2, momentum=1.0)
     norm(torch.tensor([[0.0, 0.0], [2.0, 4.0]]) * (dist.get_rank() + 1))
-    average_statistics(norm)
+    average_statistics(norm, Watch())
     means_C, variances_C, batches = norm.buffers()
     return means_C.tolist(), variances_C.tolist(), int(batches)
 

@@ -52,6 +52,18 @@ def test_a_rank_that_stalls_is_named_in_the_last_word(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
+def test_a_rank_that_stalls_in_an_evaluation_is_named_too(tmp_path: Path) -> None:
+    """SIGSTOP by which rank 3 strikes itself where the ranks are about to judge the net together."""
+    folder = endless(tmp_path / "run", collective={"kind": "ring", "timeout_s": 3.0})
+    job = start(folder, environment=fault_at_evaluation(tmp_path, "os.kill(os.getpid(), signal.SIGSTOP)"))
+    assert finish(job)[0] == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 3
+    assert failed.reason.startswith("rank 3 said nothing for ")
+    until(lambda: not group(job.pid))
+
+
 def test_a_rank_that_lost_another_notes_whom(tmp_path: Path) -> None:
     """As on Slurm, where no parent sees how the other rank ended: what the collective saw must not be lost."""
     folder = prepare(tmp_path / "run")
@@ -114,9 +126,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_where(tmp_path: Path) 
 def test_the_first_fall_is_the_reason_and_its_echoes_are_not(tmp_path: Path) -> None:
     """Rank 3 alone cannot load its data: the others only see their connections break."""
     folder = prepare(tmp_path / "run")
-    broken = tmp_path / "sitecustomize.py"
-    broken.write_text(BREAKS_RANK_3)
-    status, _ = finish(start(folder, environment={"PYTHONPATH": str(tmp_path)}))
+    status, _ = finish(start(folder, environment=fault_at_evaluation(tmp_path, "raise OSError('the disk is gone')")))
     assert status == 1
     failed = events(folder)[-1]
     assert isinstance(failed, Failed)
@@ -126,8 +136,14 @@ def test_the_first_fall_is_the_reason_and_its_echoes_are_not(tmp_path: Path) -> 
     assert "OSError" in folder.falls(1)[0].trace
 
 
-BREAKS_RANK_3 = """
-import builtins, sys
+def fault_at_evaluation(path: Path, fault: str) -> dict[str, str]:
+    """The environment in which rank 3 carries out the statement `fault` at its first evaluation."""
+    (path / "sitecustomize.py").write_text(FAULTY_RANK_3.replace("FAULT", fault))
+    return {"PYTHONPATH": str(path)}
+
+
+FAULTY_RANK_3 = """
+import os, signal, sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import PathFinder
 
@@ -140,10 +156,10 @@ class Breaker(MetaPathFinder):
         def exec_module(module):
             load(module)
             average = module.average_statistics
-            def broken(model):
+            def broken(model, watch):
                 if module.dist.get_rank() == 3:
-                    raise OSError("the disk is gone")
-                average(model)
+                    FAULT
+                average(model, watch)
             module.average_statistics = broken
         spec.loader.exec_module = exec_module
         return spec

@@ -8,6 +8,7 @@ import torch.distributed as dist
 
 from contract.series import COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, PARTS, SAMPLES_PER_S, SLOWEST_RANK
 from tests.trainers.ranks import on_ranks
+from trainers.collectives.watched import Watch
 from trainers.measures import Measured, Measures, split_of
 from trainers.stopwatch import Lap
 
@@ -45,7 +46,7 @@ def lap(compute_s: float, collective_s: float) -> Lap:
 def measure() -> tuple[list[int], list[tuple[int, dict[str, float]]]]:
     """Steps of 0.2 s, rank 1 the slower; return how many steps were known after each, and all that was said."""
     heard: Any = Heard()
-    measures = Measures(heard, world=2, device=CPU)
+    measures = Measures(heard, world=2, device=CPU, watch=Watch())
     compute_s = 0.1 + 0.05 * dist.get_rank()
     known = []
     for step in range(1, 9):
@@ -67,7 +68,7 @@ def test_ranks_tell_their_times_about_once_a_second() -> None:
 
 def test_what_is_kept_is_said_without_times_when_other_ranks_are_gone() -> None:
     heard: Any = Heard()
-    measures = Measures(heard, world=2, device=CPU)
+    measures = Measures(heard, world=2, device=CPU, watch=Watch())
     measures._due = 5
     measures.add(Measured(1, 64, {"loss": 3.0}, lap(0.1, 0.1)))
     measures.close()

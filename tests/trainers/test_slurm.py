@@ -1,5 +1,6 @@
 """One process per rank, as srun starts them; Slurm's variables are set by hand, everything else is real."""
 
+import re
 import signal
 import socket
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_slurm_s_warning_pauses_the_run_and_another_job_goes_on(tmp_path: Path) 
 
 
 def test_a_killed_task_is_no_reason_to_blame_the_one_that_heard_of_it(tmp_path: Path) -> None:
-    """SIGKILL to task 1, as when its node runs out of memory: Slurm knows why, task 0 only that a connection broke."""
+    """SIGKILL to task 1, as when its node runs out of memory: Slurm knows why, task 0 only that rank 1 is gone."""
     folder = slurm_folder(tmp_path / "run", epochs=100_000)
     jobs = [start(folder, environment=task(number)) for number in (0, 1)]
     until(lambda: len(losses(folder)) > 2)
@@ -68,7 +69,7 @@ def test_a_killed_task_is_no_reason_to_blame_the_one_that_heard_of_it(tmp_path: 
     assert finish(jobs[0])[0] == 1
     (fall,) = folder.falls(1)
     assert (fall.rank, fall.echo) == (0, True)
-    assert fall.reason == "rank 0 on localhost: lost the connection to another rank"
+    assert re.search("lost the connection to another rank|rank 1 died: rank 0 waited in round", fall.reason)
     assert isinstance(events(folder)[-1], Points)
     finish(jobs[1])
 

@@ -1,13 +1,15 @@
-"""The backend's own all-reduce, with a watch on the ranks: one that dies or stalls is named as with any plan.
+"""The backend's own collectives, with a watch on the ranks: one that dies or stalls is named as with any plan.
 
 Each rank watches those at the distances 1, 2, 4, ... on both sides, and whoever is told of a loss tells it on. What the
-backend does inside is unseen, so a rank that has its sum says so to its watchers: if it then stays away, or leaves,
-because it is done or at other work, nobody who still waits takes it for the one that is lost.
+backend does inside is unseen, so a rank that is done with a call says so to its watchers: if it then stays away, or
+leaves, because it is done or at other work, nobody who still waits takes it for the one that is lost.
 """
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
+import torch
 import torch.distributed as dist
 from torch import Tensor
 
@@ -23,23 +25,47 @@ GRACE_S = 1.0  # between the backend's word that a connection broke and our own 
 
 
 def watched(*, group: dist.ProcessGroup | None = None, timeout_s: float = TIMEOUT_S) -> Allreduce:
-    """Bind the backend's all-reduce; a call that takes longer than `timeout_s` ends with RankLost, in round 0.
+    """Bind the backend's all-reduce; a call that takes longer than `timeout_s` ends with RankLost, in round 0."""
+    return Watch(group=group, timeout_s=timeout_s).all_reduce
 
-    A vector on a GPU is left to NCCL's own watch.
+
+class Watch:
+    """The backend's collectives, which all ranks of a group call in the same order, each watched.
+
+    A call that takes longer than `timeout_s`, or that a rank left, ends with RankLost. Tensors on a GPU are left to
+    NCCL's own watch.
     """
-    peers = sorted(neighbors(dist.get_rank(group), dist.get_world_size(group)))
 
-    def allreduce(x_N: Tensor) -> None:
-        if x_N.device.type != "cpu":
-            dist.all_reduce(x_N, group=group)
-            return
-        mesh = mesh_of(group)
+    def __init__(self, *, group: dist.ProcessGroup | None = None, timeout_s: float = TIMEOUT_S) -> None:
+        self._group, self._timeout_s = group, timeout_s
+
+    def all_reduce(self, x: Tensor, op: dist.ReduceOp.RedOpType = dist.ReduceOp.SUM) -> None:
+        """Reduce a tensor over all ranks, in place."""
+        self._carry_out(lambda: dist.all_reduce(x, op, self._group, async_op=True), device=x.device)
+
+    def all_gather(self, parts: list[Tensor], own: Tensor) -> None:
+        """Take every rank's tensor into `parts`, which are of one shape, in the ranks' order."""
+        self._carry_out(lambda: dist.all_gather(parts, own, self._group, async_op=True), device=own.device)
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+        self._carry_out(lambda: dist.barrier(self._group, async_op=True), device=torch.device("cpu"))
+
+    def _carry_out(self, begin: Callable[[], dist.Work | None], *, device: torch.device) -> None:
+        if device.type == "cpu":
+            self._wait_watching(begin)
+        elif (work := begin()) is not None:
+            work.wait()
+
+    def _wait_watching(self, begin: Callable[[], dist.Work | None]) -> None:
+        mesh, timeout_s = mesh_of(self._group), self._timeout_s
+        peers = sorted(neighbors(mesh.rank, dist.get_world_size(self._group)))
         mesh.link(peers, timeout_s=timeout_s)
         number, mesh.next_segment = mesh.next_segment, mesh.next_segment + 1
         inquest = Inquest(mesh, timeout_s=timeout_s, waits=lambda: _waits(mesh, peers, number))
         try:
             mesh.wait(0)  # who is done said so, and is to be heard sooner or later
-            work = dist.all_reduce(x_N, group=group, async_op=True)
+            work = begin()
             assert work is not None
             while not _ended(work, mesh, inquest):
                 inquest.look(mesh.wait(0))
@@ -48,8 +74,6 @@ def watched(*, group: dist.ProcessGroup | None = None, timeout_s: float = TIMEOU
             raise
         for peer in peers:
             mesh.lines[peer].post(Frame(DONE, segment=number))
-
-    return allreduce
 
 
 def neighbors(rank: int, world: int) -> set[int]:
