@@ -1,5 +1,6 @@
 """Runs on an image folder: the same batches from files, from memory and from workers, and clear errors."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import torch
 import torch.distributed as dist
 
 from contract.course import Position
-from contract.event import Failed
+from contract.event import Failed, Resumed
 from contract.folder import RunFolder
+from tests.trainers.attempts import Signal, attempt, curve
 from tests.trainers.jobs import events, finish, prepare, start
 from tests.trainers.pictures import tree
 from tests.trainers.ranks import on_ranks
@@ -23,7 +25,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree(tmp_path_factory.mktemp("images"), {"train/cat": 20, "train/dog": 19, "val/cat": 4, "val/dog": 3})
 
 
-def prepare_run(path: Path, root: Path, **choices: Any) -> RunFolder:
+def prepare_run(path: Path, root: Path, run: dict[str, Any] | None = None, **choices: Any) -> RunFolder:
     stated = {
         "classes": 2,
         "train_samples": 39,
@@ -38,6 +40,7 @@ def prepare_run(path: Path, root: Path, **choices: Any) -> RunFolder:
         batch=8,
         collective={"kind": "native"},
         resources={"kind": "local", "ranks_per_node": 2},
+        **run or {},
     )
 
 
@@ -59,6 +62,19 @@ def test_memory_and_workers_change_no_batch(tmp_path: Path, root: Path) -> None:
     assert [len(rank) for rank in plain] == [7, 7]
     for number, choices in enumerate(({"workers": 1, "in_memory": {}}, {"in_memory": {"group": 1}})):
         assert on_ranks(2, fed, prepare_run(tmp_path / str(number), root, **choices)) == plain
+
+
+def test_a_killed_run_finds_its_images_again_where_the_shuffle_had_put_them(tmp_path: Path, root: Path) -> None:
+    """SIGKILL to rank 1 in the third epoch: images have moved between the ranks' memories before every epoch."""
+    saved = {"checkpoint": {"every_steps": 2}, "epochs": 4, "optimizer": {"kind": "sgd", "momentum": 0.9}}
+    saved["schedule"] = {"kind": "constant", "rate": 0.01}
+    whole, killed = (prepare_run(tmp_path / name, root, run=saved, in_memory={}) for name in ("whole", "killed"))
+    assert attempt(whole, 1) == [0, 0]
+    assert -signal.SIGKILL in attempt(killed, 1, blow=Signal(signal.SIGKILL, after=11), victims=[1])
+    assert attempt(killed, 2) == [0, 0]
+    assert [event.step for event in events(killed) if isinstance(event, Resumed)] == [10]
+    assert curve(killed) == curve(whole)
+    assert list(curve(whole)) == list(range(1, 17))
 
 
 def test_counts_that_are_not_those_of_the_folder_are_found_before_the_first_step(tmp_path: Path, root: Path) -> None:

@@ -38,8 +38,9 @@ def resumed(folder: RunFolder) -> list[Resumed]:
         ("", {}),
         ("", {"optimizer": {"kind": "lars"}, "schedule": {"kind": "constant", "rate": 5.0}}),
         ("dropout", {"optimizer": {"kind": "lamb"}, "schedule": {"kind": "constant", "rate": 0.01}, "ema_decay": 0.8}),
+        ("", {"precision": "float16"}),
     ],
-    ids=["nesterov", "lars", "dropout-lamb-average"],
+    ids=["nesterov", "lars", "dropout-lamb-average", "float16-loss-scale"],
 )
 def test_a_run_killed_again_and_again_has_the_losses_of_one_never_stopped(
     net: str, choices: dict[str, Any], tmp_path: Path
