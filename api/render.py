@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contract.binding import Bindings
 from contract.chosen import Choices
 from contract.experiment import ExperimentSpec
 from contract.run import ENDED, State, joint_state
@@ -28,7 +29,15 @@ def run_view(run: Run) -> RunView:
     return RunView(**_run_fields(run))
 
 
-def run_detail(run: Run, story: Story, series: list[str], *, folder: Path, choices: Choices | None) -> RunDetail:
+class Told(NamedTuple):
+    """What a run's folder tells."""
+
+    path: Path
+    choices: Choices | None
+    bindings: Bindings | None
+
+
+def run_detail(run: Run, story: Story, series: list[str], told: Told) -> RunDetail:
     return RunDetail(
         **_run_fields(run),
         spec=RunSpec.model_validate(run.spec),
@@ -36,8 +45,9 @@ def run_detail(run: Run, story: Story, series: list[str], *, folder: Path, choic
         attempts=[AttemptView.model_validate(attempt, from_attributes=True) for attempt in story.attempts],
         restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in story.restarts],
         series=series,
-        folder=str(folder),
-        choices=choices,
+        folder=str(told.path),
+        choices=told.choices,
+        bindings=told.bindings,
     )
 
 

@@ -1,8 +1,8 @@
 """Runs: list, read, points as columns, log by offset, stop."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session, defer
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
 from api.parameters import BIGGEST, Cursor, Id, Limit, Step
-from api.render import Story, run_detail, run_view
-from contract.chosen import Choices
+from api.render import Story, Told, run_detail, run_view
 from contract.faults import Fault
 from contract.folder import RunFolder
 from contract.run import State
@@ -22,6 +21,7 @@ from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 MAX_SERIES = 50
+T = TypeVar("T")
 
 
 @router.get("")
@@ -40,14 +40,15 @@ def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
     story, folder = Story(moves, attempts.of_run(db, run_id), restarts.of_run(db, run_id)), _folder(request, run)
-    return run_detail(run, story, points.names(db, run_id), folder=folder.path, choices=_choices(folder))
+    told = Told(folder.path, _readable(folder.read_choices), _readable(folder.read_bindings))
+    return run_detail(run, story, points.names(db, run_id), told)
 
 
-def _choices(folder: RunFolder) -> Choices | None:
+def _readable(read: Callable[[], T | None]) -> T | None:
     try:
-        return folder.read_choices()
+        return read()
     except (OSError, ValueError):
-        return None  # the next attempt says that it is damaged, and chooses anew
+        return None  # the next attempt says that it is damaged, and writes it anew
 
 
 @router.get("/{run_id}/points")

@@ -3,6 +3,7 @@
 spec.json               what to do; the scheduler writes it before it submits
 events.jsonl            what happened; rank 0 alone appends whole lines
 collective.json         what `auto` chose, for every attempt alike; rank 0 alone writes it
+binding.json            what each rank of the latest attempt on many-core chips was bound to; rank 0 alone writes it
 out.log                 what all ranks printed
 attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
 attempts/N.address      where rank 0 of attempt N listens
@@ -20,6 +21,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
+from contract.binding import Bindings
 from contract.chosen import Choices
 from contract.spec import RunSpec
 
@@ -78,6 +80,17 @@ class RunFolder:
         """What `auto` chose, if it has; raise ValueError when the file is damaged, OSError when it can't be read."""
         try:
             return Choices.model_validate_json((self.path / "collective.json").read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def keep_bindings(self, bindings: Bindings) -> None:
+        """Write down what the ranks were bound to."""
+        _write(self.path / "binding.json", bindings.model_dump_json(indent=2))
+
+    def read_bindings(self) -> Bindings | None:
+        """What the latest ranks were bound to, if they said so; raise as `read_choices` does."""
+        try:
+            return Bindings.model_validate_json((self.path / "binding.json").read_bytes())
         except FileNotFoundError:
             return None
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.base import Spec
+from contract.many_core import ManyCore
 from contract.numbers import Count
 
 # These words end in an #SBATCH line: one word each, with nothing that could end the line or start another.
@@ -22,13 +23,21 @@ class Local(Spec):
         return 1
 
     @property
+    def node_ranks(self) -> int:
+        """How many ranks are on each node."""
+        return self.ranks_per_node
+
+    @property
     def world(self) -> int:
         """How many ranks train together."""
         return self.ranks_per_node
 
 
 class Slurm(Spec):
-    """A Slurm partition, GPU or many-core; the fields are sbatch's own options."""
+    """A Slurm partition, GPU or many-core; the fields are sbatch's own options.
+
+    With `many_core` a node has chips x parts ranks, and each part its share of a chip's cpus.
+    """
 
     kind: Literal["slurm"] = "slurm"
     partition: Word | None = None  # none: the cluster's default
@@ -41,11 +50,28 @@ class Slurm(Spec):
     memory_gb: Count | None = None  # per node
     account: Word | None = None
     qos: Word | None = None
+    many_core: ManyCore | None = None  # none: ranks as stated above, bound as the site has it
+
+    @property
+    def node_ranks(self) -> int:
+        """How many ranks are on each node."""
+        return self.many_core.chips * self.many_core.parts if self.many_core else self.ranks_per_node
+
+    @property
+    def rank_cpus(self) -> int:
+        """How many cpus each rank has, as Slurm counts them."""
+        return self.many_core.cpus // self.many_core.parts if self.many_core else self.cpus_per_rank
+
+    @property
+    def features(self) -> str | None:
+        """All features that a node must have, in Slurm's grammar."""
+        asked = [*filter(None, [self.constraint]), *(self.many_core.features if self.many_core else [])]
+        return "&".join(asked) or None
 
     @property
     def world(self) -> int:
         """How many ranks train together."""
-        return self.nodes * self.ranks_per_node
+        return self.nodes * self.node_ranks
 
 
 Resources = Annotated[Local | Slurm, Field(discriminator="kind")]

@@ -18,12 +18,15 @@ from contract.course import Course, Stage
 from contract.elastic import averaging_misfits, elastic_misfits
 from contract.faults import Fault, refusal
 from contract.fit import misfit, unplaced
+from contract.many_core import many_core_misfits
 from contract.model_fit import misfits
 from contract.normalization import BatchNorm
 from contract.numbers import Count, Fraction, Positive
-from contract.resources import Local, Resources
+from contract.replica import Replica, data_bytes, overflow, vectors
+from contract.resources import Local, Resources, Slurm
 from contract.retries import Retries
 from contract.schedule_fit import schedule_misfits
+from contract.weights import size_of
 
 Precision = Literal["float32", "bfloat16", "float16"]
 
@@ -72,6 +75,16 @@ class RunSpec(Spec):
     def steps(self) -> int:
         return self.course.steps
 
+    @property
+    def replica(self) -> Replica | None:
+        """What each replica keeps in memory at the largest batch; none for a net of one's own, of unknown size."""
+        if (size := size_of(self.model, self.data)) is None:
+            return None
+        world = self.resources.world
+        share = max(stage.batch for stage in self.course.stages) // world
+        own, center = vectors(self.rule, self.optimizer, world=world, averages=self.ema_decay is not None)
+        return Replica(size, own, center, data_bytes(self.data, min(share, self.micro_batch or share)))
+
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:
         if faults := list(self._misfits()):
@@ -81,6 +94,7 @@ class RunSpec(Spec):
     def _misfits(self) -> Iterator[Fault]:
         world = self.resources.world
         yield from self._batch_misfits()
+        yield from self._many_core_misfits()
         yield from misfits(self.model, self.data)
         if fault := unplaced(self.data, self.rule, world):
             yield fault
@@ -113,3 +127,14 @@ class RunSpec(Spec):
         if world % group:
             message = f"{world} ranks do not divide into groups of {group}"
             yield Fault(path="batch_norm.group", message=message)
+
+    def _many_core_misfits(self) -> Iterator[Fault]:
+        need = self.resources
+        if not isinstance(need, Slurm) or need.many_core is None:
+            return
+        asked = {"ranks_per_node": need.ranks_per_node, "cpus_per_rank": need.cpus_per_rank}
+        faults = list(many_core_misfits(need.many_core, **asked, constraint=need.constraint))
+        if self.replica and (fault := overflow(need.many_core, self.replica)):
+            faults.append(fault)
+        for fault in faults:
+            yield Fault(path=f"resources.{fault.path}", message=fault.message)

@@ -5,6 +5,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from contract.binding import Bindings
 from contract.choices.collectives import Planned
 from contract.chosen import Choice, Choices
 from contract.cluster import ClusterReport
@@ -82,6 +83,7 @@ class RestartView(BaseModel):
 class RunDetail(RunView):
     spec: RunSpec
     choices: Choices | None  # what `auto` chose, once it has
+    bindings: Bindings | None  # what the ranks were bound to, on many-core chips
     moves: list[MoveView]
     attempts: list[AttemptView]  # those that have ended
     restarts: list[RestartView]

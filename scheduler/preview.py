@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contract.array import ArrayFolder
 from contract.experiment import ExperimentSpec, Values
 from contract.folder import RunFolder
+from contract.many_core import ManyCore
+from contract.replica import Replica
 from contract.settings import Settings
 from contract.spec import RunSpec
 from scheduler.clusters.cluster import Array, Job
@@ -38,7 +40,16 @@ def preview(experiment: ExperimentSpec, settings: Settings) -> Iterator[str]:
 def _line(values: Values, run: RunSpec) -> str:
     chosen = " ".join(f"{path}={value}" for path, value in values.items()) or "as in base"
     need = run.resources
-    return f"{chosen} - {need.kind}, {need.nodes} x {need.ranks_per_node} ranks, {run.steps} steps of {run.batch}"
+    told = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {run.steps} steps of {run.batch}"
+    return f"{told}; {_chip(need.many_core, run.replica)}" if need.kind == "slurm" and need.many_core else told
+
+
+def _chip(many_core: ManyCore, replica: Replica | None) -> str:
+    """How a chip is cut, and what its parts fill."""
+    cut = f"{many_core.parts} part{'s' if many_core.parts > 1 else ''} of a chip of {many_core.cpus} cpus"
+    fills = replica.in_words(many_core.parts) if replica else "a net of unknown size"
+    fast = f" of {many_core.fast_gib:g} GiB of fast memory" if many_core.fast_gib else ", fast memory not stated"
+    return f"{cut}, {fills}{fast}"
 
 
 def _plan(run: RunSpec, numbers: list[int]) -> str:

@@ -9,8 +9,8 @@ from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 from contract import series
 from contract.folder import RunFolder
 from contract.spec import RunSpec
+from trainers import bindings, rendezvous
 from trainers import device as devices
-from trainers import rendezvous
 from trainers.build import (
     averages,
     collectives,
@@ -53,6 +53,8 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, noti
     store = rendezvous.meet(folder, attempt, place, device=device)
     hosts = rendezvous.hosts(store, place)
     report.started(hosts, device=devices.name(device), steps=run.steps, versions=versions())
+    if place.notes is not None:
+        bindings.tell(folder, attempt, place, store, threads=torch.get_num_threads())
     turning = loop(run, place, device=device, report=report)
     turning.keeper = Keeper(
         run,

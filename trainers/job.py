@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from contract.faults import faults_of
 from contract.folder import RunFolder
 from contract.job import own_job_id
-from contract.resources import Local
+from contract.resources import Local, Slurm
 from contract.spec import RunSpec
-from trainers import local, place, rank
+from trainers import binding, local, place, rank
 from trainers.claim import Refused, settle
 from trainers.notice import Notice, leave_at_once
 
@@ -29,7 +29,7 @@ def carry_out(folder: RunFolder, attempt: int | None = None) -> None:
     # a local run started from a shell inside a Slurm job is still a local one
     is_one_rank = {"SLURM_JOB_ID", "SLURM_PROCID"} <= os.environ.keys() and not isinstance(run.resources, Local)
     try:
-        status = _one_rank(folder, attempt) if is_one_rank else _all_ranks(folder, attempt)
+        status = _one_rank(folder, attempt, run) if is_one_rank else _all_ranks(folder, attempt)
     except Refused as refusal:
         _leave(NOT_OURS, str(refusal))
     if status:
@@ -53,11 +53,13 @@ def _leave(status: int, message: str) -> NoReturn:
     raise SystemExit(status)
 
 
-def _one_rank(folder: RunFolder, attempt: int | None) -> int:
+def _one_rank(folder: RunFolder, attempt: int | None, run: RunSpec) -> int:
+    here, need = place.in_slurm(), run.resources
+    if isinstance(need, Slurm) and need.many_core:
+        here = binding.take(need.many_core, here, rank_cpus=need.rank_cpus)
     # submitit lets SIGTERM pass by and requeues on SIGUSR2; here both ask for a pause
     notice = Notice(leave_at_once)
     notice.listen()
-    here = place.in_slurm()
     rank.live(folder, settle(folder, attempt, job=_slurm_job()), here, notice=notice)
     return 0
 

@@ -46,7 +46,9 @@ def script(job: Job | Array, *, python: str, setup: Sequence[str]) -> str:
             "--open-mode=append",
             "--label",
             f"--kill-on-bad-exit={int(not job.spec.rule.survives_workers)}",
-            f"--cpus-per-task={need.cpus_per_rank}",  # srun does not take it over from sbatch
+            f"--cpus-per-task={need.rank_cpus}",  # srun does not take it over from sbatch
+            # the ranks cut a many-core chip themselves, by its NUMA nodes, and read afterwards what they were bound to
+            *(["--cpu-bind=none"] if need.many_core else []),
         ],
     )
     command = f"{python} -P -u -m trainers {folder} --attempt {job.attempt}"
@@ -73,10 +75,11 @@ def _asked(need: SlurmResources) -> dict[str, object]:
     return {
         "partition": need.partition,
         "nodes": need.nodes,
-        "ntasks_per_node": need.ranks_per_node,
-        "cpus_per_task": need.cpus_per_rank,
+        "ntasks_per_node": need.node_ranks,
+        "cpus_per_task": need.rank_cpus,
+        "exclusive": True if need.many_core else None,  # nobody else's processes on cores that ranks are pinned to
         "gres": need.gres,
-        "constraint": need.constraint,
+        "constraint": need.features,
         "time": need.minutes,
         "mem": f"{need.memory_gb}GB" if need.memory_gb else None,
         "account": need.account,

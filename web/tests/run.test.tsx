@@ -57,6 +57,28 @@ test("what auto chose for a run stands beside its spec, with the links that it w
   expect(panel).toHaveTextContent("inside a host 3.1 GB/s after 60 µs; between hosts 23.8 MB/s after 200 µs");
 });
 
+test("what the ranks of a many-core run are bound to stands beside its spec, and what could not be done", async () => {
+  const rank = { threads: 17, cpus: "0-16,68-84", memory: "prefer:4", notes: [] };
+  const note = "no memory policy: this host has no NUMA node without processors";
+  running({
+    bindings: {
+      attempt: 1,
+      ranks: [
+        { ...rank, rank: 0, host: "knl1" },
+        { ...rank, rank: 1, host: "knl1", cpus: "17-33", memory: "default", notes: [note] },
+        { ...rank, rank: 2, host: "knl2", threads: 1, cpus: "0" },
+      ],
+    },
+  });
+  open("/runs/7");
+  const panel = (await screen.findByText("What the ranks are bound to")).closest("div");
+  expect(panel).toHaveTextContent(
+    "knl1: rank 0 on cpus 0-16,68-84, 17 threads, memory prefer:4; rank 1 on cpus 17-33, 17 threads",
+  );
+  expect(panel).toHaveTextContent("knl2: rank 2 on cpus 0, 1 thread, memory prefer:4");
+  expect(panel).toHaveTextContent(`${note} (1 of 3 ranks)`);
+});
+
 test("a cut answer is asked on until it is whole", async () => {
   const service = running();
   service.answers["GET /runs/7/points"] = (url) =>

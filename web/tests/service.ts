@@ -69,6 +69,7 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     series: ["loss"],
     folder: "/runs/000007-ab",
     choices: null,
+    bindings: null,
     ...change,
   };
 }

@@ -6,7 +6,7 @@ type Choices = NonNullable<RunDetail["choices"]>;
 
 export function Chosen({ choices }: { choices: Choices }) {
   return (
-    <div className="chosen-by-auto small">
+    <div className="beside-spec small">
       <h3>What auto chose</h3>
       <ul>
         {choices.choices.map(({ from_bytes, collective }) => (

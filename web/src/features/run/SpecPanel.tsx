@@ -1,5 +1,6 @@
 /** The run's spec as a person would write it, what its experiment varies marked. */
 import type { RunDetail } from "@/shared/api/types";
+import { Bound } from "./Bound";
 import { Chosen } from "./Chosen";
 import { type SpecLine, specLines } from "./specLines";
 
@@ -16,6 +17,7 @@ export function SpecPanel({ run }: { run: RunDetail }) {
         ))}
       </pre>
       {run.choices && <Chosen choices={run.choices} />}
+      {run.bindings && <Bound ranks={run.bindings.ranks} />}
       <p className="small muted folder" title="the run's folder">
         {run.folder}
       </p>

@@ -460,6 +460,34 @@ export interface components {
             epoch: number;
         };
         /**
+         * Binding
+         * @description One rank's: what its kernel says, not what was asked.
+         */
+        Binding: {
+            /** Cpus */
+            cpus: string;
+            /** Host */
+            host: string;
+            /** Memory */
+            memory: string;
+            /** Notes */
+            notes: string[];
+            /** Rank */
+            rank: number;
+            /** Threads */
+            threads: number;
+        };
+        /**
+         * Bindings
+         * @description All ranks of one attempt, in their order.
+         */
+        Bindings: {
+            /** Attempt */
+            attempt: number;
+            /** Ranks */
+            ranks: components["schemas"]["Binding"][];
+        };
+        /**
          * Cause
          * @description What ended a job.
          * @enum {string}
@@ -1144,6 +1172,30 @@ export interface components {
             text: string;
         };
         /**
+         * ManyCore
+         * @description A node's chips and what they are asked to be; a run in parts has its nodes to itself.
+         */
+        ManyCore: {
+            /**
+             * Chips
+             * @default 1
+             */
+            chips: number;
+            /** Cluster Mode */
+            cluster_mode?: ("quad" | "hemi" | "a2a" | "snc2" | "snc4") | null;
+            /** Cpus */
+            cpus: number;
+            /** Fast Memory Gb */
+            fast_memory_gb?: number | null;
+            /** Memory Mode */
+            memory_mode?: ("cache" | "flat" | "hybrid") | null;
+            /**
+             * Parts
+             * @default 1
+             */
+            parts: number;
+        };
+        /**
          * MoveView
          * @description One step of a run's life.
          */
@@ -1576,6 +1628,7 @@ export interface components {
             attempt: number;
             /** Attempts */
             attempts: components["schemas"]["AttemptView"][];
+            bindings: components["schemas"]["Bindings"] | null;
             choices: components["schemas"]["Choices"] | null;
             /** Cluster */
             cluster: string;
@@ -1870,6 +1923,8 @@ export interface components {
         /**
          * Slurm
          * @description A Slurm partition, GPU or many-core; the fields are sbatch's own options.
+         *
+         *     With `many_core` a node has chips x parts ranks, and each part its share of a chip's cpus.
          */
         Slurm: {
             /** Account */
@@ -1888,6 +1943,7 @@ export interface components {
              * @enum {string}
              */
             kind: "slurm";
+            many_core?: components["schemas"]["ManyCore"] | null;
             /** Memory Gb */
             memory_gb?: number | null;
             /**
