@@ -9,7 +9,7 @@ export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run test test-fast test-slow check fix bench lab lab-down client migrate packages clean
+.PHONY: run test test-fast test-slow test-faults chaos check fix bench lab lab-down client migrate packages clean
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -18,11 +18,21 @@ run: .make/service web/dist/index.html
 test: packages check test-fast test-slow
 
 test-fast: .make/dev .make/web
-	$(PY) -m pytest -q -m "not (slurm or postgres or redis or browser or flow)"
+	$(PY) -m pytest -q -m "not (slurm or postgres or redis or browser or flow or long)"
 	cd web && npm test
 
 test-slow: .make/dev web/dist/index.html
-	$(PY) -m pytest -q -m "slurm or postgres or redis or browser or flow"
+	$(PY) -m pytest -q -m "(slurm or postgres or redis or browser or flow) and not long"
+
+# the faults that take over a minute
+test-faults: packages .make/dev
+	$(PY) -m pytest -q -m long
+
+# random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1
+MINUTES ?= 5
+SEED ?= 0
+chaos: packages .make/dev
+	$(PY) -m tests.faults.chaos --minutes $(MINUTES) --seed $(SEED)
 
 check: .make/dev .make/web
 	$(VENV)/bin/ruff format --check .

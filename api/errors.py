@@ -31,6 +31,10 @@ class Malformed(ApiError):
     status, code = 400, "malformed_document"
 
 
+class Conflict(ApiError):
+    status, code = 409, "conflict"
+
+
 class TooLarge(ApiError):
     status, code = 413, "too_large"
 

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import ValidationError
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
 from api.database import Reading, Writing
 from api.documents import KEY
-from api.errors import Invalid, NotFound
+from api.errors import Conflict, Invalid, NotFound
 from api.parameters import Cursor, Id, Limit, Step
 from api.render import experiment_detail, experiment_view, run_view
 from contract.experiment import ExperimentSpec
@@ -29,6 +30,7 @@ from store import clusters, experiments, points, runs
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
+Key = Annotated[str | None, Header(min_length=1, max_length=200, description="chosen by the client, one per request")]
 MAX_CURVES = 200  # more than anybody tells apart in one chart
 # FastAPI checks a body while all other requests wait, and ten thousand points take a second: ours is checked in the
 # endpoint's thread, so its description is written here
@@ -44,11 +46,22 @@ def _spec(request: Request) -> ExperimentSpec:
 
 
 @router.post("", status_code=201, openapi_extra=BODY)
-def create(spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing) -> Created:
-    """Store an experiment and queue one run per point of its grid."""
+def create(spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing, idempotency_key: Key = None) -> Created:
+    """Store an experiment and queue one run per point of its grid; sent again with the same key, done once."""
+    if idempotency_key and (made := experiments.made_by(db, idempotency_key)):
+        return _made_before(*made, spec)
     _refuse_absent_clusters(db, spec)
-    experiment_id, run_ids = runs.create(db, spec)
+    try:
+        experiment_id, run_ids = runs.create(db, spec, key=idempotency_key)
+    except IntegrityError as error:
+        raise Conflict("a request with this Idempotency-Key is being carried out: send it again") from error
     return Created(id=experiment_id, runs=run_ids)
+
+
+def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
+    if experiment.spec != spec.model_dump(mode="json"):
+        raise Conflict(f"experiment {experiment.id} was made with this Idempotency-Key, and it is another")
+    return Created(id=experiment.id, runs=run_ids)
 
 
 @router.get("")

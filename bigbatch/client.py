@@ -60,9 +60,9 @@ class Client:
     def create(self, spec: ExperimentSpec | dict[str, Any] | str) -> Created:
         """Store an experiment (a str is YAML or JSON text) and queue its runs."""
         if isinstance(spec, str):
-            return self._wire.post("/experiments", Created, content=spec.encode(), kind="application/yaml")
+            return self._wire.post_once("/experiments", Created, content=spec.encode(), kind="application/yaml")
         text = spec.model_dump_json() if isinstance(spec, ExperimentSpec) else json.dumps(spec)
-        return self._wire.post("/experiments", Created, content=text.encode())
+        return self._wire.post_once("/experiments", Created, content=text.encode())
 
     def experiments(self, *, before: int | None = None, limit: int | None = None) -> Iterator[ExperimentView]:
         """Experiments, newest first, from below the id `before`; at most `limit`, page after page as needed."""

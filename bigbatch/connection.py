@@ -2,6 +2,9 @@
 
 import os
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from secrets import token_hex
 from typing import TypeVar
 
 import httpx
@@ -15,12 +18,12 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 TIMEOUT = httpx.Timeout(60, connect=5)  # a sweep of thousands of points takes a while to be checked
 WAITS_S = (0.2, 0.5)  # before the second and third try
-PASSING = {502, 503, 504}  # a proxy or a database that may be back in a moment
+PASSING = {409, 502, 503, 504}  # a proxy or a database that may be back in a moment, a twin of the request
 Parameters = dict[str, str | int | float | list[str]]
 
 
 class Connection:
-    """Asks one service; reading is tried again a little, writing never."""
+    """Asks one service; what may be sent twice is tried again a little, what may not never."""
 
     def __init__(self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None) -> None:
         self.url = (url or os.environ.get("BIGBATCH_URL") or DEFAULT_URL).rstrip("/")
@@ -40,26 +43,38 @@ class Connection:
 
     def get(self, path: str, answer: type[T], *, ask: Parameters | None = None) -> T:
         """Ask for `path`; a passing failure is tried again."""
-        for wait_s in (*WAITS_S, None):
-            try:
-                response = self.send("GET", path, ask=ask)
-                if response.status_code not in PASSING or wait_s is None:
-                    break
-            except Unreachable:
-                if wait_s is None:
-                    raise
-            time.sleep(wait_s)
-        return self.read(response, answer)
+        return self.read(self._again(lambda: self.send("GET", path, ask=ask)), answer)
 
     def post(self, path: str, answer: type[T], *, content: bytes = b"", kind: str = "application/json") -> T:
         """Send `content` once."""
         return self.read(self.send("POST", path, content=content, kind=kind), answer)
 
+    def post_once(self, path: str, answer: type[T], *, content: bytes, kind: str = "application/json") -> T:
+        """Send `content` under a key of its own, so that it is carried out once however often it has to be sent."""
+        key = {"Idempotency-Key": token_hex(16)}
+        return self.read(self._again(lambda: self.send("POST", path, content=content, kind=kind, more=key)), answer)
+
+    def _again(self, send: Callable[[], httpx.Response]) -> httpx.Response:
+        """Send what may be sent more than once; a passing failure is tried again."""
+        for wait_s in WAITS_S:
+            with suppress(Unreachable):
+                if (response := send()).status_code not in PASSING:
+                    return response
+            time.sleep(wait_s)
+        return send()
+
     def send(
-        self, method: str, path: str, *, ask: Parameters | None = None, content: bytes = b"", kind: str = ""
+        self,
+        method: str,
+        path: str,
+        *,
+        ask: Parameters | None = None,
+        content: bytes = b"",
+        kind: str = "",
+        more: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         """Send one request, whatever the answer's status; raise Unreachable when none comes."""
-        headers = {"Content-Type": kind} if kind else {}
+        headers = {**({"Content-Type": kind} if kind else {}), **(more or {})}
         address = f"{self.url}/api/v1{path}"
         try:
             return self._http.request(method, address, params=ask, content=content, headers=headers)
@@ -67,7 +82,9 @@ class Connection:
             hint = "start the service with `bigbatch up`, or name another in BIGBATCH_URL"
             raise Unreachable(f"nothing answers at {self.url} ({error or 'timed out'}): {hint}") from error
         except httpx.TransportError as error:
-            lost = "" if method == "GET" else "; whether it arrived is not known, so look before you send it again"
+            lost = (
+                "" if more or method == "GET" else "; whether it arrived is not known, so look before you send it again"
+            )
             raise Unreachable(f"{self.url} broke off ({error or 'timed out'}){lost}") from error
 
     def read(self, response: httpx.Response, answer: type[T]) -> T:

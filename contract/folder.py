@@ -8,6 +8,7 @@ out.log                 what all ranks printed
 attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
 attempts/N.address      where rank 0 of attempt N listens
 attempts/N.beat         when attempt N last gave a sign of life
+attempts/N.again         the job that has attempt N was begun a second time by its cluster, and left
 attempts/N.rank-R.json  why rank R of attempt N fell
 checkpoints/            what the run goes on from after it was ended (trainers/checkpoints)
 submission/             what the cluster was given
@@ -148,6 +149,13 @@ class RunFolder:
         except OSError:
             return None
         return present - last
+
+    def note_second_start(self, attempt: int, job: str) -> None:
+        _write(self.path / "attempts" / f"{attempt}.again", job)
+
+    def began_again(self, attempt: int) -> bool:
+        """Whether the cluster has begun the attempt's job once more, as after a requeue."""
+        return (self.path / "attempts" / f"{attempt}.again").exists()
 
     def note_fall(self, attempt: int, fall: Fall) -> None:
         _write(self.path / "attempts" / f"{attempt}.rank-{fall.rank}.json", json.dumps(fall._asdict()))

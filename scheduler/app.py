@@ -4,7 +4,9 @@ The broker is Redis for teams and a folder of files on one machine. Results are 
 in the database.
 """
 
+import math
 import threading
+import time
 from collections.abc import Callable
 from functools import cache, wraps
 
@@ -22,8 +24,8 @@ from scheduler.site import Site
 from scheduler.stop import stop
 from scheduler.sweep import sweep
 
-PERIODS_S = {"launch": 0.5, "collect": 1.0, "look": 2.0, "stop": 1.0, "recover": 5.0, "observe": 5.0, "sweep": 5.0}
-LATEST_S = 5.0  # a tick that waited longer has been overtaken by the next ones
+PERIODS_S = {"launch": 0.5, "collect": 1.0, "look": 2.0, "stop": 1.0, "recover": 2.0, "observe": 5.0, "sweep": 5.0}
+APART = 0.5  # of its period, at least, between the beginnings of a tick in one process: a backlog is left out
 
 
 def make_app(settings: Settings) -> Celery:
@@ -41,7 +43,8 @@ def make_app(settings: Settings) -> Celery:
         beat_scheduler="celery.beat:Scheduler",  # periods alone: nothing to keep on disk
         beat_max_loop_interval=0.5,
         beat_schedule={
-            name: {"task": f"bigbatch.{name}", "schedule": period_s, "options": {"expires": max(period_s, LATEST_S)}}
+            # no `expires`: a worker whose clock is ahead of its clock's host would leave out every tick
+            name: {"task": f"bigbatch.{name}", "schedule": period_s}
             for name, period_s in PERIODS_S.items()
         },
     )
@@ -72,14 +75,20 @@ def _broker(settings: Settings) -> dict[str, object]:
 
 
 def _alone(tick: Callable[[Site], None], site: Callable[[], Site]) -> Callable[[], None]:
-    """The tick, left out when the one before has not ended in this process: slow ticks must not fill the pool."""
-    lock = threading.Lock()
+    """The tick, left out in this process when the one before has not ended, or has begun a moment ago.
+
+    Slow ticks must not fill the pool, and those that piled up while no worker was there must not come all at once.
+    """
+    lock, apart_s, began = threading.Lock(), APART * PERIODS_S[tick.__name__], -math.inf
 
     @wraps(tick)
     def run() -> None:
+        nonlocal began
         if lock.acquire(blocking=False):
             try:
-                tick(site())
+                if time.monotonic() - began >= apart_s:
+                    began = time.monotonic()
+                    tick(site())
             finally:
                 lock.release()
 

@@ -78,7 +78,7 @@ def _bring_up_to_date(site: Site, run: LiveRun, answer: Answer) -> None:
             row = db.get_one(Run, run.id)
             _take(db, row, tail.events)
             if gone and not more and row.state in LIVE:
-                go_on(db, row, _cause(row, gone), _last_words(folder, row, gone))
+                go_on(db, row, _cause(folder, row, gone), _last_words(folder, row, gone))
             state, run = State(row.state), run._replace(cursor=tail.cursor)
         gone = gone if state in LIVE else None
     cluster = site.clusters.get(run.cluster)
@@ -124,8 +124,10 @@ def _move_by(db: Session, run: Run, event: Event) -> None:
             runs.move(db, run, State.PAUSED, reason=f"paused at step {step}: {reason}", own_cause=cause)
 
 
-def _cause(run: Run, gone: Gone) -> Cause:
+def _cause(folder: RunFolder, run: Run, gone: Gone) -> Cause:
     """Why the job ended: in the cluster's words where these are precise, else in the run's own."""
+    if gone.cause is Cause.FAILURE and folder.began_again(run.attempt):
+        return Cause.PREEMPTED  # requeued; that it left at its second start is no failure
     vague = gone.cause in (Cause.DONE, Cause.FAILURE, Cause.LOST)
     return (
         Cause(run.own_cause) if vague and run.own_cause else Cause.FAILURE if gone.cause is Cause.DONE else gone.cause

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from contract.run import State
 from scheduler.clusters.cluster import DoubtError
-from scheduler.clusters.slurm_commands import PATIENCE_S
+from scheduler.clusters.slurm_commands import SUBMIT_S
 from scheduler.clusters.slurm_ids import base_of
 from scheduler.site import Site, job_name
 from store import launches, runs
@@ -18,7 +18,7 @@ from store.session import snapshot, transaction
 from store.tables import Run
 
 # longer than any submission may take, so that nobody who is still submitting is overtaken
-PATIENCE = timedelta(seconds=PATIENCE_S + 10)
+PATIENCE = timedelta(seconds=SUBMIT_S + 3)
 MAX_ATTEMPTS = 5
 GIVEN_UP = "nobody: its submission was given up"
 LOST = "its submission was lost"

@@ -19,6 +19,14 @@ class Summary(NamedTuple):
     best_accuracy: float | None
 
 
+def made_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
+    """The experiment that the request of this key has made, with its runs."""
+    made = db.scalar(select(Experiment).where(Experiment.key == key))
+    if not made:
+        return None
+    return made, list(db.scalars(select(Run.id).where(Run.experiment_id == made.id).order_by(Run.number)))
+
+
 def page(db: Session, *, before: int | None, limit: int) -> Sequence[Experiment]:
     """Newest first, from below the id `before`; one more than `limit`, which tells that there is a next page."""
     query = select(Experiment).options(defer(Experiment.spec)).order_by(Experiment.id.desc()).limit(limit + 1)

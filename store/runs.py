@@ -17,13 +17,14 @@ from contract.spec import RunSpec
 from store.tables import Experiment, Move, Run, now
 
 
-def create(db: Session, spec: ExperimentSpec) -> tuple[int, list[int]]:
-    """Store an experiment and one queued run per point; return their ids."""
+def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tuple[int, list[int]]:
+    """Store an experiment and one queued run per point; return their ids. A `key` can be used once."""
     experiment = Experiment(
         name=spec.name,
         description=spec.description,
         spec=spec.model_dump(mode="json"),
         max_parallel=spec.max_parallel,
+        key=key,
     )
     db.add(experiment)
     db.flush()

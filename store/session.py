@@ -10,6 +10,8 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
+from store import clock
+
 BUSY_S = 30  # how long a writer waits for another before it gives up
 
 
@@ -17,7 +19,10 @@ BUSY_S = 30  # how long a writer waits for another before it gives up
 def engine_for(url: str) -> Engine:
     """The process's one engine for a database URL."""
     if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(_with_driver(url), pool_pre_ping=True)
+        # a connection an hour old is made anew, which sets our clock too
+        engine = create_engine(_with_driver(url), pool_pre_ping=True, pool_recycle=3600)
+        clock.keep(engine)
+        return engine
     if path := make_url(url).database:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})

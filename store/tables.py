@@ -6,9 +6,12 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, Index, MetaData, TypeDecorator, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from store import clock
+
 
 def now() -> datetime:
-    return datetime.now(UTC)
+    """The moment by the service's one clock."""
+    return clock.now()
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -40,6 +43,9 @@ class Experiment(Table):
     description: Mapped[str] = mapped_column(default="")
     spec: Mapped[dict[str, Any]]
     max_parallel: Mapped[int | None]
+    key: Mapped[str | None] = mapped_column(
+        index=True, unique=True
+    )  # of the request that made it: sent twice, done once
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -30,9 +32,44 @@ def wait_for(what: str, ready: Callable[[], bool], patience_s: float = 30) -> No
         time.sleep(0.05)
 
 
+@dataclass
+class Server:
+    """A server's process, to be ended as a crash would and started again in the same place."""
+
+    url: str
+    command: Sequence[object]
+    answers: Callable[[], bool]
+    pid_file: Path | None = None  # where the command is not the server itself
+    process: "subprocess.Popen[bytes] | None" = None
+
+    def start(self) -> None:
+        words = [str(word) for word in self.command]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(self.url, self.answers)
+
+    def kill(self) -> None:
+        assert self.process
+        # PostgreSQL's SIGQUIT ends all its processes at once, without a word to the disk
+        sign = signal.SIGQUIT if self.pid_file else signal.SIGKILL
+        os.kill(int(self.pid_file.read_text().split()[0]) if self.pid_file else self.process.pid, sign)
+        self.process.wait(20)
+
+    def end(self) -> None:
+        assert self.process
+        self.process.terminate()
+        self.process.wait(20)
+
+
 @contextmanager
 def postgres() -> Iterator[str]:
     """A PostgreSQL server in a folder of its own; yields the URL of its maintenance database."""
+    with postgres_process() as server:
+        yield server.url
+
+
+@contextmanager
+def postgres_process() -> Iterator[Server]:
+    """The same, in hand."""
     folder = Path(tempfile.mkdtemp(prefix="bigbatch-postgres-"))  # pytest's folders are closed to PostgreSQL's user
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     initdb = program("initdb", *map(str, versions))
@@ -43,14 +80,14 @@ def postgres() -> Iterator[str]:
     port, data = free_port(), folder / "data"
     subprocess.run([*prefix, initdb, "-D", data, "-A", "trust", "-U", "bigbatch", "--no-sync"], check=True, stdout=-3)
     options = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k", str(folder)]
-    server = subprocess.Popen([*prefix, initdb.with_name("postgres"), "-D", data, *options], stderr=subprocess.DEVNULL)
     url = f"postgresql://bigbatch@127.0.0.1:{port}/postgres"
+    command = [*prefix, initdb.with_name("postgres"), "-D", data, *options]
+    server = Server(url, command, lambda: _answers_postgres(url), data / "postmaster.pid")
     try:
-        wait_for("PostgreSQL", lambda: _answers_postgres(url))
-        yield url
+        server.start()
+        yield server
     finally:
-        server.terminate()
-        server.wait(20)
+        server.end()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -64,15 +101,21 @@ def new_database(url: str, name: str) -> str:
 @contextmanager
 def redis_server(folder: Path) -> Iterator[str]:
     """A Redis server that keeps nothing; yields its URL."""
+    with redis_process(folder) as server:
+        yield server.url
+
+
+@contextmanager
+def redis_process(folder: Path) -> Iterator[Server]:
+    """The same, in hand."""
     port = free_port()
     command = [program("redis-server"), "--port", str(port), "--save", "", "--dir", folder, "--bind", "127.0.0.1"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    server = Server(f"redis://127.0.0.1:{port}/0", command, lambda: _answers_redis(port))
     try:
-        wait_for("Redis", lambda: _answers_redis(port))
-        yield f"redis://127.0.0.1:{port}/0"
+        server.start()
+        yield server
     finally:
-        server.terminate()
-        server.wait(20)
+        server.end()
 
 
 def _answers_postgres(url: str) -> bool:

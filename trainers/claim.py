@@ -12,6 +12,8 @@ def settle(folder: RunFolder, attempt: int | None, *, job: str) -> int:
     if attempt is None:
         attempt = _free(folder, job)
     holder = folder.claim(attempt, job)
+    if job.startswith(f"{holder} (restart "):  # the scheduler will begin the next attempt: that is for one hand alone
+        folder.note_second_start(attempt, job)
     if holder != job:
         raise Refused(f"attempt {attempt} of {folder.path} belongs to job {holder}; this is job {job}")
     latest = folder.latest_attempt()

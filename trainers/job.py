@@ -7,6 +7,7 @@ to pause by SIGTERM or SIGUSR2, without a common step in time.
 
 import os
 import sys
+import time
 from typing import NoReturn
 
 from pydantic import ValidationError
@@ -21,11 +22,12 @@ from trainers.claim import Refused, settle
 from trainers.notice import Notice, leave_at_once
 
 NO_SPEC, NOT_OURS = 2, 3
+LATE_S = 60.0  # for so long a shared file system may not show what the scheduler has written
 
 
 def carry_out(folder: RunFolder, attempt: int | None = None) -> None:
     """Carry an attempt out; by hand, without a number, the next free one. Raise SystemExit unless all went well."""
-    run = _read(folder)
+    run = _read(folder, patience_s=LATE_S if attempt else 0.0)
     # a local run started from a shell inside a Slurm job is still a local one
     is_one_rank = {"SLURM_JOB_ID", "SLURM_PROCID"} <= os.environ.keys() and not isinstance(run.resources, Local)
     try:
@@ -36,8 +38,9 @@ def carry_out(folder: RunFolder, attempt: int | None = None) -> None:
         raise SystemExit(status)
 
 
-def _read(folder: RunFolder) -> RunSpec:
+def _read(folder: RunFolder, *, patience_s: float) -> RunSpec:
     try:
+        _await(folder, patience_s)
         return folder.read_spec()
     except OSError as error:
         _leave(NO_SPEC, f"no spec can be read in {folder.path}: {error.strerror}")
@@ -46,6 +49,13 @@ def _read(folder: RunFolder) -> RunSpec:
             f"{fault.path}: {fault.message}" if fault.path else fault.message for fault in faults_of(error)
         )
         _leave(NO_SPEC, f"the spec in {folder.path} cannot be carried out: {faults}")
+
+
+def _await(folder: RunFolder, patience_s: float) -> None:
+    """Wait for a spec that was written before this job was submitted: a shared file system may show it late."""
+    until = time.monotonic() + patience_s
+    while not (folder.path / "spec.json").exists() and time.monotonic() < until:
+        time.sleep(0.5)
 
 
 def _leave(status: int, message: str) -> NoReturn:

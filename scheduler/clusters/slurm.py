@@ -25,7 +25,7 @@ from scheduler.clusters.cluster import (
     Unknown,
 )
 from scheduler.clusters.gate import Gate, OpenGate, Urgency
-from scheduler.clusters.slurm_commands import PATIENCE_S, TIMED_OUT, Commands, Said, rows
+from scheduler.clusters.slurm_commands import SUBMIT_S, TIMED_OUT, Commands, Said, rows
 from scheduler.clusters.slurm_ids import base_of, gather
 from scheduler.clusters.slurm_jobs import how_are
 
@@ -114,14 +114,14 @@ class Slurm:
             self._limits = self._limits._replace(tasks=max(1, len(job.tasks) // 2))
 
     def _hand_in(self, script: Path) -> str:
-        said = self._commands.run("sbatch", str(script), urgency=Urgency.ACT)
+        said = self._commands.run("sbatch", str(script), urgency=Urgency.ACT, patience_s=SUBMIT_S)
         if not said.code:
             if found := re.search(r"job (\d+)", said.out):
                 return found.group(1)
             raise DoubtError(f"sbatch said nothing of a job: {said.out.strip()!r:.200}")
         lower = said.words.lower()
         if said.code == TIMED_OUT or any(phrase in lower for phrase in DOUBTS):
-            raise DoubtError(f"sbatch: {said.words or f'no answer within {PATIENCE_S} s'}")
+            raise DoubtError(f"sbatch: {said.words or f'no answer within {SUBMIT_S} s'}")
         if any(phrase in lower for phrase in FULL):
             raise FullError(said.words)
         raise RefusedError(said.words or f"sbatch: exit code {said.code}")

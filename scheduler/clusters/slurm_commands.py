@@ -9,6 +9,7 @@ from scheduler.clusters.cluster import OURS, BusyError, DoubtError
 from scheduler.clusters.gate import Gate, Urgency
 
 PATIENCE_S = 20  # a controller that is down makes its clients wait for minutes
+SUBMIT_S = 15  # what was not answered by then is asked for by name: nobody need wait for sbatch's own time-out
 TIMED_OUT = 124  # timeout's exit code
 
 
@@ -36,14 +37,14 @@ class Commands:
             raise DoubtError(f"{command[0]}: {said.words or f'exit code {said.code}'}")
         return said.out
 
-    def run(self, *command: str, urgency: Urgency) -> Said:
+    def run(self, *command: str, urgency: Urgency, patience_s: int = PATIENCE_S) -> Said:
         """Run one of Slurm's commands to its end, or to the end of our patience."""
         if not self.gate.enter(urgency):
             raise BusyError(f"{command[0]} has to wait: this minute's calls of Slurm are spent")
         began = time.monotonic()
         try:
             # `timeout` ends the command also when this process is killed meanwhile
-            bounded = ("timeout", str(PATIENCE_S), *command)
+            bounded = ("timeout", str(patience_s), *command)
             done = subprocess.run(bounded, capture_output=True, text=True, errors="replace", env=_environment())
         except OSError as error:
             raise DoubtError(f"{command[0]}: {error}") from error

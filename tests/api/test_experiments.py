@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
@@ -128,3 +129,16 @@ def test_a_run_tells_what_auto_chose_and_a_damaged_record_tells_nothing(client: 
     assert told["choices"] == [{"from_bytes": 0, "collective": {"kind": "ring", "wire": None, "timeout_s": 300.0}}]
     (folder.path / "collective.json").write_text("{")
     assert client.get("/api/v1/runs/1").json()["choices"] is None
+
+
+def test_a_request_that_is_sent_again_with_its_key_is_done_once(client: TestClient) -> None:
+    headers = {"content-type": "application/yaml", "idempotency-key": "mine"}
+
+    def send(text: str) -> Any:
+        return client.post("/api/v1/experiments", content=text, headers=headers)
+
+    first = send(SPEC)
+    assert (send(SPEC).status_code, send(SPEC).json()) == (201, first.json())
+    other = send(SPEC.replace("lars against sgd", "another"))
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+    assert post(client, SPEC).json()["id"] != first.json()["id"]

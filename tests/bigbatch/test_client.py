@@ -133,11 +133,18 @@ def test_a_read_is_not_tried_for_ever() -> None:
     assert len(asked) == 3
 
 
-def test_a_write_is_sent_once() -> None:
-    client, asked = answering(httpx.ReadTimeout("slow"), httpx.Response(201, json={"id": 1, "runs": []}))
+def test_a_write_without_a_key_is_sent_once() -> None:
+    client, asked = answering(httpx.ReadTimeout("slow"), httpx.Response(200, json={}))
     with pytest.raises(Unreachable, match="look before you send it again"):
-        client.create(SPEC)
+        client.stop_run(1)
     assert len(asked) == 1
+
+
+def test_an_experiment_is_sent_again_under_its_key() -> None:
+    client, asked = answering(httpx.ReadTimeout("slow"), httpx.Response(201, json={"id": 1, "runs": []}))
+    assert client.create(SPEC).id == 1
+    first, second = (request.headers["Idempotency-Key"] for request in asked)
+    assert first == second
 
 
 def test_an_answer_of_another_service_is_told_apart() -> None:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,12 +25,12 @@ class Service:
     port: int = field(default_factory=free_port)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
-    def start(self, part: str) -> None:
-        """Start "api", "worker" or "clock"."""
+    def start(self, part: str, *, name: str = "", before: Sequence[str] = ()) -> None:
+        """Start "api", "worker" or "clock", one more of it under another name, by a command that goes before."""
         module = ["api", "--port", str(self.port)] if part == "api" else ["scheduler", part]
         with (self.logs / f"{part}.log").open("ab") as log:
-            command = [sys.executable, "-m", *module]
-            self.processes[part] = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+            command = [*before, sys.executable, "-m", *module]
+            self.processes[name or part] = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
 
     def kill(self, part: str) -> None:
         """End a part as a power cut would: kill -9."""
@@ -48,6 +48,10 @@ class Service:
         answer = httpx.post(url, content=text, headers=kind, timeout=30)
         assert answer.status_code == 201, answer.text
         return list(answer.json()["runs"])
+
+    def stop(self, run_id: int) -> None:
+        """Ask that a run stop."""
+        httpx.post(f"http://127.0.0.1:{self.port}/api/v1/runs/{run_id}/stop", timeout=30).raise_for_status()
 
     def is_up(self) -> bool:
         try:

@@ -1,0 +1,67 @@
+"""One of Slurm's commands is called: first its fault, if one is switched on, then what Slurm would do."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lab.standin import listing, submission, telling
+from lab.standin.errors import SlurmError
+from lab.standin.stage import Stage
+
+UNREACHABLE = "Unable to contact slurm controller (connect failure)"
+TIMED_OUT = "Socket timed out on send/recv operation"
+SLURMDBD = "slurm_persist_conn_open_without_init: failed to open persistent connection to host: Connection refused"
+
+ANSWERS: dict[str, Callable[[Stage, Sequence[str]], str]] = {
+    "sbatch": submission.sbatch,
+    "scancel": submission.scancel,
+    "squeue": listing.squeue,
+    "sacct": listing.sacct,
+    "scontrol": telling.scontrol,
+    "sacctmgr": telling.sacctmgr,
+    "sinfo": telling.sinfo,
+}
+
+
+def main(command: str, folder: str, words: Sequence[str]) -> int:
+    """Carry out one command; return its exit status."""
+    stage = Stage(Path(folder))
+    try:
+        sys.stdout.write(answer(stage, command, words))
+    except SlurmError as error:
+        print(f"{command}: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def answer(stage: Stage, command: str, words: Sequence[str]) -> str:
+    """What the command prints; raise SlurmError when it fails."""
+    stage.note(command, words)
+    fault, number = stage.fault(command)
+    match fault:
+        case "slow":
+            time.sleep(number)
+        case "down":
+            raise SlurmError(SLURMDBD if command.startswith("sacct") else UNREACHABLE)
+        case "timeout":
+            raise SlurmError(TIMED_OUT)
+        case "refuse":
+            raise SlurmError("Batch job submission failed: Invalid partition name specified")
+        case "ignored":
+            return ""
+    told = ANSWERS[command](stage, words)
+    match fault:
+        case "accept-then-timeout":
+            raise SlurmError(TIMED_OUT)
+        case "accept-then-hang":
+            time.sleep(number)
+        case "empty":
+            return ""
+        case "garbage":
+            return "\x00\x17slurm_receive_msg|||\nunexpected|EOF\n" + told[::-1]
+        case "partial":
+            return "".join(told.splitlines(keepends=True)[::2])
+        case "torn":
+            return told[: len(told) // 2]
+    return told

@@ -1,0 +1,75 @@
+"""A trainer without torch: it claims, beats, tells, saves, pauses and goes on as a real one does, and computes nothing.
+
+For faults that the stand-in Slurm forces: its jobs begin at once, so that many of them fit into a test. What trains for
+real is seen on the lab. `python -P -u -m trainers FOLDER --attempt N` becomes this by `program`.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from contract.folder import RunFolder
+from trainers import heartbeat
+from trainers.claim import Refused, settle
+from trainers.job import NOT_OURS
+from trainers.rank import PAUSED
+from trainers.report import Report
+
+HOUSE = Path(__file__).parents[2]
+STEP_S = "LIGHT_STEP_S"  # seconds that a step takes, in the environment
+PROGRAM = """\
+#!/bin/sh
+while [ "$1" != trainers ]; do shift; done
+PYTHONPATH={house} exec {python} -m tests.faults.light "$2" "$4"
+"""
+
+
+def program(folder: Path) -> Path:
+    """Write the program that takes the place of Python on the compute nodes."""
+    path = folder / "light-python"
+    path.write_text(PROGRAM.format(house=HOUSE, python=sys.executable))
+    path.chmod(0o755)
+    return path
+
+
+def train(folder: RunFolder, attempt: int) -> int:
+    """Carry out one attempt; return the exit status."""
+    asked: list[int] = []
+    for signum in (signal.SIGTERM, signal.SIGUSR2):
+        signal.signal(signum, lambda number, _: asked.append(number))
+    try:
+        settle(folder, attempt, job=_job())
+    except Refused as refusal:
+        print(refusal, file=sys.stderr)
+        return NOT_OURS
+    heartbeat.start(folder, attempt, every_s=2.0)
+    spec, report, kept = folder.read_spec(), Report(folder, attempt, rank=0), folder.path / "kept.json"
+    report.started([os.environ["SLURMD_NODENAME"]], device="cpu", steps=spec.steps, versions={})
+    step = json.loads(kept.read_text()) if kept.exists() else 0
+    if step:
+        report.resumed(step, [])
+    while step < spec.steps:
+        time.sleep(float(os.environ.get(STEP_S, "0.05")))
+        step += 1
+        report.points(step, {"loss": 1.0 / step})
+        if asked:
+            kept.write_text(json.dumps(step))
+            report.paused(step, saved_step=step, reason=f"{signal.Signals(asked[0]).name} to rank 0")
+            return PAUSED
+    report.finished(step)
+    return 0
+
+
+def _job() -> str:
+    restarts, array = os.environ["SLURM_RESTART_COUNT"], os.environ.get("SLURM_ARRAY_JOB_ID")
+    name = f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
+    return name + (f" (restart {restarts})" if restarts != "0" else "")
+
+
+if __name__ == "__main__":
+    status = train(RunFolder(Path(sys.argv[1])), int(sys.argv[2]))
+    sys.stdout.flush()
+    os._exit(status)

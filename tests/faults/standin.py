@@ -1,0 +1,72 @@
+"""The stand-in Slurm in tests: as programs on PATH with something that carries jobs, or called in this very process."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from contract.folder import RunFolder
+from lab.standin import programs
+from lab.standin.commands import answer
+from lab.standin.errors import SlurmError
+from lab.standin.stage import Job, Settings, Stage
+from scheduler.clusters.cluster import BusyError
+from scheduler.clusters.gate import Urgency
+from scheduler.clusters.slurm_commands import Commands, Said
+from trainers.claim import Refused, settle
+
+
+@contextmanager
+def carried(folder: Path, settings: Settings | None = None) -> Iterator[Stage]:
+    """A stand-in whose jobs are carried out, as processes of this machine."""
+    stage = Stage.make(folder, settings or Settings())
+    programs.write(folder)
+    command = [sys.executable, "-m", "lab.standin", str(folder), "up"]
+    carrier = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert carrier.stdout
+    carrier.stdout.readline()
+    try:
+        yield stage
+    finally:
+        carrier.terminate()
+        carrier.wait(20)
+
+
+def on_path(folder: Path) -> str:
+    return os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+
+
+def call_in_process(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let the scheduler call the stand-in's commands without a process each: a thousand kills need not take all day."""
+
+    def run(self: Commands, *command: str, urgency: Urgency, patience_s: int = 0) -> Said:
+        if not self.gate.enter(urgency):
+            raise BusyError(command[0])
+        try:
+            return Said(0, answer(Stage(folder), command[0], command[1:]), "")
+        except SlurmError as error:
+            return Said(1, "", str(error))
+
+    monkeypatch.setattr(Commands, "run", run)
+
+
+def trains(stage: Stage, job: Job) -> Path | None:
+    """Let the job begin, as its script would: the folder of the run that it carries out, None when it must leave."""
+    folder, attempt = _target(stage, job)
+    try:
+        settle(folder, attempt, job=job.spelled)
+    except Refused:
+        return None
+    return folder.path.resolve()
+
+
+def _target(stage: Stage, job: Job) -> tuple[RunFolder, int]:
+    script = (stage.place_of(job) / "script").read_text()
+    (line,) = [line for line in script.splitlines() if line.startswith("srun")]
+    words: Sequence[str] = line.split(" -m trainers ")[1].split()
+    path = words[0].replace("$SLURM_ARRAY_TASK_ID", str(job.task))
+    return RunFolder(Path(path)), int(words[2])

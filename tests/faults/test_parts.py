@@ -1,0 +1,135 @@
+"""The parts of a team's service fall and stand up: database, broker, API, clock, workers, and clocks that differ."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from lab.standin.stage import Settings
+from tests import servers
+from tests.faults.conftest import SPEC, OnStandIn, settings
+from tests.faults.standin import carried
+from tests.flow.service import running
+from tests.needs import program
+from tests.servers import Server
+
+pytestmark = [pytest.mark.flow, pytest.mark.postgres, pytest.mark.redis]
+
+
+@dataclass
+class Team(OnStandIn):
+    """A service on PostgreSQL and Redis, both of its own."""
+
+    postgres: Server
+    redis: Server
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    home = tmp_path_factory.mktemp("team")
+    with (
+        servers.postgres_process() as postgres,
+        servers.redis_process(home) as redis,
+        carried(home / "slurm", Settings(kill_wait_s=2.0, hosts=8)) as stage,
+    ):
+        parts = {"BIGBATCH_DATABASE": servers.new_database(postgres.url, "team"), "BIGBATCH_BROKER": redis.url}
+        with running(home / "home", settings(home) | parts) as service:
+            yield Team(service, stage, postgres, redis)
+
+
+def test_a_database_that_crashes_loses_no_run_and_no_point(team: Team) -> None:
+    """Forces the fault: PostgreSQL ends without a word while runs train and one is submitted, and comes back."""
+    run_ids = team.post(2, epochs=8)
+    team.service.wait_until(run_ids[0], step=3)
+    run_ids += team.post()
+    team.postgres.kill()
+    time.sleep(3)
+    team.postgres.start()
+    team.all_done(run_ids, 60)
+
+
+def test_a_broker_that_is_flushed_and_restarted_stops_nothing(team: Team) -> None:
+    """Forces the fault: Redis forgets everything, is killed, and is back after three seconds."""
+    run_ids = team.post(2, epochs=8)
+    team.service.wait_until(run_ids[0], step=3)
+    team.redis.kill()
+    time.sleep(3)
+    team.redis.start()
+    run_ids += team.post()
+    team.all_done(run_ids, 60)
+
+
+def test_two_clocks_and_four_workers_double_nothing(team: Team) -> None:
+    """Forces the race: every tick comes twice, and four workers take them while twelve runs are submitted and train."""
+    team.service.start("clock", name="clock-2")
+    for number in (2, 3, 4):
+        team.service.start("worker", name=f"worker-{number}")
+    run_ids = [run_id for _ in range(4) for run_id in team.post(3, epochs=2)]
+    team.all_done(run_ids, 90)
+    assert {team.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids} == {1}
+    for name in ("clock-2", "worker-2", "worker-3", "worker-4"):
+        team.service.kill(name)
+
+
+@pytest.mark.parametrize("ahead", ["+10m", "-10m"])
+def test_a_worker_whose_clock_is_ten_minutes_off_takes_over_and_hands_back(team: Team, ahead: str) -> None:
+    """Forces the fault: the worker is killed, one with a false clock goes on, is killed too, and a good one goes on."""
+    run_ids = team.post(2, epochs=12)
+    team.service.wait_until(run_ids[0], step=3)
+    team.service.kill("worker")
+    team.service.start("worker", before=false_clock(ahead))
+    reached = team.service.get(f"/runs/{run_ids[0]}")["step"]
+    team.service.wait_until(run_ids[0], step=reached + 10)
+    team.service.kill("worker")
+    team.service.start("worker")
+    run_ids += team.post()
+    team.all_done(run_ids, 60)
+
+
+def false_clock(ahead: str) -> list[str]:
+    """A command that goes before another one, for which it is then so much later; waiting takes as long as ever."""
+    library = next(program("faketime").parents[1].glob("lib/*/faketime/libfaketime.so.1"))
+    return ["env", f"LD_PRELOAD={library}", f"FAKETIME={ahead}", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+
+
+def test_a_post_that_the_api_did_not_live_to_answer_is_there_whole_or_not_at_all(team: Team) -> None:
+    """Forces the fault: SIGKILL to the API at random moments of ten POSTs; each is sent until it is answered."""
+    text, url = SPEC.format(name="posted", epochs=1, seeds="0, 1"), f"http://127.0.0.1:{team.service.port}/api/v1"
+    over = threading.Event()
+
+    def kill_often() -> None:
+        while not over.wait(0.7):
+            team.service.kill("api")
+            team.service.start("api")
+
+    killer = threading.Thread(target=kill_often)
+    killer.start()
+    try:
+        answers = [_post_until_answered(url, text, f"post-{number}") for number in range(10)]
+    finally:
+        over.set()
+        killer.join()
+    team.service.wait_for_api()
+    listed = team.service.get("/experiments", limit=200)["items"]
+    posted = sorted(item["id"] for item in listed if item["name"] == "posted")
+    assert posted == sorted(answer["id"] for answer in answers), (
+        "one experiment for each POST, however often it was sent"
+    )
+    team.all_done([run_id for answer in answers for run_id in answer["runs"]], 120)
+
+
+def _post_until_answered(url: str, text: str, key: str) -> dict[str, list[int]]:
+    headers, until = {"content-type": "application/yaml", "idempotency-key": key}, time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            answer = httpx.post(f"{url}/experiments", content=text, headers=headers, timeout=10)
+        except httpx.TransportError:
+            time.sleep(0.05)
+            continue
+        if answer.status_code == 201:
+            return dict(answer.json())
+        assert answer.status_code in (409, 503), answer.text
+    raise TimeoutError(f"{key} was never answered")

@@ -1,0 +1,155 @@
+"""kill -9 of a launcher at every point between a queued run and its stored id: no run is lost, none is doubled.
+
+The points are found by watching a launcher that lives (tests/faults/points.py).
+"""
+
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from contract.run import State
+from lab.standin.stage import Settings, Stage
+from migrations.commands import upgrade
+from scheduler.clusters.slurm import Slurm
+from scheduler.launch import launch
+from scheduler.recover import recover
+from scheduler.site import Site
+from store import runs
+from store.session import engine_for, snapshot, transaction
+from store.tables import Run
+from tests.conftest import Experiment
+from tests.faults.points import kill_at, watched
+from tests.faults.standin import call_in_process, trains
+
+NO_PATIENCE = timedelta(0)
+
+
+class World:
+    """A service's home and a stand-in with the same runs queued, made anew for every kill."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def copy(self, home: Path) -> "World":
+        shutil.copytree(self.home, home)
+        return World(home)
+
+    def site(self) -> Site:
+        engine = engine_for(f"sqlite:///{self.home / 'bigbatch.db'}")
+        return Site(engine, {"slurm": Slurm("python")}, self.home / "runs", local_ranks=1)
+
+    def stage(self) -> Stage:
+        return Stage(self.home / "slurm")
+
+    def states(self) -> list[Run]:
+        with snapshot(self.site().engine) as db:
+            return list(runs.in_state(db, *State))
+
+    def fingerprint(self) -> str:
+        """What stands in the database, in Slurm and in the folders: all that a launcher leaves behind."""
+        with sqlite3.connect(self.home / "bigbatch.db") as db:
+            rows = db.execute("SELECT state, attempt, job_name, task, job_id FROM runs ORDER BY id").fetchall()
+        files = sorted(path.relative_to(self.home).as_posix() for path in (self.home / "runs").rglob("*"))
+        return repr((rows, [re.sub(r"\.[0-9a-f]{16}$", "", file) for file in files], len(self.stage().jobs())))
+
+
+def world_with(home: Path, experiment: Experiment, seeds: int) -> World:
+    home.mkdir()
+    Stage.make(home / "slurm", Settings(carried=0)).db.close()
+    world = World(home)
+    upgrade(f"sqlite:///{home / 'bigbatch.db'}")
+    with transaction(world.site().engine) as db:
+        runs.create(db, experiment({"seed": list(range(seeds))}, resources={"kind": "slurm", "ranks_per_node": 2}))
+    world.site().engine.dispose()
+    return world
+
+
+@pytest.fixture(params=[1, 3], ids=["one run", "an array"])
+def seeds(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+def test_a_launcher_killed_wherever_the_world_has_changed_loses_no_run_and_doubles_none(
+    tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, seeds: int
+) -> None:
+    """Forces the fault: SIGKILL to the process of a launcher after each change that it made, one world each."""
+    fresh = world_with(tmp_path / "fresh", experiment, seeds)
+    points = recorded(fresh.copy(tmp_path / "recorded"), monkeypatch)
+    changes = [points[0][0]] + [
+        point for (point, left), (_, before) in zip(points[1:], points, strict=False) if left != before
+    ]
+    assert len(changes) >= 8
+    kill_at_each(changes, fresh, seeds, monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_launcher_killed_at_any_line_loses_no_run_and_doubles_none(
+    tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: SIGKILL to the process of a launcher before each line that it carries out, one world each."""
+    seeds = 1
+    fresh = world_with(tmp_path / "fresh", experiment, seeds)
+    points = recorded(fresh.copy(tmp_path / "recorded"), monkeypatch)
+    kill_at_each([point for point, _ in points], fresh, seeds, monkeypatch)
+
+
+def kill_at_each(points: Sequence[str], fresh: World, seeds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = set()
+    for number, point in enumerate(points):
+        world = fresh.copy(fresh.home.with_name(str(number)))
+        call_in_process(monkeypatch, world.home / "slurm")
+        killed(world, point)
+        left.add((world.states()[0].state, len(world.stage().jobs())))
+        begin_again(world)
+        all_is_there_once(world, seeds, point)
+        world.site().engine.dispose()
+        shutil.rmtree(world.home)
+    # the kills came before the run was taken, after, with the job in Slurm already, and with its id stored
+    assert left == {("queued", 0), ("submitting", 0), ("submitting", seeds), ("pending", seeds)}, len(points)
+
+
+def recorded(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """All points of a launcher that nobody kills, in their order, and what the world was like at each."""
+    call_in_process(monkeypatch, world.home / "slurm")
+    points: dict[str, str] = {}
+
+    def see(point: str) -> None:
+        if point not in points:
+            points[point] = world.fingerprint()
+
+    with watched(see):
+        launch(world.site())
+    return list(points.items())
+
+
+def killed(world: World, point: str) -> None:
+    """A launcher in a process of its own, which is killed at the point."""
+    child = os.fork()
+    if not child:
+        with watched(kill_at(point)):
+            launch(world.site())
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -9, f"{point} was never reached"
+
+
+def begin_again(world: World) -> None:
+    """The worker is started again: what it was in the middle of is found, then it launches."""
+    site = world.site()
+    recover(site, NO_PATIENCE)
+    launch(site)
+
+
+def all_is_there_once(world: World, seeds: int, point: str) -> None:
+    jobs, found = world.stage().jobs(), world.states()
+    assert [run.state for run in found] == [State.PENDING] * seeds, f"lost after {point}"
+    assert len({(job.name, job.task) for job in jobs}) == len(jobs), f"Slurm has a job twice after {point}"
+    begun = [(job.spelled, folder) for job in jobs if (folder := trains(world.stage(), job))]
+    wanted = [(str(run.job_id), world.site().folder_of(run).path.resolve()) for run in found]
+    assert sorted(begun) == sorted(wanted), f"who trains is not who is known after {point}"
