@@ -75,7 +75,7 @@ export interface paths {
         put?: never;
         /**
          * Create
-         * @description Store an experiment and queue one run per point of its grid.
+         * @description Store an experiment and queue one run per point of its grid; sent again with the same key, done once.
          */
         post: operations["create_api_v1_experiments_post"];
         delete?: never;
@@ -2537,7 +2537,10 @@ export interface operations {
     create_api_v1_experiments_post: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description chosen by the client, one per request */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
