@@ -105,9 +105,6 @@ class RunSpec(Spec):
         if self.steps >= 2**31:
             message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
             yield Fault(path="epochs", message=message)
-        if not isinstance(self.rule, Sync) and self.checkpoint != Checkpoint():
-            message = f"the replicas of {self.rule.kind} come to no common step at which they could be saved"
-            yield Fault(path="checkpoint", message=message)
         yield from elastic_misfits(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         yield from averaging_misfits(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:

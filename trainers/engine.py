@@ -28,6 +28,7 @@ from trainers.collectives.watched import Watch
 from trainers.data.split import Split
 from trainers.evaluation import Evaluation
 from trainers.feed import Feed
+from trainers.hearsay import Hearsay
 from trainers.keeper import Keeper
 from trainers.loop import Loop
 from trainers.measures import Measures
@@ -70,6 +71,8 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, noti
         watch=turning.evaluation.watch,
     )
     turning.keeper.resume()
+    if not turning.state.rule.is_synchronous:
+        turning.measures.hearsay = Hearsay(PrefixStore("hearsay", store), rank=place.rank, world=place.world)
     if not turning.carry_out():
         return False
     report.finished(run.steps)
@@ -90,7 +93,8 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     optimizer = optimizers.optimizer(run, model, scale)
     nodes, kept = run.resources.nodes, report.kept
     allreduce = collectives.allreduce(run.collective, place.world, kept=kept, nodes=nodes, device=device)
-    rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=timed)
+    updating = partial(stopwatch.timed, series.UPDATE_S)
+    rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=timed, updating=updating)
     batch = max(EVALUATION_NUMBERS // tasks.numbers(run), run.micro_batch or run.batch_per_rank)
     return Loop(
         run,

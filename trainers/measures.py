@@ -7,10 +7,14 @@ busy (compute and input) and c_r how long it was in collectives,
 
 which needs durations only, no common clock. The ranks tell each other their times about once in GATHER_S: a message a
 step would cost every step a latency. When the next is due follows from the times told, so all ranks agree on it.
+
+Where rank 0 serves a center there is no collective that would end on all at once: what a rank waits at the center is
+communication. There the others' times are what they last said, as means over their steps (trainers/hearsay.py).
 """
 
 import resource
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,6 +23,7 @@ from torch import Tensor
 
 from contract import series
 from trainers.collectives.watched import Watch
+from trainers.hearsay import Hearsay
 from trainers.report import Report
 from trainers.stopwatch import Lap
 
@@ -37,8 +42,10 @@ class Measured:
 class Measures:
     """Keeps what steps measured until the ranks have told each other their times, then reports it.
 
-    A `world` of one tells for itself: what a rank does whose others go their own ways.
+    A `world` of one tells for itself: what a rank does whose others go their own ways, of whom it has `hearsay`.
     """
+
+    hearsay: Hearsay | None = None
 
     def __init__(self, report: Report, *, world: int, device: torch.device, watch: Watch) -> None:
         self._report, self._world, self._device = report, world, device
@@ -57,14 +64,15 @@ class Measures:
         if not self._kept:
             return
         laps = [measured.lap.seconds() for measured in self._kept]
-        own_S3 = torch.tensor([[lap.get(part, 0.0) for part in SPENT] for lap in laps], dtype=torch.float64)
-        times_RS3 = self._gathered(own_S3.to(self._device)).cpu()
-        for measured, values in zip(self._kept, split_of(times_RS3), strict=True):
+        own_S4 = torch.tensor([[lap.get(part, 0.0) for part in SPENT] for lap in laps], dtype=torch.float64)
+        ranks, times_RS4 = self._gathered(own_S4)
+        split = split_of(times_RS4, ranks=ranks, together=self._world > 1)
+        for measured, values in zip(self._kept, split, strict=True):
             wall_s = sum(values[part] for part in series.PARTS)
             speed = {series.SAMPLES_PER_S: measured.samples / wall_s}
             self._report.points(measured.step, measured.values | speed | values)
         self._kept = []
-        slowest_s = times_RS3.sum(dim=2).mean(dim=1).max().item()
+        slowest_s = times_RS4[: self._world].sum(dim=2).mean(dim=1).max().item()
         self._due = max(1, min(LONGEST, round(GATHER_S / slowest_s)))
 
     def close(self) -> None:
@@ -80,28 +88,40 @@ class Measures:
             self._watch.all_reduce(most, dist.ReduceOp.MAX)
         return int(most)
 
-    def _gathered(self, own_S3: Tensor) -> Tensor:
-        if self._world == 1:
-            return own_S3.unsqueeze(0)
-        times_RS3 = own_S3.new_empty(self._world, *own_S3.shape)
-        self._watch.all_gather(list(times_RS3.unbind()), own_S3)
-        return times_RS3
+    def _gathered(self, own_S4: Tensor) -> tuple[list[int], Tensor]:
+        """The ranks whose times are known, and their times."""
+        if self._world > 1:
+            own_S4 = own_S4.to(self._device)
+            times_RS4 = own_S4.new_empty(self._world, *own_S4.shape)
+            self._watch.all_gather(list(times_RS4.unbind()), own_S4)
+            return list(range(self._world)), times_RS4.cpu()
+        if self.hearsay is None or self.hearsay.rank:
+            if self.hearsay is not None:
+                self.hearsay.tell(own_S4.mean(dim=0).tolist())
+            return [0], own_S4.unsqueeze(0)
+        others = self.hearsay.others()
+        told = [own_S4.new_tensor(means).expand_as(own_S4) for means in others.values()]
+        return [0, *others], torch.stack([own_S4, *told])
 
 
-SPENT = (series.COMPUTE_S, series.COMMUNICATION_S, series.INPUT_S)
+SPENT = (series.COMPUTE_S, series.UPDATE_S, series.COMMUNICATION_S, series.INPUT_S)
 
 
-def split_of(times_RS3: Tensor) -> list[dict[str, float]]:
-    """Turn the seconds of R ranks in S steps, as in SPENT, into each step's means over ranks and its slowest rank."""
-    compute_RS, collective_RS, input_RS = times_RS3.unbind(dim=2)
-    busy_RS = compute_RS + input_RS
+def split_of(times_RS4: Tensor, *, ranks: Sequence[int], together: bool = True) -> list[dict[str, float]]:
+    """Turn the seconds of R ranks in S steps, as in SPENT, into each step's means over ranks and its slowest rank.
+
+    `together`: their communication is in collectives that end on all of them at once.
+    """
+    compute_RS, update_RS, talk_RS, input_RS = times_RS4.unbind(dim=2)
+    busy_RS = compute_RS + update_RS + input_RS
     last_S, slowest_S = busy_RS.max(dim=0)
-    idle_RS = torch.minimum(collective_RS, last_S - busy_RS)
-    parts = (compute_RS, collective_RS - idle_RS, input_RS, idle_RS)
-    means_S4 = torch.stack([part_RS.mean(dim=0) for part_RS in parts], dim=1).tolist()
+    idle_RS = torch.minimum(talk_RS, last_S - busy_RS) if together else torch.zeros_like(talk_RS)
+    parts = (compute_RS, update_RS, talk_RS - idle_RS, input_RS, idle_RS)
+    means_S5 = torch.stack([part_RS.mean(dim=0) for part_RS in parts], dim=1).tolist()
     names = (*series.PARTS, series.SLOWEST_RANK)
     return [
-        dict(zip(names, (*means, rank), strict=True)) for means, rank in zip(means_S4, slowest_S.tolist(), strict=True)
+        dict(zip(names, (*means, ranks[place]), strict=True))
+        for means, place in zip(means_S5, slowest_S.tolist(), strict=True)
     ]
 
 

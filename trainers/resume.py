@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
+from contract.choices.rules import Sync
 from contract.spec import RunSpec
 from trainers.checkpoints.shelf import SHARED, Damaged, Manifest, Shelf, own
 from trainers.place import Place
@@ -28,14 +29,14 @@ def resume(shelf: Shelf, run: RunSpec, place: Place, state: State, device: torch
     names = _said_by_first(shelf.names() if place.rank == 0 else [])
     notes: list[str] = []
     for name in names:
-        found = _read(shelf, name, place)
+        found = _read(shelf, name, place, replicas_differ=state.rule.replicas_differ)
         if faults := _told_by_all(found if isinstance(found, str) else None):
             notes.append(f"passed over a damaged checkpoint: {faults[0]}")
             if place.rank == 0:
                 shelf.set_aside(name)
             continue
         assert not isinstance(found, str)
-        return Resumption(_load(found, run, place, state, device), notes + _notes(found[0], place))
+        return Resumption(_load(found, run, place, state, device), notes + _notes(found[0], place, run))
     return Resumption(0, notes) if notes else None
 
 
@@ -44,11 +45,16 @@ def about(run: RunSpec) -> dict[str, Any]:
     return {"spec": run.model_dump(mode="json")}
 
 
-def _read(shelf: Shelf, name: str, place: Place) -> tuple[Manifest, Dicts, list[Dicts]] | str:
-    """A checkpoint's manifest, shared part and this rank's own, or all ranks' where they were others; or the damage."""
+def _read(shelf: Shelf, name: str, place: Place, *, replicas_differ: bool) -> tuple[Manifest, Dicts, list[Dicts]] | str:
+    """A checkpoint's manifest, shared part and this rank's own, or all ranks' where they were others; or the damage.
+
+    Where replicas differ, a rank's own or none: it may have been lost when the others were saved, or there were fewer.
+    """
     try:
         manifest = shelf.manifest(name)
-        ranks = [place.rank] if manifest.world == place.world else range(manifest.world)
+        ranks = [place.rank] if replicas_differ or manifest.world == place.world else range(manifest.world)
+        if replicas_differ and own(place.rank) not in manifest.parts:
+            ranks = []
         shared = shelf.read_part(name, manifest, SHARED)
         return manifest, shared, [shelf.read_part(name, manifest, own(rank)) for rank in ranks]
     except Damaged as damage:
@@ -58,7 +64,10 @@ def _read(shelf: Shelf, name: str, place: Place) -> tuple[Manifest, Dicts, list[
 def _load(found: tuple[Manifest, Dicts, list[Dicts]], run: RunSpec, place: Place, state: State, device: Any) -> int:
     manifest, shared, alones = found
     _refuse_another(manifest, run)
-    if manifest.world == place.world:
+    if not alones:
+        step = run.steps if place.rank in shared["finished"] else manifest.step
+        state.load_center(step, shared, seed=run.seed, rank=place.rank)
+    elif state.rule.replicas_differ or manifest.world == place.world:
         state.load(manifest.step, shared, alones[0], device)
     else:
         state.load_among_others(manifest.step, shared, alones, seed=run.seed, rank=place.rank)
@@ -85,10 +94,13 @@ def _brief(value: Any) -> str:
     return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
 
 
-def _notes(manifest: Manifest, place: Place) -> list[str]:
-    if manifest.world == place.world:
-        return []
-    return [f"saved by {manifest.world} ranks, goes on with {place.world}: their random generators begin anew"]
+def _notes(manifest: Manifest, place: Place, run: RunSpec) -> list[str]:
+    others = f"saved by {manifest.world} ranks, goes on with {place.world}"
+    if isinstance(run.rule, Sync):
+        return [] if manifest.world == place.world else [f"{others}: their random generators begin anew"]
+    new = [rank for rank in range(place.world) if own(rank) not in manifest.parts]
+    told = [] if manifest.world == place.world else [others]
+    return told + [f"rank {rank} has no part in it: lost or finished then, or new" for rank in new]
 
 
 def _said_by_first(names: list[str]) -> list[str]:

@@ -34,48 +34,67 @@ class State:
         return self.model if self.average is None else self.average.module
 
     def shared(self) -> Dicts:
-        """What all ranks have alike."""
-        named = {name: p for net, each in self._nets() for name, p in each.named_parameters(prefix=net)}
-        averaged = 0 if self.average is None else int(self.average.n_averaged)
-        scale = None if self.scale is None else self.scale.state_dict()
-        progress = {"averaged": averaged, "scale": scale, "trained_s": self.trained_s}
-        return {"parameters": named, "optimizer": self.optimizer.state_dict(), **progress}
+        """What all ranks have alike; where replicas differ, the weights that the run answers with, on rank 0."""
+        progress: Dicts = {"trained_s": self.trained_s}
+        if not self.rule.replicas_differ:
+            return self._trained() | progress
+        with self.rule.answer():
+            center = {name: p.detach().clone() for name, p in self._parameters()}
+        finished = [rank for rank, has_finished in self.rule.left().items() if has_finished]
+        return {"parameters": center, "finished": finished, **progress}
 
     def alone(self, device: torch.device) -> Dicts:
-        """What each rank has of its own: statistics of the images that it saw, random generators, a rule's memory."""
+        """What each rank has of its own: statistics of the images that it saw, random generators, a rule's memory.
+
+        Where replicas differ, the replica too, and how many steps it has taken.
+        """
         own: Dicts = {"rule": self.rule.state_dict(), "random": randomness.capture(device)}
         own["buffers"] = {name: buffer for net, each in self._nets() for name, buffer in each.named_buffers(prefix=net)}
-        return own
+        return own | ({"replica": self._trained(), "step": self.step} if self.rule.replicas_differ else {})
 
     def load(self, step: int, shared: Dicts, own: Dicts, device: torch.device) -> None:
         """Go on as the same rank of as many; raise ValueError when this is another net's."""
-        self._load_weights(shared, own["buffers"])
+        self._load_weights(own.get("replica", shared), own["buffers"])
         self.rule.load_state_dict(own["rule"])
         randomness.restore(own["random"], device)
-        self.step = step
+        self.step, self.trained_s = own.get("step", step), shared["trained_s"]
 
     def load_among_others(self, step: int, shared: Dicts, alones: Sequence[Dicts], *, seed: int, rank: int) -> None:
         """Go on among more or fewer ranks than saved: statistics are averaged over them, random generators anew."""
         self._load_weights(shared, _mean([own["buffers"] for own in alones]))
         randomness.seed(seed, rank=rank, step=step)
-        self.step = step
+        self.step, self.trained_s = step, shared["trained_s"]
+
+    def load_center(self, step: int, shared: Dicts, *, seed: int, rank: int) -> None:
+        """Go on as a replica of which nothing was saved: from the center, at the step of rank 0."""
+        _fill("parameter", self._parameters(), shared["parameters"])
+        self.rule.join(step)
+        randomness.seed(seed, rank=rank, step=step)
+        self.step, self.trained_s = step, shared["trained_s"]
+
+    def _trained(self) -> Dicts:
+        averaged = 0 if self.average is None else int(self.average.n_averaged)
+        scale = None if self.scale is None else self.scale.state_dict()
+        learned = {"averaged": averaged, "scale": scale}
+        return {"parameters": dict(self._parameters()), "optimizer": self.optimizer.state_dict(), **learned}
+
+    def _parameters(self) -> list[tuple[str, Tensor]]:
+        return [named for net, each in self._nets() for named in each.named_parameters(prefix=net)]
 
     def _nets(self) -> list[tuple[str, nn.Module]]:
         return [("model", self.model), *([] if self.average is None else [("average", self.average.module)])]
 
-    @torch.no_grad()
     def _load_weights(self, saved: Dicts, buffers: Mapping[str, Tensor]) -> None:
-        here = [named for net, each in self._nets() for named in each.named_parameters(prefix=net)]
-        _fill("parameter", here, saved["parameters"])
+        _fill("parameter", self._parameters(), saved["parameters"])
         _fill("buffer", [named for net, each in self._nets() for named in each.named_buffers(prefix=net)], buffers)
         self.optimizer.load_state_dict(saved["optimizer"])
         if self.average is not None:
             self.average.n_averaged.fill_(saved["averaged"])
         if self.scale is not None:
             self.scale.load_state_dict(saved["scale"])
-        self.trained_s = saved["trained_s"]
 
 
+@torch.no_grad()
 def _fill(kind: str, here: Iterable[tuple[str, Tensor]], saved: Mapping[str, Tensor]) -> None:
     """Copy saved tensors into those of the net, which must be the same ones."""
     there = dict(saved)

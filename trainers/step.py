@@ -31,11 +31,9 @@ class Step:
 
     def __call__(self, passes: Iterable[Placed], *, samples: int) -> float:
         """Take one step over `samples` samples of this rank; return the global batch's mean loss before the step."""
-        self._rule.begin()
+        self._rule.begin(self.wishes.told)
         part_losses = [self._pass(batch, samples) for batch in passes]
         loss = torch.stack(part_losses).sum()
-        if self._rule.replicas_differ:  # they go their own ways: nobody hears of a wish at the same step
-            return self._rule.step(loss).item()
         mean_loss, *wishes = self._rule.step(self.wishes.with_loss(loss)).tolist()
         self.wishes.hear(wishes)
         return float(mean_loss)

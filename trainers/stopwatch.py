@@ -1,4 +1,4 @@
-"""A stopwatch that sorts the seconds of a step into parts: compute, communication, input."""
+"""A stopwatch that sorts the seconds of a step into parts: compute, update, communication, input."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -29,6 +29,7 @@ from contract.series import (
     RATE,
     SAMPLES_PER_S,
     SLOWEST_RANK,
+    UPDATE_S,
 )
 from store import clusters, points, runs
 from store.session import transaction
@@ -72,7 +73,8 @@ def measure(run: Run, first: int, last: int) -> Iterator[Points]:
         done = step / total
         learned = 1 - math.exp(-6 * done * (0.35 + fit))
         loss = 2.3 * (1 - learned * (0.82 + 0.14 * fit)) * math.exp(dice.gauss(0, 0.05))
-        compute = 0.00035 * batch / 8 + abs(dice.gauss(0, 0.0012))
+        compute = 0.0003 * batch / 8 + abs(dice.gauss(0, 0.0012))
+        update = 0.003 + abs(dice.gauss(0, 0.0001))
         wire = 0.011 + abs(dice.gauss(0, 0.003)) + (0.02 if dice.random() < 0.01 else 0)
         wait = 0.0016 + abs(dice.gauss(0, 0.0006))
         idle = 0.002 + abs(dice.gauss(0, 0.002))
@@ -80,8 +82,9 @@ def measure(run: Run, first: int, last: int) -> Iterator[Points]:
         values: dict[str, float | None] = {
             LOSS: None if 0.5 < done < 0.51 and run.number == 11 else loss,
             RATE: rate * rise * (1 - done) ** 2,
-            SAMPLES_PER_S: batch / (compute + wire + wait + idle),
+            SAMPLES_PER_S: batch / (compute + update + wire + wait + idle),
             COMPUTE_S: compute,
+            UPDATE_S: update,
             COMMUNICATION_S: wire,
             INPUT_S: wait,
             IDLE_S: idle,

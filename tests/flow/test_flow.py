@@ -26,7 +26,7 @@ LONG = SPEC.replace("epochs: 3", "epochs: 3000")
 def curve_is_whole(service: Service, run: dict[str, Any]) -> None:
     assert run["state"] == "done", service.story(run["id"])
     series = service.get(f"/runs/{run['id']}/points")["series"]
-    for name in ("loss", "learning_rate", "samples_per_s", "compute_s", "communication_s", "input_s"):
+    for name in ("loss", "learning_rate", "samples_per_s", "compute_s", "update_s", "communication_s", "input_s"):
         assert series[name]["steps"] == list(range(1, STEPS + 1)), name
         assert None not in series[name]["values"]
     assert series["heldout_accuracy"]["steps"] == [11, 22, 33]

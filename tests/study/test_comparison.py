@@ -40,7 +40,7 @@ def test_a_trial_sums_the_seconds_of_the_steps_before_each_evaluation() -> None:
 
 
 def test_the_parts_of_a_step_are_its_seconds() -> None:
-    assert {"compute_s", "communication_s", "input_s"} <= set(PARTS)
+    assert {"compute_s", "update_s", "communication_s", "input_s"} <= set(PARTS)
     assert not {"samples_per_s", "loss", "learning_rate"} & set(PARTS)
 
 

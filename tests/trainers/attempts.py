@@ -13,7 +13,7 @@ from contract.event import Points
 from contract.folder import RunFolder
 from tests.trainers.jobs import events
 from tests.trainers.ranks import CONTEXT
-from trainers import rank
+from trainers import keeper, rank
 from trainers.build import models
 from trainers.checkpoints.writer import Writer
 from trainers.notice import Notice, leave_at_once
@@ -73,6 +73,7 @@ def _live(folder: RunFolder, number: int, r: int, world: int, blow: Blow | None,
     if net:
         models.model = lambda run: _net(net, run.seed)  # type: ignore[assignment]
     _write_at_once()
+    keeper.LOOK_S = 0.0
     if blow:
         _strike(blow)
     rank.live(folder, number, here(r, world), notice=notice)

@@ -139,7 +139,7 @@ def talks(name: str, rounds: int) -> list[int]:
     told: list[int] = []
     door = Door(_Noted(x_N, told), order(name), timeout_s=TIMEOUT_S)
     for _ in range(rounds):
-        door.exchange(torch.full_like(x_N, dist.get_rank()), 0.5, 0.0)
+        door.exchange(torch.full_like(x_N, dist.get_rank()), 0.5, [0.0])
     door.settle()
     return told
 
@@ -218,3 +218,22 @@ def on_a_bowl(name: str, steps: int) -> float:
     rule.settle()
     with rule.answer():
         return float((flat_N - 1.0).square().mean().sqrt())
+
+
+def wished(name: str, wisher: int, at: int, steps: int) -> list[list[float]]:
+    """At which of its steps this rank heard which wishes; rank `wisher` has one from step `at` on until it is heard."""
+    model = net()
+    rule, _ = elastic(name, model)
+    heard, is_heard = [], False
+    for step in range(1, steps + 1):
+        wish = float(dist.get_rank() == wisher and step >= at and not is_heard)
+        rule.begin([0.0, 7 * wish])
+        for p in model.parameters():
+            p.grad = torch.zeros_like(p)
+        _, *wishes = rule.step(torch.tensor([1.0, 0.0, 7 * wish])).tolist()
+        is_heard = is_heard or any(wishes)
+        if any(wishes):
+            heard.append([step, *wishes])
+        dist.barrier()
+    rule.settle()
+    return heard

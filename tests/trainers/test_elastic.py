@@ -100,6 +100,26 @@ def test_a_resumed_run_goes_on_to_the_bit(name: str) -> None:
         assert torch.equal(x_N, y_N)
 
 
+@pytest.mark.parametrize(("name", "late"), [("sync1", 1), ("sync2", 0), ("sync3", 0)])
+def test_all_ranks_hear_a_wish_at_one_exchange_and_once(name: str, late: int) -> None:
+    """Over the tree it is reduced in one exchange and broadcast in the next."""
+    first, *others = on_ranks(3, ranks.wished, name, 1, 4, 8)
+    assert [step for step, *_ in first] == [4 + late]
+    assert first[0][2] == pytest.approx(7 / 3)
+    assert others == [first, first]
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_served_replica_hears_the_keeper_s_wish_once_and_nobody_else_s(name: str) -> None:
+    first, *others = on_ranks(3, ranks.wished, name, 0, 4, 8)
+    assert first == [[4, 0.0, 7.0]]
+    for heard in others:
+        [(step, *wishes)] = heard
+        assert step in (4, 5)
+        assert wishes == [0.0, 7.0]
+    assert on_ranks(3, ranks.wished, name, 1, 4, 8) == [[], [], []]
+
+
 @pytest.mark.parametrize("name", SERVED)
 def test_a_dead_worker_is_told_and_the_others_go_on(name: str) -> None:
     """Forces SIGKILL of rank 2 in the middle of its steps."""

@@ -40,7 +40,7 @@ def test_a_run_says_all_that_it_must_in_order(done: RunFolder) -> None:
 def test_every_part_of_a_step_takes_some_time(done: RunFolder) -> None:
     for event in events(done):
         if isinstance(event, Points) and "loss" in event.values:
-            parts = [event.values[name] for name in ("compute_s", "communication_s", "input_s", "idle_s")]
+            parts = [event.values[name] for name in ("compute_s", "update_s", "communication_s", "input_s", "idle_s")]
             assert all(part is not None and part >= 0 for part in parts)
             assert sum(part or 0 for part in parts) == pytest.approx(256 / (event.values["samples_per_s"] or 0))
             assert event.values["slowest_rank"] in range(4)

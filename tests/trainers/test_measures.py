@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from torch.distributed import HashStore  # type: ignore[attr-defined]
 
-from contract.series import COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, PARTS, SAMPLES_PER_S, SLOWEST_RANK
+from contract.series import COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, PARTS, SAMPLES_PER_S, SLOWEST_RANK, UPDATE_S
 from tests.trainers.ranks import on_ranks
 from trainers.collectives.watched import Watch
+from trainers.hearsay import Hearsay
 from trainers.measures import Measured, Measures, split_of
 from trainers.stopwatch import Lap
 
@@ -16,17 +18,31 @@ CPU = torch.device("cpu")
 
 
 def test_who_comes_early_is_idle_until_the_last_is_there() -> None:
-    # compute, in collectives, input: rank 1 is 3 s behind rank 0; the collective itself takes 1 s
-    times_RS3 = torch.tensor([[[5.0, 4.0, 1.0]], [[6.0, 1.0, 3.0]]], dtype=torch.float64)
-    (told,) = split_of(times_RS3)
-    assert told == {COMPUTE_S: 5.5, COMMUNICATION_S: 1.0, INPUT_S: 2.0, IDLE_S: 1.5, SLOWEST_RANK: 1}
+    # compute, update, in collectives, input: rank 1 is 3 s behind rank 0; the collective itself takes 1 s
+    times_RS4 = torch.tensor([[[4.0, 1.0, 4.0, 1.0]], [[4.0, 2.0, 1.0, 3.0]]], dtype=torch.float64)
+    (told,) = split_of(times_RS4, ranks=[0, 1])
+    parts = {COMPUTE_S: 4.0, UPDATE_S: 1.5, COMMUNICATION_S: 1.0, INPUT_S: 2.0, IDLE_S: 1.5}
+    assert told == parts | {SLOWEST_RANK: 1}
 
 
 def test_idle_time_is_never_more_than_the_time_in_collectives() -> None:
     """A rank that was late before an evaluation, where the others waited outside of the step."""
-    times_RS3 = torch.tensor([[[1.0, 0.5, 0.0]], [[9.0, 0.5, 0.0]]], dtype=torch.float64)
-    (told,) = split_of(times_RS3)
+    times_RS4 = torch.tensor([[[1.0, 0.0, 0.5, 0.0]], [[9.0, 0.0, 0.5, 0.0]]], dtype=torch.float64)
+    (told,) = split_of(times_RS4, ranks=[0, 1])
     assert (told[IDLE_S], told[COMMUNICATION_S]) == (0.25, 0.25)
+
+
+def test_ranks_that_meet_in_no_collective_count_what_others_last_said() -> None:
+    """Rank 1 has not said anything yet; rank 2 is slow, and what it waits at the center is no idle time."""
+    store, heard = HashStore(), [Heard(), Heard()]
+    for said, rank in zip(heard, (2, 0), strict=True):
+        report: Any = said
+        measures = Measures(report, world=1, device=CPU, watch=Watch())
+        measures.hearsay = Hearsay(store, rank=rank, world=3)
+        measures.add(Measured(1, 60, {"loss": 1.0}, lap(0.1 * (rank + 1), 0.5)))
+    [(_, told)] = heard[1].points_said
+    assert (told[COMPUTE_S], told[COMMUNICATION_S], told[IDLE_S]) == (pytest.approx(0.2), pytest.approx(0.5), 0.0)
+    assert (told[SAMPLES_PER_S], told[SLOWEST_RANK]) == (pytest.approx(60 / 0.7), 2)
 
 
 class Heard:

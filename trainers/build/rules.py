@@ -18,68 +18,82 @@ from trainers.rules.mastered import Mastered
 from trainers.rules.move import Along, Move, Towards
 from trainers.rules.order import FirstCome, LockFree, Order, RankOrder
 from trainers.rules.replicated import Replicated
-from trainers.rules.rule import Rule
+from trainers.rules.rule import RIDERS, Rule
 from trainers.rules.served import Door, Served
 from trainers.rules.sync import Sync
-from trainers.rules.timed import Timed
+from trainers.rules.timed import Timed, untimed
 
 TURN_S = 300.0  # a rank that takes longer to its turn at a center is lost
 
 
 def rule(
-    run: RunSpec, model: nn.Module, optimizer: torch.optim.Optimizer, *, allreduce: Allreduce, timed: Timed
+    run: RunSpec,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    *,
+    allreduce: Allreduce,
+    timed: Timed = untimed,
+    updating: Timed = untimed,
 ) -> Rule:
-    """How the replicas agree; `timed` makes a call count as communication."""
+    """How the replicas agree; `timed` makes a call count as communication, `updating` as the update."""
     choice, params = run.rule, list(model.parameters())
     match choice:
         case choices.Sync():
-            world = run.resources.world
-            return Sync(params, optimizer, allreduce=timed(allreduce), world=world, packed=choice.packed)
+            return Sync(
+                params,
+                optimizer,
+                allreduce=timed(allreduce),
+                world=run.resources.world,
+                packed=choice.packed,
+                updating=updating,
+            )
         case choices.EASGD():
             x_N = weights(params)
             return Elastic(
                 x_N,
                 optimizer,
-                _center(choice, x_N, [p.numel() for p in params], allreduce=allreduce),
+                _center(choice, x_N, [p.numel() for p in params], allreduce=allreduce, updating=updating),
                 rho=choice.force(rate=run.peak_rate, world=run.resources.world),
                 period=choice.period,
                 overlap=choice.variant == "sync3",
                 timed=timed,
+                updating=updating,
             )
         case choices.AsyncSGD():
             x_N = weights(params)
-            move = Along(x_N, momentum=optimizer.param_groups[0]["momentum"])
-            return Asynchronous(
-                x_N, params, optimizer, door=_door(choice, move, [p.numel() for p in params]), timed=timed
-            )
+            move = Along(x_N.cpu(), momentum=optimizer.param_groups[0]["momentum"])
+            door = _door(choice, move, [p.numel() for p in params], updating=updating)
+            return Asynchronous(x_N, params, optimizer, door=door, timed=timed, updating=updating)
         case _:
             assert_never(choice)
 
 
-def _center(choice: choices.EASGD, x_N: Tensor, lengths: list[int], *, allreduce: Allreduce) -> Center:
+def _center(choice: choices.EASGD, x_N: Tensor, lengths: list[int], *, allreduce: Allreduce, updating: Timed) -> Center:
     """Where the shared point lives."""
     rank, world = dist.get_rank(), dist.get_world_size()
-    whole = [*lengths, 1]  # the loss rides at the end
+    whole = [*lengths, RIDERS]  # what the ranks tell rides at the end
     match choice.variant:
         case "original" | "async" | "hogwild":
-            return Served(_door(choice, Towards(x_N), lengths))
+            return Served(_door(choice, Towards(x_N.cpu()), lengths, updating=updating))
         case "sync1":
             reduce = follow(tree.reduce(range(world), range(1)), chunks=1)
             broadcast = follow(tree.broadcast(range(world), range(1)), chunks=1)
             if not choice.packed:
                 reduce, broadcast = per_layer(reduce, whole), per_layer(broadcast, whole)
-            return Mastered(x_N, broadcast=broadcast, reduce=reduce, rank=rank, world=world)
+            return Mastered(x_N, broadcast=broadcast, reduce=reduce, rank=rank, world=world, updating=updating)
         case "sync2" | "sync3":
             total = allreduce if choice.packed else per_layer(allreduce, whole)
-            return Replicated(x_N, allreduce=total, world=world, overlap=choice.variant == "sync3")
+            overlap = choice.variant == "sync3"
+            return Replicated(x_N, allreduce=total, world=world, overlap=overlap, updating=updating)
         case _:
             assert_never(choice.variant)
 
 
-def _door(choice: choices.EASGD | choices.AsyncSGD, move: Move, lengths: list[int]) -> Door:
+def _door(choice: choices.EASGD | choices.AsyncSGD, move: Move, lengths: list[int], *, updating: Timed) -> Door:
     stops = [sum(lengths[: i + 1]) for i in range(len(lengths))]
     layers = [slice(stop - length, stop) for stop, length in zip(stops, lengths, strict=True)]
-    return Door(move, _order(choice), parts=None if choice.packed else layers, timeout_s=TURN_S)
+    parts = None if choice.packed else layers
+    return Door(move, _order(choice), parts=parts, timeout_s=TURN_S, updating=updating)
 
 
 def _order(choice: choices.EASGD | choices.AsyncSGD) -> Order:

@@ -7,6 +7,7 @@ a file late.
 import json
 import threading
 import time
+from collections.abc import Callable, Collection
 from typing import Any
 
 from torch.distributed import Store  # type: ignore[attr-defined]
@@ -21,13 +22,25 @@ POLL_S = 0.02
 
 
 class Writer:
-    """Writes one rank's part of every checkpoint, one checkpoint at a time."""
+    """Writes one rank's part of every checkpoint, one checkpoint at a time.
+
+    `left`: who takes no more part, where the others may go on without; a checkpoint may then lack whoever is late.
+    """
 
     def __init__(
-        self, shelf: Shelf, store: Store, *, rank: int, world: int, attempt: int, about: dict[str, Any]
+        self,
+        shelf: Shelf,
+        store: Store,
+        *,
+        rank: int,
+        world: int,
+        attempt: int,
+        about: dict[str, Any],
+        left: Callable[[], Collection[int]] | None = None,
     ) -> None:
         self._shelf, self._store = shelf, store
         self._rank, self._world, self._attempt, self._about = rank, world, attempt, about
+        self._left, self.patience_s = left, PATIENCE_S
         self._thread: threading.Thread | None = None
         self._outcome: Outcome | None = None
 
@@ -85,17 +98,25 @@ class Writer:
         return None, manifest.size_bytes
 
     def _words_of_others(self, step: int) -> list[dict[str, Any]]:
-        keys = [self._key(step, rank) for rank in range(1, self._world)]
-        deadline = time.monotonic() + PATIENCE_S
+        begun = time.monotonic()
         # asked again and again: a `wait` would hold the store's one connection
-        while keys and not self._store.check(keys):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not every rank has written its part within {PATIENCE_S:g} s")
+        while (keys := self._awaited(step)) and not self._store.check(keys):
+            if time.monotonic() - begun > self.patience_s:
+                if self._left is not None:
+                    break
+                raise TimeoutError(f"not every rank has written its part within {self.patience_s:g} s")
             time.sleep(POLL_S)
+        keys = [self._key(step, rank) for rank in range(1, self._world)]
+        if self._left is not None:
+            keys = [key for key in keys if self._store.check([key])]
         words = [json.loads(self._store.get(key)) for key in keys]
         for key in keys:
             self._store.delete_key(key)
         return words
+
+    def _awaited(self, step: int) -> list[str]:
+        left = self._left() if self._left is not None else ()
+        return [self._key(step, rank) for rank in range(1, self._world) if rank not in left]
 
     def _key(self, step: int, rank: int) -> str:
         return f"checkpoint/{step}/{rank}"

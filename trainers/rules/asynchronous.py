@@ -5,7 +5,7 @@ momentum, at the center) and Hogwild SGD (without the lock). A gradient may be o
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,26 +32,31 @@ class Asynchronous:
         *,
         door: Door,
         timed: Timed = untimed,
+        updating: Timed = untimed,
     ) -> None:
         self._x_N, self._door = x_N, door
         self._group = optimizer.param_groups[0]
         self._gradients = Gradients(params)
-        self._exchange = timed(door.exchange)
+        self._exchange, self._update = timed(door.exchange), updating(self._take)
 
-    def begin(self) -> None:
+    def begin(self, wishes: Sequence[float] = (), /) -> None:
         """Nothing to send before there is a gradient."""
 
     @torch.no_grad()
-    def step(self, loss: Tensor) -> Tensor:
+    def step(self, told: Tensor, /) -> Tensor:
         """Send the gradient, take the weights that come back, and clear the gradients."""
         self._gradients.refuse_strangers()
         g_N = self._gradients.flat_N
         if decay := self._group["weight_decay"]:
             g_N.add_(self._x_N, alpha=decay)
-        w_N, mean_loss = self._exchange(g_N, self._group["lr"], float(loss))
+        loss, *wishes = told.flatten().tolist()
+        w_N, (mean_loss, *heard) = self._exchange(g_N, self._group["lr"], (loss, *wishes))
+        self._update(w_N)
+        return told.new_tensor([loss if math.isnan(mean_loss) else mean_loss, *heard]).view_as(told)
+
+    def _take(self, w_N: Tensor) -> None:
         self._x_N.copy_(w_N)
-        g_N.zero_()
-        return loss if math.isnan(mean_loss) else torch.tensor(mean_loss)
+        self._gradients.flat_N.zero_()
 
     def settle(self) -> None:
         self._door.settle()
@@ -67,6 +72,12 @@ class Asynchronous:
             yield
         finally:
             self._x_N.copy_(own_N)
+
+    def left(self) -> Mapping[int, bool]:
+        return self._door.left()
+
+    def join(self, steps: int) -> None:
+        self._door.start_at(self._x_N)
 
     def state_dict(self) -> dict[str, Any]:
         return {"center": self._door.state_dict()}

@@ -9,7 +9,7 @@ torch's SGD has V in units of the gradient: the same as (5) as long as eta stays
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,35 +38,46 @@ class Elastic:
         period: int,
         overlap: bool,
         timed: Timed = untimed,
+        updating: Timed = untimed,
     ) -> None:
         self._x_N, self._optimizer, self._center = x_N, optimizer, center
         self._rho, self._period, self._overlap = rho, period, overlap
         self._ask_center, self._pull = timed(center.ask), timed(center.pull)
+        self._update = updating(self._move)
         self._steps = 0
         self._losses: list[float] = []  # since the last exchange
         self._mean_loss = math.nan
+        self._wishes: Sequence[float] = ()
         self.is_synchronous = center.is_synchronous
 
-    def begin(self) -> None:
+    def begin(self, wishes: Sequence[float] = (), /) -> None:
         """Begin the exchange that goes on beside the passes."""
+        self._wishes = wishes
         if self._overlap and self._is_due:
             self._ask()
 
     @torch.no_grad()
-    def step(self, loss: Tensor) -> Tensor:
+    def step(self, told: Tensor, /) -> Tensor:
         """Step, be pulled if it is time, and clear the gradients; the mean loss is that of the last exchange."""
-        self._losses.append(float(loss))
+        loss, *_ = told.flatten().tolist()
+        heard = [0.0] * len(self._wishes)
+        self._losses.append(loss)
         if self._is_due:
             if not self._overlap:
                 self._ask()
-            d_N, self._mean_loss = self._pull()
-            self._optimizer.step()
-            self._x_N -= d_N
+            d_N, (self._mean_loss, *heard) = self._pull()
+            self._update(d_N)
         else:
-            self._optimizer.step()
-        self._optimizer.zero_grad()
+            self._update(None)
         self._steps += 1
-        return loss if math.isnan(self._mean_loss) else torch.tensor(self._mean_loss)
+        mean_loss = loss if math.isnan(self._mean_loss) else self._mean_loss
+        return told.new_tensor([mean_loss, *heard]).view_as(told)
+
+    def _move(self, d_N: Tensor | None) -> None:
+        self._optimizer.step()
+        if d_N is not None:
+            self._x_N -= d_N
+        self._optimizer.zero_grad()
 
     @property
     def _is_due(self) -> bool:
@@ -76,7 +87,7 @@ class Elastic:
         alpha = self._optimizer.param_groups[0]["lr"] * self._rho
         loss = sum(self._losses) / len(self._losses) if self._losses else math.nan
         self._losses.clear()
-        self._ask_center(self._x_N, alpha, loss)
+        self._ask_center(self._x_N, alpha, (loss, *self._wishes))
 
     def settle(self) -> None:
         self._center.settle()
@@ -92,6 +103,13 @@ class Elastic:
             yield
         finally:
             self._x_N.copy_(own_N)
+
+    def left(self) -> Mapping[int, bool]:
+        return self._center.left()
+
+    def join(self, steps: int) -> None:
+        self._steps = steps
+        self._center.start_at(self._x_N)
 
     def state_dict(self) -> dict[str, Any]:
         own = {"steps": self._steps, "losses": list(self._losses), "mean_loss": self._mean_loss}

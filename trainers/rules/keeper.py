@@ -3,7 +3,7 @@
 import math
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,16 +11,21 @@ from torch import Tensor
 
 from trainers.rules.move import Move
 from trainers.rules.order import Order
+from trainers.rules.rule import RIDERS
 from trainers.rules.talk import GO, HEADER, Parts, answer_call, read, receive, send
+from trainers.rules.timed import Timed, untimed
+
+NO_WISH = (0.0,) * (RIDERS - 1)
 
 
 class Keeper:
-    """`lost` tells of ranks that left without a goodbye; the others go on without them."""
+    """`lost` tells of ranks that left without a goodbye; the others go on without them. Those `done` said theirs."""
 
-    def __init__(self, move: Move, order: Order, parts: Parts, *, world: int) -> None:
-        self.move, self.lost = move, dict[int, str]()
-        self._order, self._parts = order, parts
-        self._losses = [math.nan] * world
+    def __init__(self, move: Move, order: Order, parts: Parts, *, world: int, updating: Timed = untimed) -> None:
+        self.move, self.lost, self.done = move, dict[int, str](), set[int]()
+        self._order, self._parts, self._own_move = order, parts, updating(move)
+        self._losses, self._updates = [math.nan] * world, [0] * world
+        self._news: dict[int, tuple[float, ...]] = {}  # rank 0's wishes, for ranks that have not come since
         self._threads: list[threading.Thread] = []
 
     def open(self, door: socket.socket, secret: bytes, *, timeout_s: float) -> None:
@@ -39,13 +44,23 @@ class Keeper:
         known = [loss for loss in self._losses if loss == loss]
         return sum(known) / len(known) if known else math.nan
 
-    def exchange(self, message_N: Tensor, number: float, loss: float, *, answer_N: Tensor) -> None:
-        """Rank 0's own exchange: no wire, and the same order."""
+    def exchange(self, message_N: Tensor, number: float, told: Sequence[float], *, answer_N: Tensor) -> list[float]:
+        """Rank 0's own exchange: no wire, and the same order. Return the mean loss and rank 0's wishes."""
         with self._order.talk(0):
-            self._losses[0] = loss
+            self._losses[0], *wishes = told
+            if any(wishes):
+                self._tell_others(wishes)
             for part in self._parts:
                 with self._order.update():
-                    self.move(part, message_N[part], number, answer_n=answer_N[part])
+                    self._own_move(part, message_N[part], number, answer_n=answer_N[part])
+            self._updates[0] += 1
+            return [self.mean_loss, *wishes]
+
+    def _tell_others(self, wishes: Sequence[float]) -> None:
+        news = (*wishes, *NO_WISH[len(wishes) :])
+        for rank in range(1, len(self._losses)):
+            known = self._news.get(rank, NO_WISH)
+            self._news[rank] = tuple(map(max, known, news))
 
     def settle(self) -> None:
         """Wait until every other rank has said goodbye or is lost; rank 0 makes no more exchanges."""
@@ -55,14 +70,19 @@ class Keeper:
 
     def where(self) -> Tensor:
         """The center as it is now."""
-        with self._order.update():
+        with self._order.still():
             return self.move.c_N.clone()
+
+    def left(self) -> Mapping[int, bool]:
+        """The ranks that exchange no more, and whether each said goodbye."""
+        return {**dict.fromkeys(list(self.lost), False), **dict.fromkeys(list(self.done), True)}
 
     def _serve(self, rank: int, sock: socket.socket) -> None:
         message_N, answer_N = torch.empty_like(self.move.c_N), torch.empty_like(self.move.c_N)
         try:
             while self._exchange(rank, sock, message_N, answer_N=answer_N):
                 pass
+            self.done.add(rank)
         except (EOFError, OSError) as error:
             self.lost[rank] = f"{type(error).__name__}: {error}".rstrip(": ")
         finally:
@@ -75,19 +95,24 @@ class Keeper:
             return False
         with self._order.talk(rank):
             self._losses[rank] = loss
-            sock.sendall(GO)
+            sock.sendall(GO.pack(*self._news.pop(rank, NO_WISH)))
             for part in self._parts:
                 receive(sock, message_N[part])
                 with self._order.update():
                     self.move(part, message_N[part], number, answer_n=answer_N[part])
                 send(sock, answer_N[part])
+            self._updates[rank] += 1
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        tensors = {name: value for name, value in vars(self.move).items() if isinstance(value, Tensor)}
-        return {"losses": list(self._losses), "tensors": tensors}
+        """The center and its velocity at one moment, and what is known of every rank."""
+        with self._order.still():
+            tensors = {name: value.clone() for name, value in vars(self.move).items() if isinstance(value, Tensor)}
+            return {"losses": list(self._losses), "updates": list(self._updates), "tensors": tensors}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._losses = list(state["losses"])
+        """Go on from there, also among more or fewer ranks."""
+        known = min(len(self._losses), len(state["losses"]))
+        self._losses[:known], self._updates[:known] = state["losses"][:known], state["updates"][:known]
         for name, value in state["tensors"].items():
             getattr(self.move, name).copy_(value)

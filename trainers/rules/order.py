@@ -20,6 +20,10 @@ class Order(Protocol):
         """Wait until the center may be changed."""
         ...
 
+    def still(self) -> AbstractContextManager[object]:
+        """On rank 0, between its talks: wait until nobody changes the center, and hold it as it is."""
+        ...
+
     def leave(self, rank: int) -> None:
         """Reckon with this rank no more."""
         ...
@@ -37,6 +41,9 @@ class FirstCome:
     def update(self) -> AbstractContextManager[object]:
         return self._lock
 
+    def still(self) -> AbstractContextManager[object]:
+        return self._lock
+
     def leave(self, rank: int) -> None:
         """Nobody waits for anybody."""
 
@@ -49,6 +56,9 @@ class LockFree:
 
     def update(self) -> AbstractContextManager[object]:
         return nullcontext()
+
+    def still(self) -> AbstractContextManager[object]:
+        return nullcontext()  # never still: what is read is of several moments, as every replica reads it
 
     def leave(self, rank: int) -> None:
         """Nobody waits for anybody."""
@@ -65,9 +75,7 @@ class RankOrder:
     @contextmanager
     def talk(self, rank: int) -> Iterator[None]:
         with self._changed:
-            if not self._changed.wait_for(lambda: self._queue[0] == rank, self._timeout_s):
-                late = self._queue[0]
-                raise RankLost(f"rank {late} did not take its turn at the center for {self._timeout_s:g} s", [late])
+            self._wait_for_turn(rank)
         try:
             yield
         finally:
@@ -79,6 +87,19 @@ class RankOrder:
 
     def update(self) -> AbstractContextManager[object]:
         return nullcontext()
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Wait for the end of the round, which its next talk would wait for as well: a cut at one step of all ranks."""
+        with self._changed:
+            if 0 in self._queue:
+                self._wait_for_turn(0)
+            yield
+
+    def _wait_for_turn(self, rank: int) -> None:
+        if not self._changed.wait_for(lambda: self._queue[0] == rank, self._timeout_s):
+            late = self._queue[0]
+            raise RankLost(f"rank {late} did not take its turn at the center for {self._timeout_s:g} s", [late])
 
     def leave(self, rank: int) -> None:
         with self._changed:

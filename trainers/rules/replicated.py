@@ -6,7 +6,7 @@ All copies take the same sum, so they stay equal to the bit. In EASGD3 the all-r
 the backward pass: what it sums are the weights before the step, which are known before the gradient is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from trainers.collectives.runner import Allreduce
+from trainers.rules.rule import RIDERS
+from trainers.rules.timed import Timed, untimed
 
 
 class Replicated:
@@ -21,38 +23,53 @@ class Replicated:
 
     is_synchronous = True
 
-    def __init__(self, start_N: Tensor, *, allreduce: Allreduce, world: int, overlap: bool = False) -> None:
+    def __init__(
+        self,
+        start_N: Tensor,
+        *,
+        allreduce: Allreduce,
+        world: int,
+        overlap: bool = False,
+        updating: Timed = untimed,
+    ) -> None:
         self._c_N, self._allreduce, self._world = start_N.clone(), allreduce, world
-        self._d_N = torch.empty_like(start_N)
-        self._sum_N = start_N.new_empty(start_N.numel() + 1)  # the loss rides in the last element
+        self._d_N, self._move = torch.empty_like(start_N), updating(self._c_N.add_)
+        self._sum_N = start_N.new_empty(start_N.numel() + RIDERS)  # what is told rides at the end
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="exchange") if overlap else None
         self._under_way: Future[None] | None = None
 
     @torch.no_grad()
-    def ask(self, x_N: Tensor, alpha: float, loss: float) -> None:
+    def ask(self, x_N: Tensor, alpha: float, told: Sequence[float]) -> None:
         """Begin to sum what every replica is away from the center."""
         torch.sub(x_N, self._c_N, out=self._d_N).mul_(alpha)
-        self._sum_N[:-1].copy_(self._d_N)
-        self._sum_N[-1] = loss / self._world
+        self._sum_N[:-RIDERS].copy_(self._d_N)
+        self._told = len(told)
+        self._sum_N[-RIDERS:] = self._sum_N.new_tensor([*told, *[0.0] * (RIDERS - self._told)]) / self._world
         if self._thread is None:
             self._allreduce(self._sum_N)
         else:
             self._under_way = self._thread.submit(self._allreduce, self._sum_N)
 
     @torch.no_grad()
-    def pull(self) -> tuple[Tensor, float]:
-        """Move the center; return this replica's own pull and the mean loss."""
+    def pull(self) -> tuple[Tensor, list[float]]:
+        """Move the center; return this replica's own pull and the means of what was told."""
         if self._under_way is not None:
             self._under_way.result()
             self._under_way = None
-        self._c_N += self._sum_N[:-1]
-        return self._d_N, float(self._sum_N[-1])
+        self._move(self._sum_N[:-RIDERS])
+        return self._d_N, self._sum_N[-RIDERS:].tolist()[: self._told]
 
     def settle(self) -> None:
         """All ranks exchange together."""
 
     def where(self) -> Tensor:
         return self._c_N
+
+    def left(self) -> Mapping[int, bool]:
+        return {}
+
+    def start_at(self, c_N: Tensor) -> None:
+        self._c_N.copy_(c_N)
 
     def state_dict(self) -> dict[str, Any]:
         return {"center": self._c_N}

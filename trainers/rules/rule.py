@@ -1,12 +1,12 @@
 """How replicas agree: what happens between one forward pass and the next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from torch import Tensor
 
-RIDERS = 4  # so many numbers at most travel with the gradients
+RIDERS = 4  # so many numbers at most travel with the gradients, or with the weights
 
 
 class Rule(Protocol):
@@ -15,8 +15,11 @@ class Rule(Protocol):
     replicas_differ: bool  # between steps every rank has weights of its own
     is_synchronous: bool  # every rank takes its n-th step together with all others
 
-    def begin(self) -> None:
-        """Start what may go on beside the forward and the backward pass that follow."""
+    def begin(self, wishes: Sequence[float] = (), /) -> None:
+        """Start what may go on beside the forward and the backward pass that follow.
+
+        `wishes`: what this rank tells at this step besides its loss, which is not known yet.
+        """
         ...
 
     def step(self, told: Tensor, /) -> Tensor:
@@ -25,7 +28,8 @@ class Rule(Protocol):
         A rank tells its loss, or a vector of its loss and what else the ranks have to know of each other at this step
         (trainers/wishes.py). It goes through the rule because only the rule knows when the ranks talk and how: a
         message of its own for a few numbers would cost a large world as many latencies as the gradients do. Rules that
-        do not talk at every step return the mean as it was when they last did.
+        do not talk at every step return the mean loss as it was when they last did, and 0 for what else is told. Where
+        rank 0 serves a center, it alone is heard: its wishes are told to every other rank once.
         """
         ...
 
@@ -35,6 +39,14 @@ class Rule(Protocol):
 
     def answer(self) -> AbstractContextManager[None]:
         """While inside, the model has the weights that the run answers with."""
+        ...
+
+    def left(self) -> Mapping[int, bool]:
+        """On rank 0: the ranks that exchange no more, and whether each has taken all its steps or is lost."""
+        ...
+
+    def join(self, steps: int) -> None:
+        """Begin as a new replica after `steps` steps; the model has the weights that the run answers with."""
         ...
 
     def state_dict(self) -> dict[str, Any]:

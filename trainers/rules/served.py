@@ -1,9 +1,10 @@
 """A center that rank 0 serves to one replica at a time: the asynchronous rules, and the original round robin.
 
-Its connections are its own, so it works beside any backend; a vector on a GPU passes through the host's memory.
+Its connections are its own, so it works beside any backend, also one in which rank 0 could not receive from whoever
+comes first. It lies in the host's memory: what comes from a GPU and goes back is copied there on the way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,10 +16,11 @@ from trainers.rules.keeper import Keeper
 from trainers.rules.move import Move
 from trainers.rules.order import Order
 from trainers.rules.talk import GO, HEADER, Parts, call, doors, lost, read, receive, send
+from trainers.rules.timed import Timed, untimed
 
 
 class Door:
-    """This rank's way to what rank 0 keeps; all ranks of the group open theirs together."""
+    """This rank's way to what rank 0 keeps, on the CPU; all ranks of the group open theirs together."""
 
     def __init__(
         self,
@@ -28,11 +30,12 @@ class Door:
         parts: Parts | None = None,
         group: dist.ProcessGroup | None = None,
         timeout_s: float = TIMEOUT_S,
+        updating: Timed = untimed,
     ) -> None:
         rank, world = dist.get_rank(group), dist.get_world_size(group)
         self._parts, self._timeout_s = parts or [slice(None)], timeout_s
-        self._answer_N = torch.empty_like(move.c_N)
-        self.keeper = Keeper(move, order, self._parts, world=world) if rank == 0 else None
+        self._message_N, self._answer_N = torch.empty_like(move.c_N), torch.empty_like(move.c_N)
+        self.keeper = Keeper(move, order, self._parts, world=world, updating=updating) if rank == 0 else None
         door, address, secret = doors(rank == 0, group)
         if self.keeper is not None:
             assert door is not None
@@ -40,20 +43,28 @@ class Door:
         else:
             self._sock = call(address, secret, rank=rank, timeout_s=timeout_s)
 
-    def exchange(self, message_N: Tensor, number: float, loss: float) -> tuple[Tensor, float]:
-        """Send a message; return the answer, valid until the next exchange, and the mean loss as far as it is known."""
+    def exchange(self, message_N: Tensor, number: float, told: Sequence[float]) -> tuple[Tensor, list[float]]:
+        """Send a message; return the answer, valid until the next exchange, and what is known of all that was told.
+
+        `told`: the loss, then wishes. The mean loss is known at rank 0; rank 0's wishes are heard on every rank, once.
+        """
+        on_host_N = message_N if message_N.device.type == "cpu" else self._message_N.copy_(message_N)
+        heard = self._talk(on_host_N, number, told)
+        return self._answer_N.to(message_N.device), heard
+
+    def _talk(self, message_N: Tensor, number: float, told: Sequence[float]) -> list[float]:
         if self.keeper is not None:
-            self.keeper.exchange(message_N, number, loss, answer_N=self._answer_N)
-            return self._answer_N, self.keeper.mean_loss
+            return self.keeper.exchange(message_N, number, told, answer_N=self._answer_N)
+        loss, wishes = told[0], len(told) - 1
         try:
             self._sock.sendall(HEADER.pack(True, number, loss))
-            assert read(self._sock, 1) == GO
+            heard = GO.unpack(read(self._sock, GO.size))[:wishes]
             for part in self._parts:
                 send(self._sock, message_N[part])
                 receive(self._sock, self._answer_N[part])
         except (EOFError, OSError) as error:
             raise lost(error, self._timeout_s) from error
-        return self._answer_N, loss
+        return [loss, *heard]
 
     def settle(self) -> None:
         """Say goodbye; rank 0 waits until everyone who lives has."""
@@ -64,6 +75,13 @@ class Door:
 
     def where(self) -> Tensor | None:
         return self.keeper.where() if self.keeper is not None else None
+
+    def left(self) -> Mapping[int, bool]:
+        return self.keeper.left() if self.keeper is not None else {}
+
+    def start_at(self, c_N: Tensor) -> None:
+        if self.keeper is not None:
+            self.keeper.move.c_N.copy_(c_N)
 
     def state_dict(self) -> dict[str, Any]:
         return self.keeper.state_dict() if self.keeper is not None else {}
@@ -80,14 +98,14 @@ class Served:
 
     def __init__(self, door: Door) -> None:
         self._door = door
-        self.settle, self.where = door.settle, door.where
+        self.settle, self.where, self.left, self.start_at = door.settle, door.where, door.left, door.start_at
         self.state_dict, self.load_state_dict = door.state_dict, door.load_state_dict
 
     @torch.no_grad()
-    def ask(self, x_N: Tensor, alpha: float, loss: float) -> None:
+    def ask(self, x_N: Tensor, alpha: float, told: Sequence[float]) -> None:
         """Exchange at once: an answer is worth most while it is fresh."""
-        c_N, self._mean_loss = self._door.exchange(x_N, alpha, loss)
+        c_N, self._heard = self._door.exchange(x_N, alpha, told)
         self._d_N = (x_N - c_N).mul_(alpha)
 
-    def pull(self) -> tuple[Tensor, float]:
-        return self._d_N, self._mean_loss
+    def pull(self) -> tuple[Tensor, list[float]]:
+        return self._d_N, self._heard

@@ -4,7 +4,7 @@ g = 1/n sum_k g_k over n ranks, which is the whole batch's gradient as every ran
 With a parameter server as its collective this is FireCaffe's yardstick (Iandola et al., 2015).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch.nn import Parameter
 from trainers.collectives.runner import Allreduce
 from trainers.rules.flat import Packed, per_layer
 from trainers.rules.rule import RIDERS
+from trainers.rules.timed import Timed, untimed
 
 
 class Sync:
@@ -36,13 +37,14 @@ class Sync:
         allreduce: Allreduce,
         world: int,
         packed: bool = True,
+        updating: Timed = untimed,
     ) -> None:
         self._params = [p for p in params if p.requires_grad]
-        self._optimizer, self._world = optimizer, world
+        self._world, self._update = world, updating(optimizer.step)
         self._gradients = Packed(self._params, extra=RIDERS) if world > 1 else None
         self._allreduce = allreduce if packed else per_layer(allreduce, [*(p.numel() for p in self._params), RIDERS])
 
-    def begin(self) -> None:
+    def begin(self, wishes: Sequence[float] = (), /) -> None:
         """Nothing goes on beside a backward pass: its gradient is what the ranks exchange."""
 
     @torch.no_grad()
@@ -51,7 +53,7 @@ class Sync:
         means = told if self._gradients is None else self._average(self._gradients, told)
         if not means.isfinite().all():  # weights and gradients stay as they are for whoever looks for the cause
             return means
-        self._optimizer.step()
+        self._update()
         for p in self._params:
             p.grad = None
         return means
@@ -70,6 +72,12 @@ class Sync:
 
     def answer(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def left(self) -> Mapping[int, bool]:
+        return {}
+
+    def join(self, steps: int) -> None:
+        """All replicas are alike."""
 
     def state_dict(self) -> dict[str, Any]:
         return {}

@@ -1,4 +1,4 @@
-"""How a replica talks to a center on another host: a header, a word that it may speak, then parts and their answers."""
+"""How a replica talks to a center on another host: a header, a word to let it speak, then parts and their answers."""
 
 import hmac
 import secrets
@@ -14,10 +14,11 @@ from trainers.collectives.wire.address import own_address
 from trainers.collectives.wire.lost import RankLost
 from trainers.collectives.wire.meeting import CONGESTION
 from trainers.collectives.wire.staging import as_memory
+from trainers.rules.rule import RIDERS
 
 HELLO = struct.Struct("<16sI")  # the keeper's secret, the caller's rank
 HEADER = struct.Struct("<?xxxxxxxdd")  # does it go on (or say goodbye), alpha or rate, loss
-GO = b"\1"
+GO = struct.Struct(f"<{RIDERS - 1}d")  # it may speak; the keeper's wishes, 0 for none
 Parts = Sequence[slice]  # of the vector, each a message of its own
 
 

@@ -1,4 +1,4 @@
-"""What a rule is told of the clock: a wrapper that makes a call count as communication."""
+"""What a rule is told of the clock: a wrapper that makes a call count as communication, or as the update."""
 
 from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar

@@ -1,6 +1,7 @@
 """Checkpoints of several ranks, written beside training: whole when every rank's part is on disk, or given up."""
 
 import threading
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from trainers.checkpoints.writer import Writer
 WORLD = 3
 
 
-def writers(path: Path) -> list[Writer]:
+def writers(path: Path, left: Callable[[], Collection[int]] | None = None) -> list[Writer]:
     store = HashStore()
     return [
-        Writer(Shelf(path, keep=2), store, rank=rank, world=WORLD, attempt=1, about={"rank": "any"})
+        Writer(Shelf(path, keep=2), store, rank=rank, world=WORLD, attempt=1, about={"rank": "any"}, left=left)
         for rank in range(WORLD)
     ]
 
@@ -107,3 +108,30 @@ def test_a_rank_that_never_writes_is_not_waited_for_without_end(
     assert outcome is not None
     assert outcome.error == "not every rank has written its part within 0.2 s"
     assert Shelf(tmp_path, keep=2).names() == []
+
+
+def test_a_checkpoint_of_ranks_that_go_their_own_ways_lacks_who_has_left(tmp_path: Path) -> None:
+    """Forces the fault: rank 1 is lost and rank 2 has left, but not without its part."""
+    first, _, third = writers(tmp_path, lambda: {1, 2})
+    third.save(7, {}, {"rank": 2})
+    third.wait()
+    first.save(7, {}, {"rank": 0})
+    first.wait()
+    outcome = first.outcome()
+    assert outcome is not None
+    assert outcome.error is None
+    shelf = Shelf(tmp_path, keep=2)
+    (name,) = shelf.names()
+    assert set(shelf.manifest(name).parts) == {SHARED, own(0), own(2)}
+
+
+def test_a_checkpoint_of_ranks_that_go_their_own_ways_lacks_who_is_too_late(tmp_path: Path) -> None:
+    """Forces the fault: rank 2 lives and does not come; rank 0 is in a hurry."""
+    first, second, _ = writers(tmp_path, lambda: ())
+    first.patience_s = 0.2
+    for rank, one in ((1, second), (0, first)):
+        one.save(7, {}, {"rank": rank})
+    first.wait()
+    shelf = Shelf(tmp_path, keep=2)
+    (name,) = shelf.names()
+    assert set(shelf.manifest(name).parts) == {SHARED, own(0), own(1)}
