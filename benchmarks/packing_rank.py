@@ -1,0 +1,79 @@
+"""One rank that times exchanges of a net of many tensors, packed into one message and as a message per layer.
+
+Nothing is computed but the exchange and the update: the parameters have the shapes of ResNet-50-v2's, each side of a
+layer divided by `divisor`, and gradients of zero.
+"""
+
+import json
+import os
+import time
+from statistics import median
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed import FileStore  # type: ignore[attr-defined]
+
+from contract.spec import RunSpec
+from trainers.build import collectives, rules
+from trainers.kept import Kept
+from trainers.models.resnet_v2 import ResNet50V2
+
+
+class Layers(nn.Module):
+    """The parameters of ResNet-50-v2 for ten classes, narrower by a divisor."""
+
+    def __init__(self, divisor: int) -> None:
+        super().__init__()
+        shapes = [p.shape for p in ResNet50V2(3, 10).parameters()]
+        self.layers = nn.ParameterList(
+            torch.zeros([max(1, side // divisor) if place < 2 else side for place, side in enumerate(shape)])
+            for shape in shapes
+        )
+
+
+def main() -> None:
+    """Carry out the task that the environment holds."""
+    torch.set_num_threads(1)
+    task = json.loads(os.environ["TASK"])
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
+    rows = [timed(name, spec, task) for name, spec in task["specs"].items()]
+    if rank == 0:
+        print(json.dumps(rows), flush=True)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def timed(name: str, spec: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
+    """The median seconds of an exchange under the rule of `spec`, of the rank that took longest."""
+    run, net = RunSpec.model_validate(spec), Layers(task["divisor"])
+    params = list(net.parameters())
+    optimizer = torch.optim.SGD(params, lr=0.01)
+    allreduce = collectives.allreduce(run.collective, run.resources.world, kept=NOBODY, nodes=run.resources.nodes)
+    rule, all_s = rules.rule(run, net, optimizer, allreduce=allreduce), []
+    for _ in range(task["repeats"] + 1):
+        for p in params:
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        dist.barrier()
+        began_s = time.perf_counter()
+        rule.begin()
+        rule.step(torch.tensor(0.0))
+        spent_s = torch.tensor(time.perf_counter() - began_s)
+        dist.all_reduce(spent_s, dist.ReduceOp.MAX)
+        all_s.append(float(spent_s))
+    rule.settle()
+    tensors, count = len(params), sum(p.numel() for p in params)
+    return {"rule": name, "tensors": tensors, "parameters": count, "seconds": median(all_s[1:]), "all_s": all_s[1:]}
+
+
+def _nobody(*_: object) -> None:
+    raise AssertionError("no collective is chosen here")
+
+
+NOBODY: Kept = Kept(None, _nobody)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main()
