@@ -11,7 +11,13 @@ test("the parts that were measured share the time between them", () => {
     input_s: column(0, 0),
     idle_s: column(1, 3),
   });
-  expect(split?.parts.map((part) => part.title)).toEqual(["Compute", "Update", "Communication", "Input", "Idle"]);
+  expect(split?.parts.map((part) => part.title)).toEqual([
+    "Compute",
+    "Update",
+    "Communication",
+    "Input",
+    "Idle",
+  ]);
   expect(split?.shares).toEqual([0.25, 0.15, 0.2, 0, 0.4]);
   expect(split?.stack.ys.at(-1)).toEqual([5, 5]);
 });
