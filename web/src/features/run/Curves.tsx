@@ -16,7 +16,6 @@ import {
   PEAK_MEMORY_BYTES,
   RATE,
   SAMPLES_PER_S,
-  UPDATE_S,
 } from "@/shared/series/catalog";
 import type { Series } from "./api/usePoints";
 import { SeriesChart } from "./SeriesChart";
@@ -28,7 +27,6 @@ const PLACED = new Set([
   RATE,
   SAMPLES_PER_S,
   COMPUTE_S,
-  UPDATE_S,
   COMMUNICATION_S,
   INPUT_S,
   IDLE_S,
