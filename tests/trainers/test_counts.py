@@ -73,6 +73,16 @@ def test_halving_and_doubling_take_the_fewest_rounds(world: int) -> None:
     assert rounds(tree.plan([range(world)])) == 2 * ceil(log2(world))
 
 
+@pytest.mark.parametrize(("hosts", "ranks"), [(4, 3), (3, 6), (2, 4), (16, 17), (5, 1), (1, 5)])
+def test_a_tree_over_hosts_crosses_each_link_once_each_way(hosts: int, ranks: int) -> None:
+    """Also where a host has not 2, 4, 8... ranks, as a chip in 17 parts."""
+    plan = tree.plan(hosts_of(hosts * ranks, hosts))
+    sends = [Sends.of(of_round) for of_round in plan]
+    crossing = sum(int((one.src_M // ranks != one.dst_M // ranks).sum()) for one in sends)
+    assert crossing == 2 * (hosts - 1)
+    assert len(sends) == 2 * (ceil(log2(ranks)) + ceil(log2(hosts))) <= 2 * (ceil(log2(hosts * ranks)) + 1)
+
+
 def test_on_vertical_links_the_hierarchy_moves_x_times_more_than_the_torus() -> None:
     for hosts, ranks in ((2, 4), (4, 2), (3, 5), (8, 8)):
         place = hosts_of(hosts * ranks, hosts)

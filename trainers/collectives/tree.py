@@ -2,24 +2,30 @@
 
 Cost on n ranks, S bytes: 2 log2 n rounds of S bytes each, 2 S log2(n) / rate, where a parameter server takes
 S n / rate. The fewest rounds there can be, but the root carries the whole vector log2 n times each way.
+
+Over hosts there is a tree in each of them and one among their first ranks, so a vector crosses each link but once each
+way, and the parts of a many-core chip are summed on it (You, Buluç & Demmel, 2017, section 6.2): with H hosts of P
+ranks 2 (ceil(log2 P) + ceil(log2 H)) rounds, which is at most 2 more than one tree over all has.
 """
 
 from collections.abc import Iterator, Sequence
 
 from trainers.collectives.layout import Hosts, in_order
-from trainers.collectives.plan import Plan, Round, Send
+from trainers.collectives.plan import Plan, Round, Send, together
 
 
 def plan(hosts: Hosts) -> Plan:
-    """One tree over all ranks; the first levels stay inside the hosts."""
-    ranks = in_order(hosts)
-    return Plan("tree", len(ranks), 1, lambda: allreduce(ranks, range(1)))
+    """Trees inside the hosts, and one among their first ranks."""
+    return Plan("tree", len(in_order(hosts)), 1, lambda: allreduce(hosts, range(1)))
 
 
-def allreduce(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
-    """Sum `chunks` on ranks[0] and send the sum back to all `ranks`."""
-    yield from reduce(ranks, chunks)
-    yield from broadcast(ranks, chunks)
+def allreduce(hosts: Hosts, chunks: range) -> Iterator[Round]:
+    """Sum `chunks` host by host, then on the first rank of the first host, and send the sum back the same way."""
+    firsts = [host[0] for host in hosts]
+    yield from together(*(reduce(host, chunks) for host in hosts))
+    yield from reduce(firsts, chunks)
+    yield from broadcast(firsts, chunks)
+    yield from together(*(broadcast(host, chunks) for host in hosts))
 
 
 def reduce(ranks: Sequence[int], chunks: range) -> Iterator[Round]:

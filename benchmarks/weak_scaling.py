@@ -1,0 +1,111 @@
+"""Weak scaling to 4,352 cores by the price model, beside You, Buluç & Demmel (2017): `make bench NAME=weak_scaling`.
+
+Each chip of 68 cores trains one replica on a batch of its own (Algorithm 4, Sync EASGD on Cori's Knights Landings), so
+an iteration on n chips takes
+
+    T(n) = T(1) + t_n(S),    efficiency = T(1) / T(n)
+
+with T(1) as published and t_n(S) the price of summing the weights' S bytes over n ranks, one to a host; nothing is
+overlapped. Three prices: on the network's own figures, where the sum is all but free; and on one rate for all that a
+chip does to take part (its slow cores add and copy), set so that the first doubling costs what was published, by the
+cheapest plan and by a binomial tree. Every other count of chips, and the other net, is then the model's and not fitted.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trainers.collectives import tree
+from trainers.collectives.catalog import candidates
+from trainers.collectives.layout import hosts_of
+from trainers.collectives.network import Network
+from trainers.collectives.price import choose, price
+
+CORES = 68  # of a chip
+CHIPS = [1, 2, 4, 8, 16, 32, 64]
+ARIES_RATE, LATENCY_S = 10e9, 1.5e-6  # Cray's network, about: bytes/s from a host each way, and to the next one
+RESULT = Path(__file__).parent / "results" / "weak_scaling.json"
+
+
+class Net(NamedTuple):
+    """A net of the paper: its weights, and the seconds of so many iterations on one chip."""
+
+    name: str
+    size_bytes: int
+    iterations: int
+    alone_s: float
+    published: dict[int, float]  # cores -> efficiency
+
+
+GOOGLENET_S = {68: 1533, 136: 1590, 272: 1608, 544: 1641, 1088: 1630, 2176: 1662, 4352: 1674}
+GOOGLENET = Net("GoogLeNet", 4 * 13_378_280, 300, 1533, {cores: 1533 / s for cores, s in GOOGLENET_S.items()})
+VGG = Net("VGG-19", 4 * 143_667_240, 80, 1318, {4352: 0.80})  # of its row only this is known, and about
+
+
+def main() -> None:
+    """Print both tables and write the report."""
+    rate = rate_of_first_doubling(GOOGLENET)
+    print(f"rate of a chip by the first doubling: {rate / 1e6:.0f} MB/s")
+    report = {"aries_rate": ARIES_RATE, "latency_s": LATENCY_S, "fitted_rate": rate}
+    tables = {net.name: table(net, rate) for net in (GOOGLENET, VGG)}
+    for name, rows in tables.items():
+        print(f"{name}: cores, published, cheapest plan at Aries' rate, at the fitted rate, tree at the fitted rate")
+        for row in rows:
+            told = f"{row['published']:10.1%}" if row["published"] else f"{'':10}"
+            shares = "".join(f"{row[column]:10.1%}" for column in ("aries", "fitted", "fitted_tree"))
+            print(f"{row['cores']:6,}{told}{shares}  {row['plan']}")
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps({**report, "tables": tables}, indent=1) + "\n")
+
+
+def table(net: Net, rate: float) -> list[dict[str, Any]]:
+    """A row for every count of chips."""
+    return [
+        {
+            "cores": CORES * chips,
+            "published": net.published.get(CORES * chips),
+            "aries": efficiency(net, sum_s(net.size_bytes, chips, ARIES_RATE)[0]),
+            "fitted": efficiency(net, sum_s(net.size_bytes, chips, rate)[0]),
+            "fitted_tree": efficiency(net, tree_s(net.size_bytes, chips, rate)),
+            "plan": sum_s(net.size_bytes, chips, rate)[1],
+        }
+        for chips in CHIPS
+    ]
+
+
+def efficiency(net: Net, sum_s: float) -> float:
+    """T(1) / T(n) where a sum over n chips takes so long."""
+    step_s = net.alone_s / net.iterations
+    return step_s / (step_s + sum_s)
+
+
+def sum_s(size_bytes: float, chips: int, rate: float) -> tuple[float, str]:
+    """What the cheapest plan takes, and which one it is."""
+    if chips == 1:
+        return 0.0, "-"
+    found = choose(candidates(hosts_of(chips, chips)), network(chips, rate), size_bytes)
+    return found.seconds(size_bytes), found.plan.kind
+
+
+def tree_s(size_bytes: float, chips: int, rate: float) -> float:
+    """What a binomial tree takes."""
+    return price(tree.plan(hosts_of(chips, chips)), network(chips, rate)).seconds(size_bytes)
+
+
+def network(chips: int, rate: float) -> Network:
+    """One rank to a host."""
+    return Network(hosts=hosts_of(chips, chips), rate=rate, latency_s=LATENCY_S)
+
+
+def rate_of_first_doubling(net: Net) -> float:
+    """The rate at which the cheapest sum over two chips takes what the published first doubling lost, by halving."""
+    lost_s = net.alone_s / net.iterations * (1 / net.published[2 * CORES] - 1)
+    slow, fast = 1e6, 1e12
+    while fast / slow > 1 + 1e-9:
+        middle = (slow * fast) ** 0.5
+        slow, fast = (middle, fast) if sum_s(net.size_bytes, 2, middle)[0] > lost_s else (slow, middle)
+    return fast
+
+
+if __name__ == "__main__":
+    main()
