@@ -59,10 +59,11 @@ def main() -> None:
     if not os.environ.get("SLURM_CONF"):
         sys.exit('no cluster: python -m lab up; eval "$(python -m lab env)"')
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--missing", action="store_true", help="those alone that the report has not, after an end midway"
-    )
-    rows = reported() if parser.parse_args().missing else {}
+    parser.add_argument("--missing", action="store_true", help="those that the report has not, after an end midway")
+    parser.add_argument("--most", type=int, default=len(PLACES) * len(RULES), help="so many runs and no more")
+    asked = parser.parse_args()
+    rows = reported() if asked.missing else {}
+    wanted = [at for at in product(PLACES, RULES) if at not in rows]
     with (
         tempfile.TemporaryDirectory(prefix="bigbatch-rules-") as home,
         service(Path(home)) as (url, _),
