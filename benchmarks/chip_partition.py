@@ -28,6 +28,7 @@ from contract.spec import RunSpec
 
 PARTS = [1, 2, 4]
 SEEDS = [0, 1, 2]
+PATIENCE_S = 300
 CASES: dict[str, dict[str, Any]] = {
     "digits": {
         "target": 0.97,
@@ -137,7 +138,11 @@ def carry_out(folder: RunFolder, parts: int) -> None:
         told |= {"SLURM_NTASKS": str(parts), "SLURM_STEP_TASKS_PER_NODE": str(parts)}
         command = [sys.executable, "-m", "trainers", str(folder.path)]
         tasks.append(subprocess.Popen(command, env={**os.environ, **told}, stdout=subprocess.DEVNULL))
-    statuses = [task.wait(300) for task in tasks]
+    try:
+        statuses = [task.wait(PATIENCE_S) for task in tasks]
+    finally:
+        for task in tasks:
+            task.kill()
     if any(statuses):
         raise RuntimeError(f"a run of {parts} parts failed")
 

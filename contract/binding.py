@@ -24,4 +24,5 @@ class Bindings(_Kept):
     """All ranks of one attempt, in their order."""
 
     attempt: int
+    constraint: str | None = None  # the features that its nodes were asked for, in Slurm's words
     ranks: list[Binding]

@@ -11,6 +11,7 @@ PACKAGES = {
     "iproute2": "ip",
     "mariadb-server": "mariadbd",
     "munge": "munged",
+    "numactl": "numactl",
     "postgresql": "psql",
     "redis-server": "redis-server",
     "slurm-client": "sbatch",

@@ -39,9 +39,7 @@ def take(many_core: ManyCore, place: Place, *, rank_cpus: int) -> Place:
 def told(place: Place, *, threads: int) -> Binding:
     """What the kernel says of this process."""
     cpus, memory = _line("status", "Cpus_allowed_list"), _policy()
-    return Binding(
-        rank=place.rank, host=place.host, cpus=cpus, threads=threads, memory=memory, notes=list(place.notes or ())
-    )
+    return Binding(rank=place.rank, host=place.host, cpus=cpus, threads=threads, memory=memory, notes=list(place.notes))
 
 
 def _share(many_core: ManyCore, place: Place, rank_cpus: int) -> Share:

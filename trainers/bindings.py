@@ -8,14 +8,14 @@ from trainers import binding
 from trainers.place import Place
 
 
-def tell(folder: RunFolder, attempt: int, place: Place, store: Store, *, threads: int) -> None:
+def tell(folder: RunFolder, attempt: int, place: Place, store: Store, *, threads: int, constraint: str | None) -> None:
     """Say what this rank is bound to; only rank 0, who keeps it, waits for all."""
     mine = binding.told(place, threads=threads)
     print(in_words(mine), flush=True)
     store.set(f"bound/{place.rank}", mine.model_dump_json())
     if place.rank == 0:
         ranks = [Binding.model_validate_json(store.get(f"bound/{rank}")) for rank in range(place.world)]
-        folder.keep_bindings(Bindings(attempt=attempt, ranks=ranks))
+        folder.keep_bindings(Bindings(attempt=attempt, constraint=constraint, ranks=ranks))
 
 
 def in_words(mine: Binding) -> str:

@@ -8,6 +8,7 @@ from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 
 from contract import series
 from contract.folder import RunFolder
+from contract.resources import Slurm
 from contract.spec import RunSpec
 from trainers import bindings, rendezvous
 from trainers import device as devices
@@ -54,8 +55,9 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, noti
     store = rendezvous.meet(folder, attempt, place, device=device)
     hosts = rendezvous.hosts(store, place)
     report.started(hosts, device=devices.name(device), steps=run.steps, versions=versions())
-    if place.notes is not None:
-        bindings.tell(folder, attempt, place, store, threads=torch.get_num_threads())
+    if isinstance(run.resources, Slurm) and run.resources.many_core:
+        threads, features = torch.get_num_threads(), run.resources.features
+        bindings.tell(folder, attempt, place, store, threads=threads, constraint=features)
     turning = loop(run, place, device=device, report=report)
     turning.keeper = Keeper(
         run,

@@ -15,7 +15,7 @@ class Place:
     host: str
     address: str  # where the other ranks reach this one
     cores: int | None = None  # that are this rank's alone; None: it shares what its process may use
-    notes: tuple[str, ...] | None = None  # of its share of a many-core chip: what was not done; None: it has none
+    notes: tuple[str, ...] = ()  # what was asked for its share of a many-core chip and not done
 
 
 def here(rank: int, world: int) -> Place:

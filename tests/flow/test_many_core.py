@@ -45,6 +45,7 @@ def test_two_parts_on_each_of_two_hosts_train_on_cores_of_their_own(team: Servic
     words = job(team, run)
     assert {"Features=knl&quad", "NumNodes=2", "NumTasks=4", "CPUs/Task=4"} <= set(words)
     assert next(word for word in words if word.startswith("OverSubscribe=")) == "OverSubscribe=NO"
+    assert run["bindings"]["constraint"] == "knl&quad"
     ranks = run["bindings"]["ranks"]
     assert [(rank["rank"], rank["host"]) for rank in ranks] == [(0, "knl1"), (1, "knl1"), (2, "knl2"), (3, "knl2")]
     assert [rank["memory"] for rank in ranks] == ["default"] * 4, "in no mode that was asked for is there fast memory"

@@ -63,6 +63,7 @@ test("what the ranks of a many-core run are bound to stands beside its spec, and
   running({
     bindings: {
       attempt: 1,
+      constraint: "knl&snc4&flat",
       ranks: [
         { ...rank, rank: 0, host: "knl1" },
         { ...rank, rank: 1, host: "knl1", cpus: "17-33", memory: "default", notes: [note] },
@@ -72,6 +73,7 @@ test("what the ranks of a many-core run are bound to stands beside its spec, and
   });
   open("/runs/7");
   const panel = (await screen.findByText("What the ranks are bound to")).closest("div");
+  expect(panel).toHaveTextContent("on nodes with the features knl&snc4&flat");
   expect(panel).toHaveTextContent(
     "knl1: rank 0 on cpus 0-16,68-84, 17 threads, memory prefer:4; rank 1 on cpus 17-33, 17 threads",
   );

@@ -1,16 +1,18 @@
 /** What the ranks of a run on many-core chips were bound to, host by host, as each read it of itself. */
 import type { RunDetail } from "@/shared/api/types";
 
-type Rank = NonNullable<RunDetail["bindings"]>["ranks"][number];
+type Bindings = NonNullable<RunDetail["bindings"]>;
+type Rank = Bindings["ranks"][number];
 
 const MOST_HOSTS = 8; // more are a number, and are in the run's folder
 
-export function Bound({ ranks }: { ranks: Rank[] }) {
+export function Bound({ bindings: { constraint, ranks } }: { bindings: Bindings }) {
   const hosts = [...byHost(ranks)];
   const hidden = hosts.length - MOST_HOSTS;
   return (
     <div className="beside-spec small">
       <h3>What the ranks are bound to</h3>
+      {constraint && <p className="muted">on nodes with the features {constraint}</p>}
       <ul>
         {hosts.slice(0, MOST_HOSTS).map(([host, mine]) => (
           <li key={host}>

@@ -17,7 +17,7 @@ export function SpecPanel({ run }: { run: RunDetail }) {
         ))}
       </pre>
       {run.choices && <Chosen choices={run.choices} />}
-      {run.bindings && <Bound ranks={run.bindings.ranks} />}
+      {run.bindings && <Bound bindings={run.bindings} />}
       <p className="small muted folder" title="the run's folder">
         {run.folder}
       </p>

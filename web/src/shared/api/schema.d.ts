@@ -484,6 +484,8 @@ export interface components {
         Bindings: {
             /** Attempt */
             attempt: number;
+            /** Constraint */
+            constraint?: string | null;
             /** Ranks */
             ranks: components["schemas"]["Binding"][];
         };
