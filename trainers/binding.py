@@ -8,9 +8,10 @@ what it has. What it was bound to is read from /proc afterwards, so that a run s
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from contract.binding import Binding
@@ -30,7 +31,10 @@ def take(many_core: ManyCore, place: Place, *, rank_cpus: int) -> Place:
         return replace(place, cores=told["cores"], notes=tuple(told["notes"]))
     mine = _share(many_core, place, rank_cpus)
     if mine.cpus:
-        os.sched_setaffinity(0, mine.cpus)
+        try:
+            os.sched_setaffinity(0, mine.cpus)
+        except OSError as error:  # a site may forbid it; the run goes on
+            mine = replace(mine, notes=(*mine.notes, f"not bound: {error.strerror}"))
     if mine.memory_nodes:
         mine = _start_anew(mine)
     return replace(place, cores=mine.cores, notes=mine.notes)
@@ -56,14 +60,27 @@ def _share(many_core: ManyCore, place: Place, rank_cpus: int) -> Share:
 
 
 def _start_anew(mine: Share) -> Share:
-    """Go on as the same command under numactl; return only where there is none."""
-    if numactl := shutil.which("numactl"):
-        taken = {name: asdict(mine)[name] for name in ("cores", "notes")}
-        command = [numactl, policy(mine.memory_nodes), sys.executable, *sys.orig_argv[1:]]
+    """Go on as the same command under numactl; return only where that cannot be."""
+    numactl = shutil.which("numactl") or ""
+    under = [numactl, policy(mine.memory_nodes), sys.executable]
+    why_not = _obstacle(under)
+    if why_not is None:
         sys.stdout.flush()
-        os.execve(numactl, command, {**os.environ, TAKEN: json.dumps(taken)})
+        taken = json.dumps({"cores": mine.cores, "notes": mine.notes})
+        os.execve(numactl, [*under, *sys.orig_argv[1:]], {**os.environ, TAKEN: taken})
     nodes = ",".join(map(str, mine.memory_nodes))
-    return replace(mine, notes=(*mine.notes, f"no memory policy for nodes {nodes}: numactl is not installed"))
+    return replace(mine, notes=(*mine.notes, f"no memory policy for nodes {nodes}: {why_not}"))
+
+
+def _obstacle(under: Sequence[str]) -> str | None:
+    """Why nothing can be started under numactl here; None when it can."""
+    if not under[0]:
+        return "numactl is not installed"
+    tried = subprocess.run([*under, "-c", ""], capture_output=True, text=True)
+    if tried.returncode == 0:
+        return None
+    # as in a container without the right to set a policy
+    return " ".join(tried.stderr.split()) or f"numactl ended with {tried.returncode}"
 
 
 def policy(nodes: Sequence[int]) -> str:

@@ -79,13 +79,27 @@ def test_under_numactl_the_process_prefers_the_fast_node_and_keeps_its_cpus(tmp_
 def test_numactl_is_told_the_nodes_and_the_same_command(tmp_path: Path) -> None:
     """A stand-in for numactl: four quadrants' memory is not to be had here."""
     tree = host(tmp_path / "sys", [CPUS, [], []], [[10, 31, 31], [31, 10, 41], [31, 41, 10]], [[cpu] for cpu in CPUS])
-    stage = tmp_path / "bin"
-    stage.mkdir()
-    (stage / "numactl").write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/policy\nshift\nexec "$@"\n')
-    (stage / "numactl").chmod(0o755)
-    told = bound(tree, part=0, parts=1, mode="hybrid", path=f"{stage}:{os.environ['PATH']}")
+    path = played(tmp_path / "bin", f'echo "$1" > {tmp_path}/policy; shift; exec "$@"')
+    told = bound(tree, part=0, parts=1, mode="hybrid", path=path)
     assert (tmp_path / "policy").read_text() == "--interleave=1,2\n"
     assert (told.memory, told.cpus, told.notes) == ("default", spelled(CPUS), [])
+
+
+def played(stage: Path, script: str) -> str:
+    """A path on which numactl is this script."""
+    stage.mkdir()
+    (stage / "numactl").write_text(f"#!/bin/sh\n{script}\n")
+    (stage / "numactl").chmod(0o755)
+    return f"{stage}:{os.environ['PATH']}"
+
+
+def test_where_no_policy_may_be_set_the_run_goes_on_and_says_why(tmp_path: Path) -> None:
+    """Forces the fault: numactl is refused, as in a container without the right to set a policy."""
+    tree = host(tmp_path / "sys", [[], CPUS], [[10, 31], [31, 10]], [[cpu] for cpu in CPUS])
+    path = played(tmp_path / "bin", "echo 'set_mempolicy: Operation not permitted' >&2; exit 1")
+    told = bound(tree, part=0, parts=1, mode="flat", path=path)
+    assert (told.memory, told.cpus) == ("default", spelled(CPUS))
+    assert told.notes == ["no memory policy for nodes 0: set_mempolicy: Operation not permitted"]
 
 
 def test_where_numactl_is_missing_the_run_goes_on_and_says_so(tmp_path: Path) -> None:
