@@ -139,10 +139,10 @@ def carry_out(folder: RunFolder, parts: int) -> None:
         command = [sys.executable, "-m", "trainers", str(folder.path)]
         tasks.append(subprocess.Popen(command, env={**os.environ, **told}, stdout=subprocess.DEVNULL))
     try:
-        statuses = [task.wait(PATIENCE_S) for task in tasks]
+        statuses = [process.wait(PATIENCE_S) for process in tasks]
     finally:
-        for task in tasks:
-            task.kill()
+        for process in tasks:
+            process.kill()
     if any(statuses):
         raise RuntimeError(f"a run of {parts} parts failed")
 
