@@ -1,29 +1,33 @@
 """Do ticks and lists keep their time with 10,000 queued and 500 live runs? `make bench NAME=scale`, half a minute.
 
-The cluster is a stand-in that answers at once: what is measured is the service, its database and its run folders.
+The cluster is the stand-in Slurm (lab/standin), whose jobs are rows: what is measured is the service, its database, its
+run folders, and what it costs to call Slurm's commands and to read their answers. The budget of calls is left open.
 """
 
 import json
 import multiprocessing
+import os
 import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from contract.cluster import ClusterReport
 from contract.event import Points, Started
 from contract.experiment import ExperimentSpec
 from contract.run import State
 from contract.settings import Settings
+from lab.standin import programs
+from lab.standin.stage import Settings as Standing
+from lab.standin.stage import Stage
 from migrations.commands import upgrade
 from scheduler.app import PERIODS_S
-from scheduler.clusters.cluster import Alive, Answer, Array, Held, Job, Limits
+from scheduler.clusters.slurm import Slurm
 from scheduler.collect import collect
 from scheduler.launch import launch
 from scheduler.look import look
@@ -47,40 +51,6 @@ SPEC = {
 }
 
 
-class StandIn:
-    """Takes so many jobs and no more, and says of all of them that they run."""
-
-    is_here = False
-
-    def __init__(self) -> None:
-        self.submissions = 0
-
-    def limits(self) -> Limits:
-        return Limits(tasks=1001, jobs=LIVE)
-
-    def may_submit(self) -> bool:
-        return True
-
-    def submit(self, job: Job | Array) -> str:
-        self.submissions += 1
-        return str(self.submissions)
-
-    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
-        return {job.id: Alive() for job in jobs}
-
-    def find(self, name: str) -> str | None:
-        return None
-
-    def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
-        pass
-
-    def report(self) -> ClusterReport:
-        return ClusterReport(partitions=[], nodes=[], queue=[])
-
-    def script(self, job: Job | Array) -> str:
-        return ""
-
-
 def main() -> None:
     """Measure, print the table and write the report."""
     with tempfile.TemporaryDirectory(prefix="bigbatch-scale-") as home:
@@ -96,7 +66,9 @@ def main() -> None:
 
 def measure(settings: Settings) -> dict[str, Any]:
     upgrade(settings.database_url())
-    site = Site(engine_for(settings.database_url()), {"slurm": StandIn()}, settings.runs_folder(), local_ranks=1)
+    stage = Stage.make(settings.home / "slurm", Standing(carried=0, hosts=1, cpus=LIVE, max_submit=LIVE))
+    os.environ["PATH"] = os.pathsep.join([str(programs.write(stage.folder)), os.environ["PATH"]])
+    site = Site(engine_for(settings.database_url()), {"slurm": Slurm()}, settings.runs_folder(), local_ranks=1)
     for size in (LIVE, QUEUED):
         axes = {"seed": list(range(size))}
         with transaction(site.engine) as db:

@@ -2,9 +2,10 @@
 
 from lab.folder import Folder
 from lab.layout import GPUS_PER_HOST, HEAD_ADDRESS, MEMORY_MB, Host, Layout
+from lab.number import PORTS_UP
 
 # Not Slurm's and MariaDB's own numbers, so that one that is installed for real can start at any time
-CONTROL_PORT, HOST_PORT, ACCOUNTING_PORT, DATABASE_PORT = 36817, 36818, 36819, 33306
+CONTROL_PORT, HOST_PORT, ACCOUNTING_PORT, DATABASE_PORT = (port + PORTS_UP for port in (36817, 36818, 36819, 33306))
 
 SLURM_CONF = """\
 ClusterName=lab

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import LabError
+from lab.number import SUFFIX
 
-DEFAULT = "/var/lib/bigbatch-lab"
+DEFAULT = f"/var/lib/bigbatch-lab{SUFFIX}"
 
 
 @dataclass(frozen=True)

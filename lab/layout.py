@@ -5,7 +5,9 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-NETWORK = "10.177.0"  # a /24 of the lab's own
+from lab.number import HOST_SUFFIX, NUMBER, SUFFIX
+
+NETWORK = f"10.177.{NUMBER}"  # a /24 of the lab's own
 HEAD_ADDRESS = f"{NETWORK}.1"
 MOST_HOSTS = 64
 MEMORY_MB = 4000
@@ -25,7 +27,7 @@ class Host:
     @property
     def namespace(self) -> str:
         """The network namespace that plays the host, prefixed so that it cannot meet anyone else's."""
-        return f"bblab-{self.name}"
+        return f"bblab{SUFFIX}-{self.name}"
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class Layout:
     @property
     def hosts(self) -> tuple[Host, ...]:
         """All hosts, in the order of their addresses."""
-        names = [f"gpu{i + 1}" for i in range(self.gpu_hosts)] + [f"knl{i + 1}" for i in range(self.knl_hosts)]
-        return tuple(_host(name, f"{NETWORK}.{11 + i}") for i, name in enumerate(names))
+        kinds = [("gpu", i + 1) for i in range(self.gpu_hosts)] + [("knl", i + 1) for i in range(self.knl_hosts)]
+        return tuple(_host(kind, number, f"{NETWORK}.{11 + i}") for i, (kind, number) in enumerate(kinds))
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)) + "\n")
@@ -68,8 +70,9 @@ def load(path: Path) -> Layout | None:
         return None
 
 
-def _host(name: str, address: str) -> Host:
-    if name.startswith("gpu"):
+def _host(kind: str, number: int, address: str) -> Host:
+    name = f"{kind}{number}{HOST_SUFFIX}"
+    if kind == "gpu":
         return Host(name, address, cpus=4, gpus=GPUS_PER_HOST, features=("gpu",))
-    memory_mode = "cache" if int(name.removeprefix("knl")) % 2 else "flat"
+    memory_mode = "cache" if number % 2 else "flat"
     return Host(name, address, cpus=8, gpus=0, features=("knl", "quad", memory_mode))

@@ -70,7 +70,13 @@ def foreign_slurm(folder: Folder, proc: Path = processes.PROC) -> list[str]:
         and process.network == here
         # slurmctld has a child that writes a title of its own over its command line
         and not process.words[0].startswith((folder.program(process.program), "slurmctld:"))
+        and not _is_of_a_lab(process.words[0])
     ]
+
+
+def _is_of_a_lab(program: str) -> bool:
+    """Whether it was started by another lab, of another number: these two keep apart."""
+    return (Path(program).parents[1] / "layout.json").exists() if len(Path(program).parents) > 1 else False
 
 
 def _missing_namespaces() -> list[str]:

@@ -11,12 +11,13 @@ from pathlib import Path
 from lab.command import run, works
 from lab.errors import LabError
 from lab.layout import HEAD_ADDRESS, Host, Layout
+from lab.number import NUMBER, SUFFIX
 
-SWITCH = "bblab-switch"
+SWITCH = f"bblab{SUFFIX}-switch"
 BRIDGE = "bridge0"  # inside the switch
-HEAD_LINK = "bblab0"  # the machine's own end of its link to the switch
+HEAD_LINK = f"bblab{NUMBER}"  # the machine's own end of its link to the switch
 HOSTS_FILE = Path("/etc/hosts")
-MARK = "# bigbatch-lab"
+MARK = f"# bigbatch-lab{SUFFIX}"
 NAMESPACES = Path("/run/netns")
 # What TCP hands to a link in one piece. A piece of 64 KiB is, with its headers, longer than the burst of a shaped link,
 # which would cut it into 1,514 bytes by the hosts' cores; a smaller one is counted alike and goes through as it is.
@@ -71,7 +72,7 @@ def forget_hosts(hosts_file: Path = HOSTS_FILE) -> None:
 
 def namespaces() -> list[str]:
     """Return the lab's namespaces that exist, whatever layout made them."""
-    return sorted(path.name for path in NAMESPACES.glob("bblab-*"))
+    return sorted(path.name for path in NAMESPACES.glob(f"bblab{SUFFIX}-*"))
 
 
 def inode(namespace: str) -> int:

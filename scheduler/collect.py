@@ -5,6 +5,7 @@ then in its file. Points, cursor and moves are one transaction, so a crash in be
 """
 
 import logging
+import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -27,6 +28,7 @@ from store.runs import LiveRun
 from store.session import snapshot, transaction
 from store.tables import Run, now
 
+FULL_BYTES = 1 << 16  # a disk with less has no room for a rank's last words
 LINGER = timedelta(seconds=60)  # for so long a shared file system may not show what a node has written
 log = logging.getLogger(__name__)
 
@@ -142,7 +144,16 @@ def _last_words(folder: RunFolder, run: Run, gone: Gone) -> str:
         return f"{gone.reason}; {falls[0].reason}" if falls[0].echo else falls[0].reason
     if not folder.claimed_by(run.attempt):
         return f"{gone.reason}; it never began to train, see its log"
-    return f"{gone.reason}, without a last word"
+    return f"{gone.reason}, without a last word{_of_the_disk(folder)}"
+
+
+def _of_the_disk(folder: RunFolder) -> str:
+    """What may have kept the run from speaking."""
+    try:
+        free = shutil.disk_usage(folder.path).free
+    except OSError:
+        return ""
+    return "" if free >= FULL_BYTES else f"; the disk of its folder is full ({free} bytes are free)"
 
 
 def _note_silence(site: Site, live: Sequence[LiveRun], told: Mapping[int, Answer]) -> None:

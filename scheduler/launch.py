@@ -5,6 +5,7 @@ their folders lie there, and for an array which task carries which run; only the
 answers is stored. Runs that stay `submitting` are found by that name (scheduler/recover.py).
 """
 
+import errno
 import logging
 import time
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from store.tables import Run, now
 
 BUDGET_S = 20.0  # a tick is short; what is left over is for the next one
 FULL_FOR = timedelta(seconds=30)  # how long a cluster that takes no more is left alone
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 WRITERS = 16  # a shared file system is slow for one and fast for many
 log = logging.getLogger(__name__)
 
@@ -55,7 +57,7 @@ def _launch(site: Site, cluster: Cluster, batch: Batch) -> None:
         try:
             array.folder.prepare({task: job.folder for task, job in jobs.items()})
         except OSError as error:
-            _fail(site, batch.name, f"the folder of the array cannot be written: {error}")
+            _put_back(site, batch.name, "the folder of the array cannot be written", error)
             return
         _submit(site, cluster, array)
     elif jobs:
@@ -71,8 +73,12 @@ def _prepare(site: Site, taken: Sequence[Run]) -> dict[int, Job]:
         if isinstance(job, Job):
             jobs[run.task or 0] = job
         else:
+            reason = f"the run folder cannot be written: {job}"
             with transaction(site.engine) as db:
-                runs.move(db, run, State.FAILED, reason=f"the run folder cannot be written: {job}")
+                if job.errno in FULL_DISK:
+                    runs.move(db, run, State.QUEUED, reason=reason, not_before=now() + FULL_FOR)
+                else:
+                    runs.move(db, run, State.FAILED, reason=reason)
     return jobs
 
 
@@ -115,6 +121,15 @@ def _store(site: Site, cluster: Cluster, job: Job | Array, job_id: str) -> None:
     if not adopted:
         log.warning("%s was given up while it was submitted: job %s is cancelled", job.name, job_id)
         cluster.cancel([job_id])
+
+
+def _put_back(site: Site, name: str, what: str, error: OSError) -> None:
+    """A disk that is full may have room soon; what else is wrong with a folder stays wrong."""
+    if error.errno not in FULL_DISK:
+        _fail(site, name, f"{what}: {error}")
+        return
+    with transaction(site.engine) as db:
+        launches.move_named(db, name, State.QUEUED, reason=f"{what}: {error}", not_before=now() + FULL_FOR)
 
 
 def _fail(site: Site, name: str, reason: str) -> None:

@@ -1,6 +1,8 @@
 """Fixtures that more than one room's tests use: databases and brokers, embedded and for teams."""
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from contract.experiment import ExperimentSpec
 from migrations.commands import upgrade
 from store.session import engine_for
 from tests import servers
+from tests.needs import require
 
 _numbers = itertools.count()
 
@@ -25,6 +28,22 @@ def postgres_server() -> Iterator[str]:
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with servers.redis_server(tmp_path_factory.mktemp("redis")) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[dict[str, str]]:
+    """The Slurm lab; yields the environment that its commands need. A lab that was up before stays up."""
+    from lab.needs import missing
+
+    require(missing())
+    command = [sys.executable, "-m", "lab"]
+    was_up = subprocess.run([*command, "status"], capture_output=True).returncode == 0
+    subprocess.run([*command, "up"], check=True)
+    told = subprocess.run([*command, "env"], check=True, capture_output=True, text=True).stdout
+    lines = [line.removeprefix("export ").split("=", 1) for line in told.splitlines() if line.startswith("export ")]
+    yield {name: value.strip("'\"") for name, value in lines}
+    if not was_up:
+        subprocess.run([*command, "down"], check=True)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -8,6 +8,7 @@ import sys
 # package -> a program of it
 PACKAGES = {
     "chromium": "chromium",
+    "faketime": "faketime",
     "iproute2": "ip",
     "mariadb-server": "mariadbd",
     "munge": "munged",

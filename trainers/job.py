@@ -40,7 +40,7 @@ def carry_out(folder: RunFolder, attempt: int | None = None) -> None:
 
 def _read(folder: RunFolder, *, patience_s: float) -> RunSpec:
     try:
-        _await(folder, patience_s)
+        await_spec(folder, patience_s)
         return folder.read_spec()
     except OSError as error:
         _leave(NO_SPEC, f"no spec can be read in {folder.path}: {error.strerror}")
@@ -51,10 +51,10 @@ def _read(folder: RunFolder, *, patience_s: float) -> RunSpec:
         _leave(NO_SPEC, f"the spec in {folder.path} cannot be carried out: {faults}")
 
 
-def _await(folder: RunFolder, patience_s: float) -> None:
+def await_spec(folder: RunFolder, patience_s: float) -> None:
     """Wait for a spec that was written before this job was submitted: a shared file system may show it late."""
-    until = time.monotonic() + patience_s
-    while not (folder.path / "spec.json").exists() and time.monotonic() < until:
+    until, needed = time.monotonic() + patience_s, [folder.path / "attempts", folder.path / "spec.json"]
+    while not all(path.exists() for path in needed) and time.monotonic() < until:
         time.sleep(0.5)
 
 

@@ -114,6 +114,11 @@ class Stage:
         (value,) = self.db.execute("SELECT value FROM words WHERE name = ?", (name,)).fetchone()
         return float(value)
 
+    def real(self) -> str:
+        """Where the real commands lie, if the stand-in only adds faults to them."""
+        found = self.db.execute("SELECT value FROM words WHERE name = 'real'").fetchone()
+        return str(found[0]) if found else ""
+
     def jobs(self, where: str = "1", *values: object) -> list[Job]:
         columns = ", ".join(Job._fields)
         return [Job(*row) for row in self.db.execute(f"SELECT {columns} FROM jobs WHERE {where} ORDER BY row", values)]

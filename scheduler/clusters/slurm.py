@@ -3,6 +3,7 @@
 Whether a job lives is asked of Slurm by us: submitit asks for each job, and takes some living states for ends.
 """
 
+import errno
 import re
 import shlex
 import sys
@@ -62,7 +63,9 @@ class Slurm:
         try:
             path.write_text(self.script(job))
         except OSError as error:
-            raise RefusedError(f"{path} cannot be written: {error}") from error
+            raise (FullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else RefusedError)(
+                f"{path} cannot be written: {error}"
+            ) from error
         try:
             return self._hand_in(path)
         except FullError:

@@ -7,7 +7,7 @@ another job. That a job is not listed is no answer yet.
 from collections.abc import Sequence
 
 from contract.retries import Cause
-from scheduler.clusters.cluster import Answer, BusyError, DoubtError, Gone, Held, Unknown
+from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
 from scheduler.clusters.slurm_commands import Commands, rows
 from scheduler.clusters.slurm_ids import base_of
 from scheduler.clusters.slurm_states import answer_for
@@ -42,8 +42,14 @@ def _long_gone(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:
         return {job.id: Unknown(str(busy)) for job in jobs}
     except DoubtError:  # a cluster without accounting, or one that is down: squeue and the controller are left
         told = {}
-    left = [job for job in jobs if job.id not in told]
-    return told | _ask_controller(left, commands) if left else told
+    ended: dict[str, Answer] = {job_id: answer for job_id, answer in told.items() if not isinstance(answer, Alive)}
+    left = [job for job in jobs if job.id not in ended]
+    if not left:
+        return ended
+    # the accounting goes on believing in a job that a controller lost when it died: the controller's word is newer
+    asked = _ask_controller(left, commands)
+    alive = {job.id: told[job.id] for job in left if job.id in told and isinstance(asked[job.id], Unknown)}
+    return ended | asked | alive
 
 
 def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:

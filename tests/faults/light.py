@@ -14,12 +14,13 @@ from pathlib import Path
 from contract.folder import RunFolder
 from trainers import heartbeat
 from trainers.claim import Refused, settle
-from trainers.job import NOT_OURS
+from trainers.job import LATE_S, NOT_OURS, await_spec
 from trainers.rank import PAUSED
 from trainers.report import Report
 
 HOUSE = Path(__file__).parents[2]
 STEP_S = "LIGHT_STEP_S"  # seconds that a step takes, in the environment
+HURRY = "hurry"  # a file in the run folder: the rest takes no time
 PROGRAM = """\
 #!/bin/sh
 while [ "$1" != trainers ]; do shift; done
@@ -40,6 +41,7 @@ def train(folder: RunFolder, attempt: int) -> int:
     asked: list[int] = []
     for signum in (signal.SIGTERM, signal.SIGUSR2):
         signal.signal(signum, lambda number, _: asked.append(number))
+    await_spec(folder, LATE_S)
     try:
         settle(folder, attempt, job=_job())
     except Refused as refusal:
@@ -52,7 +54,8 @@ def train(folder: RunFolder, attempt: int) -> int:
     if step:
         report.resumed(step, [])
     while step < spec.steps:
-        time.sleep(float(os.environ.get(STEP_S, "0.05")))
+        if not (folder.path / HURRY).exists():
+            time.sleep(float(os.environ.get(STEP_S, "0.05")))
         step += 1
         report.points(step, {"loss": 1.0 / step})
         if asked:
@@ -64,7 +67,7 @@ def train(folder: RunFolder, attempt: int) -> int:
 
 
 def _job() -> str:
-    restarts, array = os.environ["SLURM_RESTART_COUNT"], os.environ.get("SLURM_ARRAY_JOB_ID")
+    restarts, array = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_ARRAY_JOB_ID")
     name = f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
     return name + (f" (restart {restarts})" if restarts != "0" else "")
 

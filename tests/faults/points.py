@@ -28,8 +28,9 @@ def point_of(frame: FrameType) -> str | None:
             chain.append(f"{Path(at.f_code.co_filename).name}:{at.f_lineno}")
         at = at.f_back
     chain.reverse()
-    # the folders are written by threads of their own, whose chains begin there
-    return " > ".join(chain) if chain and chain[0].startswith(TICK) else None
+    # whoever calls the tick does not matter; the folders are written by threads of their own, whose chains begin there
+    begin = next((number for number, line in enumerate(chain) if line.startswith(TICK)), None)
+    return None if begin is None else " > ".join(chain[begin:])
 
 
 @contextmanager

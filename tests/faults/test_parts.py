@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import httpx
 import pytest
 
 from lab.standin.stage import Settings
@@ -97,39 +96,21 @@ def false_clock(ahead: str) -> list[str]:
 
 def test_a_post_that_the_api_did_not_live_to_answer_is_there_whole_or_not_at_all(team: Team) -> None:
     """Forces the fault: SIGKILL to the API at random moments of ten POSTs; each is sent until it is answered."""
-    text, url = SPEC.format(name="posted", epochs=1, seeds="0, 1"), f"http://127.0.0.1:{team.service.port}/api/v1"
-    over = threading.Event()
+    text, over = SPEC.format(name="posted", epochs=1, seeds="0, 1"), threading.Event()
 
     def kill_often() -> None:
         while not over.wait(0.7):
             team.service.kill("api")
             team.service.start("api")
+            team.service.wait_for_api()
 
     killer = threading.Thread(target=kill_often)
     killer.start()
     try:
-        answers = [_post_until_answered(url, text, f"post-{number}") for number in range(10)]
+        answers = [team.service.post_until_answered(text) for _ in range(10)]
     finally:
         over.set()
         killer.join()
-    team.service.wait_for_api()
-    listed = team.service.get("/experiments", limit=200)["items"]
-    posted = sorted(item["id"] for item in listed if item["name"] == "posted")
-    assert posted == sorted(answer["id"] for answer in answers), (
-        "one experiment for each POST, however often it was sent"
-    )
-    team.all_done([run_id for answer in answers for run_id in answer["runs"]], 120)
-
-
-def _post_until_answered(url: str, text: str, key: str) -> dict[str, list[int]]:
-    headers, until = {"content-type": "application/yaml", "idempotency-key": key}, time.monotonic() + 60
-    while time.monotonic() < until:
-        try:
-            answer = httpx.post(f"{url}/experiments", content=text, headers=headers, timeout=10)
-        except httpx.TransportError:
-            time.sleep(0.05)
-            continue
-        if answer.status_code == 201:
-            return dict(answer.json())
-        assert answer.status_code in (409, 503), answer.text
-    raise TimeoutError(f"{key} was never answered")
+    posted = [item for item in team.service.get("/experiments", limit=200)["items"] if item["name"] == "posted"]
+    assert len(posted) == 10, "one experiment for each POST, however often it was sent"
+    team.all_done([run_id for run_ids in answers for run_id in run_ids], 120)

@@ -24,6 +24,7 @@ from store import runs
 from store.session import engine_for, snapshot, transaction
 from store.tables import Run
 from tests.conftest import Experiment
+from tests.faults.conftest import OnStandIn
 from tests.faults.points import kill_at, watched
 from tests.faults.standin import call_in_process, trains
 
@@ -81,11 +82,9 @@ def test_a_launcher_killed_wherever_the_world_has_changed_loses_no_run_and_doubl
     """Forces the fault: SIGKILL to the process of a launcher after each change that it made, one world each."""
     fresh = world_with(tmp_path / "fresh", experiment, seeds)
     points = recorded(fresh.copy(tmp_path / "recorded"), monkeypatch)
-    changes = [points[0][0]] + [
-        point for (point, left), (_, before) in zip(points[1:], points, strict=False) if left != before
-    ]
-    assert len(changes) >= 8
-    kill_at_each(changes, fresh, seeds, monkeypatch)
+    changed = changes(points)
+    assert len(changed) >= 8
+    kill_at_each(changed, fresh, seeds, monkeypatch)
 
 
 @pytest.mark.long
@@ -113,6 +112,33 @@ def kill_at_each(points: Sequence[str], fresh: World, seeds: int, monkeypatch: p
         shutil.rmtree(world.home)
     # the kills came before the run was taken, after, with the job in Slurm already, and with its id stored
     assert left == {("queued", 0), ("submitting", 0), ("submitting", seeds), ("pending", seeds)}, len(points)
+
+
+def changes(points: Sequence[tuple[str, str]]) -> list[str]:
+    """The first point, and those that found the world other than the one before."""
+    return [points[0][0]] + [
+        point for (point, left), (_, before) in zip(points[1:], points, strict=False) if left != before
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.flow
+@pytest.mark.timeout(600)
+def test_a_worker_killed_wherever_the_world_has_changed_loses_no_run_and_doubles_none(
+    tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, on: OnStandIn
+) -> None:
+    """Forces the fault: SIGKILL to a whole worker after each change that its launcher made, one after the other."""
+    fresh = world_with(tmp_path / "fresh", experiment, 2)
+    with monkeypatch.context() as patch:
+        changed = changes(recorded(fresh, patch))
+    run_ids = []
+    for point in changed:
+        on.service.kill("worker")
+        on.service.start("worker", module="tests.faults.dying_worker", more=[point])
+        run_ids += on.post(2)
+        on.service.processes["worker"].wait(60)
+    on.service.start("worker")
+    on.all_done(run_ids, 120)
 
 
 def recorded(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:

@@ -1,8 +1,11 @@
 """Submissions of which nobody knows whether they arrived: each run is with Slurm exactly once in the end."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.faults.conftest import OnStandIn
+from tests.faults.light import HURRY
 from tests.servers import wait_for
 
 pytestmark = pytest.mark.flow
@@ -51,14 +54,15 @@ def test_an_id_that_slurm_gives_again_is_not_taken_for_the_old_job(on: OnStandIn
     on.stage.add([old | {"submitted": 1.0, "started": 1.0, "ended": 2.0}])
     on.stage.set("next_id", 4711)
     on.stage.set("sacct_late_s", 600)
-    (run_id,) = on.post(epochs=12)
+    (run_id,) = on.post(epochs=500)
     on.service.wait_until(run_id, step=3)
     assert on.service.get(f"/runs/{run_id}")["job_id"] == "4711"
     for command in ("squeue", "scontrol"):
         on.stage.switch(command, "empty")
     asked = on.stage.calls("sacct")
-    wait_for("two looks", lambda: on.stage.calls("sacct") >= asked + 2)
+    wait_for("two looks", lambda: on.stage.calls("sacct") >= asked + 2, 120)
     assert on.states([run_id]) == ["running"]
     on.stage.db.execute("DELETE FROM faults")
+    (Path(on.service.get(f"/runs/{run_id}")["folder"]) / HURRY).touch()
     on.all_done([run_id], 60)
     assert on.service.get(f"/runs/{run_id}")["attempt"] == 1

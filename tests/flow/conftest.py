@@ -3,33 +3,14 @@
 import itertools
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests import servers
 from tests.flow.service import Service, running
-from tests.needs import require
 
 _numbers = itertools.count()
-
-
-@pytest.fixture(scope="session")
-def lab() -> Iterator[dict[str, str]]:
-    """The Slurm lab; yields the environment that its commands need. A lab that was up before stays up."""
-    from lab.needs import missing
-
-    require(missing())
-    command = [sys.executable, "-m", "lab"]
-    was_up = subprocess.run([*command, "status"], capture_output=True).returncode == 0
-    subprocess.run([*command, "up"], check=True)
-    told = subprocess.run([*command, "env"], check=True, capture_output=True, text=True).stdout
-    lines = [line.removeprefix("export ").split("=", 1) for line in told.splitlines() if line.startswith("export ")]
-    yield {name: value.strip("'\"") for name, value in lines}
-    if not was_up:
-        subprocess.run([*command, "down"], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import httpx
@@ -25,11 +26,13 @@ class Service:
     port: int = field(default_factory=free_port)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
-    def start(self, part: str, *, name: str = "", before: Sequence[str] = ()) -> None:
-        """Start "api", "worker" or "clock", one more of it under another name, by a command that goes before."""
-        module = ["api", "--port", str(self.port)] if part == "api" else ["scheduler", part]
+    def start(
+        self, part: str, *, name: str = "", before: Sequence[str] = (), module: str = "", more: Sequence[str] = ()
+    ) -> None:
+        """Start "api", "worker" or "clock"; perhaps as one more, behind a command, or another module in its place."""
+        said = ["api", "--port", str(self.port)] if part == "api" else ["scheduler", part]
         with (self.logs / f"{part}.log").open("ab") as log:
-            command = [*before, sys.executable, "-m", *module]
+            command = [*before, sys.executable, "-m", *([module, *more] if module else said)]
             self.processes[name or part] = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
 
     def kill(self, part: str) -> None:
@@ -48,6 +51,23 @@ class Service:
         answer = httpx.post(url, content=text, headers=kind, timeout=30)
         assert answer.status_code == 201, answer.text
         return list(answer.json()["runs"])
+
+    def post_until_answered(self, text: str, patience_s: float = 120) -> list[int]:
+        """POST as one must where the API may fall: under a key, until there is an answer; return the runs."""
+        url, until = f"http://127.0.0.1:{self.port}/api/v1/experiments", time.monotonic() + patience_s
+        headers = {"content-type": "application/yaml", "idempotency-key": token_hex(8)}
+        while time.monotonic() < until:
+            try:
+                answer = httpx.post(url, content=text, headers=headers, timeout=20)
+            except httpx.TransportError:
+                time.sleep(0.05)
+                continue
+            if answer.status_code == 201:
+                return list(answer.json()["runs"])
+            # the database is away, its clusters are not known yet, or the first sending is still being carried out
+            assert answer.status_code in (409, 422, 500, 503), answer.text
+            time.sleep(0.5)
+        raise TimeoutError(f"no answer within {patience_s:g} s")
 
     def stop(self, run_id: int) -> None:
         """Ask that a run stop."""

@@ -1,11 +1,13 @@
 """Launching: each run once, whatever happens in between; refusals in the cluster's own words."""
 
+import errno
 import threading
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
+from contract.folder import RunFolder
 from contract.run import State
 from scheduler.clusters.cluster import DoubtError, Job, RefusedError
 from scheduler.launch import launch
@@ -63,6 +65,26 @@ def test_a_run_folder_that_cannot_be_written_fails_the_run_with_its_path(site: S
     assert run.state == State.FAILED
     assert "the run folder cannot be written" in str(run.reason)
     assert str(site.runs_folder) in str(run.reason)
+
+
+def test_a_full_disk_makes_a_run_wait_and_fails_none(
+    site: Site, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the folder of a run cannot be written, because its disk is full."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "prepare", full)
+        launch(site)
+    run = read(site, run_ids[0])
+    assert (run.state, run.job_id) == (State.QUEUED, None)
+    assert "No space left on device" in str(run.reason)
+    with transaction(site.engine) as db:
+        db.execute(update(Run).values(not_before=None))
+    launch(site)
+    assert states(site) == [State.PENDING] * 3
 
 
 def test_a_job_taken_though_sbatch_timed_out_is_adopted_by_its_name(

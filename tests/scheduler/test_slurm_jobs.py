@@ -49,6 +49,9 @@ def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
             Gone("the job was cancelled in Slurm (exit code 0:15)", Cause.CANCELLED),
         ),
         (f'echo "1|RUNNING|0:0|{MINE}"', "exit 1", Alive()),
+        # the accounting may believe for ever in a job that the controller lost when it died
+        (f'echo "1|RUNNING|0:0|{MINE}"', 'echo "Invalid job id specified" >&2; exit 1', LEFT),
+        (f'echo "1|RUNNING|0:0|{MINE}"', f"echo JobId=1 JobName={MINE}", Alive()),
         ("true", "exit 1", Unknown("scontrol: exit code 1")),
         ("true", 'echo "Invalid job id specified" >&2; exit 1', LEFT),
         ("exit 1", 'echo "Invalid job id specified" >&2; exit 1', LEFT),

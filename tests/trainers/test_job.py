@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,17 @@ def test_a_start_by_hand_takes_the_next_attempt(tmp_path: Path) -> None:
     folder.claim(3, "another")
     assert finish(start(folder))[0] == 0
     assert {event.attempt for event in events(folder)} == {4}
+
+
+def test_a_spec_that_a_shared_folder_shows_late_is_waited_for(tmp_path: Path) -> None:
+    """Forces the fault: the job begins, and what the scheduler wrote before appears a second later."""
+    folder = prepare(tmp_path / "run", epochs=1, schedule={"kind": "constant", "rate": 1.0}, batch=1024)
+    spec = folder.path / "spec.json"
+    hidden = spec.rename(tmp_path / "hidden")
+    job = start(folder, "--attempt", "1")
+    time.sleep(1)
+    hidden.rename(spec)
+    assert finish(job)[0] == 0
 
 
 @pytest.mark.parametrize(

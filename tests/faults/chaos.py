@@ -1,0 +1,193 @@
+"""`make chaos MINUTES=n SEED=s`: random faults over a stream of short runs on the lab, and what became of every run.
+
+Most runs are carried out by a trainer without torch (tests/faults/light.py), some train for real. Ends non-zero when a
+run or a point was lost or doubled. The seed fixes what is struck and submitted, not the moments.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from lab import layout
+from lab.folder import chosen
+from lab.standin import programs
+from lab.standin.stage import Settings, Stage
+from tests import servers
+from tests.faults import lab, light
+from tests.faults.audit import Audit, audit
+from tests.faults.mishaps import MISHAPS, Field
+from tests.faults.standin import on_path
+from tests.flow.service import ENDED, running
+
+REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
+AT_ONCE, REAL_EVERY = 14, 8  # runs under way; one in so many trains for real
+PAUSE_S = (2.0, 10.0)  # between two faults
+END_WITHIN_S = 600.0
+SPEC = """
+name: chaos
+base:
+  optimizer: {{kind: sgd}}
+  schedule: {{kind: constant, rate: 0.02}}
+  batch: {batch}
+  epochs: {epochs}
+  resources: {{kind: slurm, partition: gpu, minutes: 4}}
+  retries: {{failure: 20, node_failure: 20, backoff_s: 1, backoff_most_s: 4}}
+axes: {{seed: {seeds}}}
+"""
+# what trains for real has another batch: the program that stands for Python looks at the spec
+CHOOSE = """\
+#!/bin/sh
+for word in "$@"; do case $word in /*) folder=$word;; esac; done
+if grep -q '"batch": {real}' "$folder/spec.json"; then exec {python} "$@"; fi
+exec {light} "$@"
+"""
+LIGHT_BATCH, REAL_BATCH = 128, 96
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--report", type=Path, default=REPORT)
+    asked = parser.parse_args()
+    was_up = layout.load(chosen().layout) is not None
+    subprocess.run([sys.executable, "-m", "lab", "up"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        with tempfile.TemporaryDirectory(prefix="bigbatch-chaos-") as home:
+            found, told = storm(Path(home), minutes=asked.minutes, seed=asked.seed)
+    finally:
+        if not was_up:
+            subprocess.run([sys.executable, "-m", "lab", "down"], check=True)
+    asked.report.write_text(json.dumps({"seed": asked.seed, **told, **found._asdict()}, indent=1) + "\n")
+    for name in ("submitted", "finished", "lost", "doubled", "written", "stored"):
+        print(f"{name:10} {getattr(found, name)}")
+    print(f"faults     {sum(told['struck'].values())}: {told['struck']}")
+    print("\n".join(found.faults))
+    return 1 if found.faults else 0
+
+
+def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, Any]]:
+    """Submit and strike for so long, wait until all has ended, and count."""
+    began, dice, loads = time.time(), random.Random(seed), list[float]()
+    with ExitStack() as stack:
+        field = _field(stack, home, dice)
+        run_ids, struck, over = list[int](), Counter[str](), threading.Event()
+        submitter = threading.Thread(target=_submit, args=(field, run_ids, over, random.Random(seed + 1)))
+        submitter.start()
+        until = time.monotonic() + 60 * minutes
+        while time.monotonic() < until:
+            time.sleep(dice.uniform(*PAUSE_S))
+            order = dice.sample(sorted(MISHAPS), len(MISHAPS))
+            name = next(
+                (name for name in order if _strike(field, name)), "nothing"
+            )  # what has nothing to strike is none
+            struck[name] += 1
+            loads.append(os.getloadavg()[0])
+            print(f"{time.strftime('%T')} {name}; {len(run_ids)} runs, {sum(struck.values())} faults", flush=True)
+        over.set()
+        submitter.join()
+        lab.mend()
+        left = _wait_for_ends(field, run_ids)
+        found = audit(field.service, run_ids, lambda: lab.accounting(began), ends=("done", "cancelled"))
+        wrong = _cancelled_unasked(field, run_ids)
+        attempts = Counter(field.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids)
+    told = {
+        "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(sum(loads) / len(loads), 1)},
+        "minutes": minutes,
+        "struck": dict(sorted(struck.items())),
+        "real_runs": len(run_ids[::REAL_EVERY]),
+        "cancelled_by_hand": len(field.cancelled),
+        "attempts": dict(sorted(attempts.items())),
+        "end_s": left,
+    }
+    return found._replace(faults=[*found.faults, *wrong]), told
+
+
+def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
+    postgres = stack.enter_context(servers.postgres_process())
+    redis = stack.enter_context(servers.redis_process(home))
+    stage = Stage.make(home / "slurm", Settings())
+    stage.set("real", "/usr/bin")
+    programs.write(stage.folder)
+    (stage.folder / "bin" / "srun").unlink()
+    settings = {
+        "PATH": on_path(stage.folder),
+        "SLURM_CONF": str(chosen().slurm_conf),
+        "BIGBATCH_DATABASE": servers.new_database(postgres.url, "chaos"),
+        "BIGBATCH_BROKER": redis.url,
+        "BIGBATCH_SLURM": "true",
+        "BIGBATCH_SLURM_PYTHON": str(_program(home)),
+        "BIGBATCH_SLURM_SETUP": "export OMP_NUM_THREADS=1",
+        light.STEP_S: "0.2",
+    }
+    service = stack.enter_context(running(home / "home", settings))
+    service.start("worker", name="worker-2")
+    return Field(service, stage, postgres, redis, dice)
+
+
+def _program(home: Path) -> Path:
+    path = home / "python"
+    path.write_text(CHOOSE.format(real=REAL_BATCH, python=sys.executable, light=light.program(home)))
+    path.chmod(0o755)
+    return path
+
+
+def _submit(field: Field, run_ids: list[int], over: threading.Event, dice: random.Random) -> None:
+    """Keep so many runs under way; whatever the API does not answer is asked again under the same key."""
+    while not over.wait(1.0):
+        with_service = _under_way(field)
+        if with_service is None or with_service >= AT_ONCE:
+            continue
+        real = len(run_ids) % REAL_EVERY == 0
+        seeds = [0] if real else list(range(dice.randint(1, 5)))
+        batch, epochs = (REAL_BATCH, 2) if real else (LIGHT_BATCH, dice.randint(2, 8))
+        run_ids += field.service.post_until_answered(SPEC.format(seeds=seeds, epochs=epochs, batch=batch))
+
+
+def _under_way(field: Field) -> int | None:
+    """How many runs have not ended; None while the API does not say."""
+    try:
+        experiments = field.service.get("/experiments", limit=500)["items"]
+    except Exception:  # it was struck a moment ago
+        return None
+    return sum(int(count) for item in experiments for state, count in item["counts"].items() if state not in ENDED)
+
+
+def _strike(field: Field, name: str) -> bool:
+    try:
+        return MISHAPS[name](field)
+    except Exception as error:  # the part that was to tell is struck itself
+        print(f"{name} was not possible: {error!r:.200}", flush=True)
+        return False
+
+
+def _wait_for_ends(field: Field, run_ids: list[int]) -> float:
+    """Wait until every run has ended; return how long that took."""
+    began = time.monotonic()
+    while time.monotonic() - began < END_WITHIN_S and _under_way(field) != 0:
+        time.sleep(1)
+    return round(time.monotonic() - began, 1)
+
+
+def _cancelled_unasked(field: Field, run_ids: list[int]) -> list[str]:
+    states = {run_id: field.service.get(f"/runs/{run_id}")["state"] for run_id in run_ids}
+    return [
+        f"run {run_id} was cancelled by nobody"
+        for run_id, state in states.items()
+        if state == "cancelled" and run_id not in field.cancelled
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""What is done to the lab by force: its daemons, hosts and jobs, each fault with what mends it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from lab import daemons, layout, processes
+from lab.daemons import Daemon
+from lab.folder import Folder, chosen
+
+
+def mend() -> None:
+    """Bring back whatever is missing; what runs goes on."""
+    folder = chosen()
+    there = layout.load(folder.layout)
+    assert there
+    words = ["--rate", there.rate] if there.rate else []
+    words += ["--min-job-age", str(there.min_job_age_s), "--max-array-size", str(there.max_array_size)]
+    subprocess.run([sys.executable, "-m", "lab", "up", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def hosts() -> list[str]:
+    """The hosts of the partition that our runs use."""
+    there = layout.load(chosen().layout)
+    assert there
+    return [host.name for host in there.hosts if host.gpus]
+
+
+def kill_daemon(name: str) -> None:
+    """SIGKILL to a daemon of the head, such as slurmctld, and to what it has started."""
+    folder = chosen()
+    (daemon,) = [daemon for daemon in daemons.on_the_head(folder) if daemon.name == name]
+    _kill(daemon)
+
+
+def kill_host(host: str) -> None:
+    """SIGKILL to a host's slurmd and to every process on it."""
+    folder = chosen()
+    there = layout.load(folder.layout)
+    assert there
+    (daemon,) = [daemon for daemon in daemons.on_the_hosts(there, folder) if daemon.name == f"slurmd-{host}"]
+    _kill(daemon)
+
+
+def _kill(daemon: Daemon) -> None:
+    alive = daemon.processes()
+    there = processes.living_in(process.network for process in alive) if daemon.host else processes.children(alive)
+    for process in [*alive, *there]:
+        kill(process.pid)
+
+
+def ranks_of(folder: str) -> list[int]:
+    """The processes of a run's ranks, by the folder on their command lines, rank 0 first."""
+    wanted = {folder, str(Path(folder).resolve())}
+    ranks: dict[int, int] = {}
+    for process in processes.everyone():
+        if any(word.startswith("/") and str(Path(word).resolve()) in wanted for word in process.words):
+            environment = _environment(process.pid)
+            if "SLURM_PROCID" in environment and process.program.startswith(("python", "pt_")):
+                ranks[process.pid] = int(environment["SLURM_PROCID"])
+    return sorted(ranks, key=lambda pid: ranks[pid])
+
+
+def _environment(pid: int) -> dict[str, str]:
+    try:
+        words = (processes.PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return dict(os.fsdecode(word).partition("=")[::2] for word in words)
+
+
+def kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def slurm(*words: str, folder: Folder | None = None) -> str:
+    """Call one of the lab's own commands by hand."""
+    environment = {**os.environ, "SLURM_CONF": str((folder or chosen()).slurm_conf)}
+    return subprocess.run(words, env=environment, check=True, capture_output=True, text=True, timeout=90).stdout
+
+
+def tried(work: Callable[[], object]) -> bool:
+    """Whether a command went through: the job that it meant may have ended a moment ago."""
+    try:
+        work()
+    except subprocess.CalledProcessError:
+        return False
+    return True
+
+
+def requeue(job_id: str) -> None:
+    """Requeue a job by hand, though it was submitted as one that is not."""
+    slurm("scontrol", "update", f"JobId={job_id}", "Requeue=1")
+    slurm("scontrol", "requeue", job_id)
+
+
+def preempt(host: str, seconds: int = 3) -> str:
+    """A job of the higher partition takes the host, all of it, for so long."""
+    said = slurm("sbatch", "-p", "urgent", "-w", host, "--exclusive", "-o", "/dev/null", "--wrap", f"sleep {seconds}")
+    return re.findall(r"\d+", said)[0]
+
+
+def accounting(since: float) -> list[tuple[str, str]]:
+    """Id and name of every job of ours that Slurm's accounting has since then; one that was requeued counts once."""
+    start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since))
+    told = slurm("sacct", "-X", "-n", "-P", "-D", "-a", "-S", start, "-o", "JobID,JobName")
+    rows = [line.split("|", 1) for line in told.splitlines()]
+    return sorted({(job_id, name) for job_id, name in rows if name.startswith("bigbatch-")})
