@@ -15,6 +15,7 @@ from api.render import Story, Told, run_detail, run_view
 from contract.faults import Fault
 from contract.folder import RunFolder
 from contract.run import State
+from contract.times import RankTimes, read_times
 from contract.views import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
 from store import attempts, points, restarts, runs
 from store.tables import Move, Run
@@ -67,6 +68,12 @@ def columns(
     found, more = points.of_run(db, run_id, names, after=after, limit=limit)
     series = {key: Column(steps=steps, values=values) for key, (steps, values) in found.items()}
     return RunPoints(series=series, more=more)
+
+
+@router.get("/{run_id}/ranks")
+def ranks(run_id: Id, db: Reading, request: Request) -> RankTimes | None:
+    """Where every rank's time went over the newest steps; null while nothing is known, or on an older trainer."""
+    return read_times(_folder(request, _found(db, run_id)).times)
 
 
 @router.get("/{run_id}/log")

@@ -2,6 +2,7 @@
 
 spec.json               what to do; the scheduler writes it before it submits
 events.jsonl            what happened; rank 0 alone appends whole lines
+times.csv               where every rank's time went; rank 0 alone appends whole lines
 collective.json         what `auto` chose, for every attempt alike; rank 0 alone writes it
 binding.json            what each rank of the latest attempt on many-core chips was bound to; rank 0 alone writes it
 out.log                 what all ranks printed
@@ -50,6 +51,10 @@ class RunFolder:
     @property
     def events(self) -> Path:
         return self.path / "events.jsonl"
+
+    @property
+    def times(self) -> Path:
+        return self.path / "times.csv"
 
     @property
     def log(self) -> Path:

@@ -66,11 +66,13 @@ class Measures:
         laps = [measured.lap.seconds() for measured in self._kept]
         own_S4 = torch.tensor([[lap.get(part, 0.0) for part in SPENT] for lap in laps], dtype=torch.float64)
         ranks, times_RS4 = self._gathered(own_S4)
-        split = split_of(times_RS4, ranks=ranks, together=self._world > 1)
-        for measured, values in zip(self._kept, split, strict=True):
+        parts_RS5, slowest_S = parts_of(times_RS4, together=self._world > 1)
+        for measured, values in zip(self._kept, means_of(parts_RS5, slowest_S, ranks=ranks), strict=True):
             wall_s = sum(values[part] for part in series.PARTS)
             speed = {series.SAMPLES_PER_S: measured.samples / wall_s}
             self._report.points(measured.step, measured.values | speed | values)
+        means_R5 = parts_RS5.mean(dim=1).tolist()
+        self._report.times(self._kept[0].step, self._kept[-1].step, dict(zip(ranks, means_R5, strict=True)))
         self._kept = []
         slowest_s = times_RS4[: self._world].sum(dim=2).mean(dim=1).max().item()
         self._due = max(1, min(LONGEST, round(GATHER_S / slowest_s)))
@@ -107,18 +109,23 @@ class Measures:
 SPENT = (series.COMPUTE_S, series.UPDATE_S, series.COMMUNICATION_S, series.INPUT_S)
 
 
-def split_of(times_RS4: Tensor, *, ranks: Sequence[int], together: bool = True) -> list[dict[str, float]]:
-    """Turn the seconds of R ranks in S steps, as in SPENT, into each step's means over ranks and its slowest rank.
+def parts_of(times_RS4: Tensor, *, together: bool = True) -> tuple[Tensor, Tensor]:
+    """Split the seconds of R ranks in S steps, as in SPENT, into those of `series.PARTS` (R, S, 5).
 
-    `together`: their communication is in collectives that end on all of them at once.
+    The second tensor (S) is the place, among the R, of each step's slowest rank. `together`: their communication is in
+    collectives that end on all of them at once.
     """
     compute_RS, update_RS, talk_RS, input_RS = times_RS4.unbind(dim=2)
     busy_RS = compute_RS + update_RS + input_RS
     last_S, slowest_S = busy_RS.max(dim=0)
     idle_RS = torch.minimum(talk_RS, last_S - busy_RS) if together else torch.zeros_like(talk_RS)
-    parts = (compute_RS, update_RS, talk_RS - idle_RS, input_RS, idle_RS)
-    means_S5 = torch.stack([part_RS.mean(dim=0) for part_RS in parts], dim=1).tolist()
+    return torch.stack([compute_RS, update_RS, talk_RS - idle_RS, input_RS, idle_RS], dim=2), slowest_S
+
+
+def means_of(parts_RS5: Tensor, slowest_S: Tensor, *, ranks: Sequence[int]) -> list[dict[str, float]]:
+    """Each step's means over the ranks, and its slowest rank."""
     names = (*series.PARTS, series.SLOWEST_RANK)
+    means_S5 = parts_RS5.mean(dim=0).tolist()
     return [
         dict(zip(names, (*means, ranks[place]), strict=True))
         for means, place in zip(means_S5, slowest_S.tolist(), strict=True)

@@ -6,11 +6,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from contract import series
 from contract.chosen import Choices
 from contract.event import Chose, Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
 from contract.folder import RunFolder
+from contract.times import COLUMNS
 from trainers.checkpoints.outcome import Outcome
 from trainers.kept import Kept
 from trainers.told import last_step, mend_end
@@ -23,9 +25,9 @@ class Report:
         self._attempt, self._events = attempt, folder.events
         self.kept = Kept(folder, self.chose)
         self._file: int | None = None
+        self._times: int | None = None
         if rank == 0:
-            self._file = os.open(folder.events, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-            mend_end(self._file)
+            self._file, self._times = _opened(folder.events), _opened(folder.times)
 
     def started(self, hosts: Sequence[str], *, device: str, steps: int, versions: dict[str, str]) -> None:
         self._say(
@@ -63,6 +65,17 @@ class Report:
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
         self._say(Points(attempt=self._attempt, at=time.time(), step=step, values=finite))
 
+    def times(self, first_step: int, last_step: int, parts: Mapping[int, Sequence[float]]) -> None:
+        """Write down where every rank's time went: mean seconds of a step, by rank, as in `series.PARTS`."""
+        if self._times is None:
+            return
+        rows = [
+            ",".join(map(str, (self._attempt, first_step, last_step, rank, *(f"{part_s:.6g}" for part_s in parts_P))))
+            for rank, parts_P in parts.items()
+        ]
+        head = [] if os.fstat(self._times).st_size else [",".join(COLUMNS)]
+        os.write(self._times, "".join(f"{row}\n" for row in [*head, *rows]).encode())
+
     def epoch(self, step: int, values: Mapping[str, float]) -> None:
         """Say what an epoch came to; the log has it as a line for people."""
         self.points(step, values)
@@ -85,3 +98,10 @@ class Report:
         written = os.write(self._file, line)
         if written != len(line):
             raise OSError(f"only {written} of {len(line)} bytes of an event were written")
+
+
+def _opened(path: Path) -> int:
+    """A file to append whole lines to; a line that a crash tore is ended."""
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    mend_end(file)
+    return file

@@ -11,7 +11,7 @@ from contract.series import COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, PARTS, 
 from tests.trainers.ranks import on_ranks
 from trainers.collectives.watched import Watch
 from trainers.hearsay import Hearsay
-from trainers.measures import Measured, Measures, split_of
+from trainers.measures import Measured, Measures, means_of, parts_of
 from trainers.stopwatch import Lap
 
 CPU = torch.device("cpu")
@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 def test_who_comes_early_is_idle_until_the_last_is_there() -> None:
     # compute, update, in collectives, input: rank 1 is 3 s behind rank 0; the collective itself takes 1 s
     times_RS4 = torch.tensor([[[4.0, 1.0, 4.0, 1.0]], [[4.0, 2.0, 1.0, 3.0]]], dtype=torch.float64)
-    (told,) = split_of(times_RS4, ranks=[0, 1])
+    (told,) = means_of(*parts_of(times_RS4), ranks=[0, 1])
     parts = {COMPUTE_S: 4.0, UPDATE_S: 1.5, COMMUNICATION_S: 1.0, INPUT_S: 2.0, IDLE_S: 1.5}
     assert told == parts | {SLOWEST_RANK: 1}
 
@@ -28,7 +28,7 @@ def test_who_comes_early_is_idle_until_the_last_is_there() -> None:
 def test_idle_time_is_never_more_than_the_time_in_collectives() -> None:
     """A rank that was late before an evaluation, where the others waited outside of the step."""
     times_RS4 = torch.tensor([[[1.0, 0.0, 0.5, 0.0]], [[9.0, 0.0, 0.5, 0.0]]], dtype=torch.float64)
-    (told,) = split_of(times_RS4, ranks=[0, 1])
+    (told,) = means_of(*parts_of(times_RS4), ranks=[0, 1])
     assert (told[IDLE_S], told[COMMUNICATION_S]) == (0.25, 0.25)
 
 
@@ -50,9 +50,13 @@ class Heard:
 
     def __init__(self) -> None:
         self.points_said: list[tuple[int, dict[str, float]]] = []
+        self.stretches: list[tuple[int, int, dict[int, list[float]]]] = []
 
     def points(self, step: int, values: dict[str, float]) -> None:
         self.points_said.append((step, values))
+
+    def times(self, first_step: int, last_step: int, parts: dict[int, list[float]]) -> None:
+        self.stretches.append((first_step, last_step, parts))
 
 
 def lap(compute_s: float, collective_s: float) -> Lap:
@@ -69,6 +73,9 @@ def measure() -> tuple[list[int], list[tuple[int, dict[str, float]]]]:
         measures.add(Measured(step, 64, {"loss": float(step)}, lap(compute_s, 0.2 - compute_s)))
         known.append(len(heard.points_said))
     measures.tell()
+    assert [(first, last) for first, last, _ in heard.stretches] == [(1, 1), (2, 6), (7, 8)]
+    for *_, parts in heard.stretches:
+        assert [sum(parts[rank]) for rank in (0, 1)] == pytest.approx([0.2, 0.2])
     return known, heard.points_said
 
 

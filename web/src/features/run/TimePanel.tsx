@@ -6,6 +6,7 @@ import { stepTime } from "@/shared/format/time";
 import { Plot } from "@/shared/plot/Plot";
 import { useTheme } from "@/shared/theme/theme";
 import type { Series } from "./api/usePoints";
+import { RankBars } from "./RankBars";
 import { slowestOf, splitOf } from "./split";
 
 interface Props {
@@ -63,6 +64,7 @@ export function TimePanel({ run, series }: Props) {
         span={run.step}
         onIndex={setIndex}
       />
+      <RankBars run={run} />
     </section>
   );
 }

@@ -6,7 +6,7 @@ import type { Series } from "./api/usePoints";
 
 const BINS = 160; // steps are averaged: single ones say nothing at the width of a page
 
-const PARTS = [
+export const PARTS = [
   { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
   { name: COMMUNICATION_S, title: "Communication", color: { light: "#c97524", dark: "#e0924a" } },
   { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },

@@ -284,6 +284,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/ranks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ranks
+         * @description Where every rank's time went over the newest steps; null while nothing is known, or on an older trainer.
+         */
+        get: operations["ranks_api_v1_runs__run_id__ranks_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/stop": {
         parameters: {
             query?: never;
@@ -1453,6 +1473,29 @@ export interface components {
             state: string;
             /** User */
             user: string;
+        };
+        /** RankTime */
+        RankTime: {
+            /** Rank */
+            rank: number;
+            /** Seconds */
+            seconds: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * RankTimes
+         * @description Every rank's time over the newest steps of the latest attempt.
+         */
+        RankTimes: {
+            /** Attempt */
+            attempt: number;
+            /** First Step */
+            first_step: number;
+            /** Last Step */
+            last_step: number;
+            /** Ranks */
+            ranks: components["schemas"]["RankTime"][];
         };
         /** Readiness */
         Readiness: {
@@ -3518,6 +3561,100 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunPoints"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    ranks_api_v1_runs__run_id__ranks_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankTimes"] | null;
                 };
             };
             /** @description Bad Request */
