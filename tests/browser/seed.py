@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from contract.series import (
     SLOWEST_RANK,
     UPDATE_S,
 )
+from contract.times import COLUMNS
 from store import clusters, points, runs
 from store.session import transaction
 from store.tables import Experiment, Move, Run, now
@@ -146,6 +147,23 @@ def write_log(root: Path, run: Run, lines: int) -> None:
     folder.log.write_text("\n".join([f"world {run.world}, gloo, torus 2 x {run.world // 2}", *said]) + "\n")
 
 
+def write_times(root: Path, run: Run) -> None:
+    """A step of every rank over the last second; rank 5 is the one that the others wait for."""
+    compute_s = [0.021, 0.0205, 0.0212, 0.0208, 0.0215, 0.027, 0.0209, 0.0211]
+    late_s = max(compute_s)
+    rows = [[run.attempt, run.step - 30, run.step, rank, own_s] for rank, own_s in enumerate(compute_s)]
+    shares: dict[str, Callable[[float], float]] = {
+        COMMUNICATION_S: lambda _: 0.011,
+        IDLE_S: lambda own_s: late_s - own_s,
+    }
+    parts = [name for name in COLUMNS if name.endswith("_s") and name != COMPUTE_S]
+    for row in rows:
+        own_s = float(row[-1])
+        row += [shares.get(name, lambda _: 0.0016)(own_s) for name in parts]
+    lines = [",".join(map(str, row)) for row in [COLUMNS, *rows]]
+    RunFolder.of(root, run.id, run.key).times.write_text("\n".join(lines) + "\n")
+
+
 def seed(engine: Engine, root: Path) -> dict[str, int]:
     """Fill an empty, migrated database; say which ids the interesting rows have."""
     with transaction(engine) as db:
@@ -160,6 +178,7 @@ def seed(engine: Engine, root: Path) -> dict[str, int]:
         experiment, (growing,) = _created(db, spec("torus on four nodes", epochs=60, batch=256))
         bring_to(db, growing, State.RUNNING, share=0.2)
         write_log(root, growing, 400)
+        write_times(root, growing)
         db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=12)
         return {"sweep": sweep, "failed": failed, "growing": growing.id, "growing_experiment": experiment}
 

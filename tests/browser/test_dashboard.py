@@ -86,6 +86,17 @@ def test_why_a_run_failed_is_the_first_thing_below_its_name(open_page: Opener, d
     assert "loss is nan" in page.locator(".page-head + * + .trouble, .page-head + .trouble").inner_text()
 
 
+def test_the_rank_that_the_others_wait_for_is_named_and_any_other_can_be_pointed_at(
+    open_page: Opener, dashboard: Dashboard
+) -> None:
+    page = open_page(f"/runs/{dashboard.ids['growing']}")
+    ranks = page.get_by_role("img", name="Time of a step on each of 8 ranks; the slowest is rank 5")
+    ranks.wait_for()
+    page.get_by_text("slowest: rank 5 compute 27 ms").wait_for()
+    ranks.locator("div").nth(2).hover()
+    page.get_by_text("rank 2 compute 21.2 ms").wait_for()
+
+
 @pytest.mark.parametrize("width", [360, 800, 1440])
 def test_no_page_scrolls_sideways(open_page: Opener, dashboard: Dashboard, width: int) -> None:
     ids = dashboard.ids

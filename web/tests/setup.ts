@@ -1,6 +1,6 @@
 /** What jsdom lacks of a browser, and a chart that remembers what it was asked to show. */
 import "@testing-library/jest-dom/vitest";
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
 import { charts } from "./charts";
 
@@ -14,6 +14,8 @@ HTMLDialogElement.prototype.showModal = function () {
 HTMLDialogElement.prototype.close = function () {
   this.open = false;
 };
+
+configure({ asyncUtilTimeout: 10_000 }); // a busy machine takes several times as long as an idle one
 
 afterEach(() => {
   cleanup();
