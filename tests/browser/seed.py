@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from contract.series import (
     IDLE_S,
     INPUT_S,
     LOSS,
+    PARTS,
     PEAK_MEMORY_BYTES,
     RATE,
     SAMPLES_PER_S,
@@ -151,15 +152,10 @@ def write_times(root: Path, run: Run) -> None:
     """A step of every rank over the last second; rank 5 is the one that the others wait for."""
     compute_s = [0.021, 0.0205, 0.0212, 0.0208, 0.0215, 0.027, 0.0209, 0.0211]
     late_s = max(compute_s)
-    rows = [[run.attempt, run.step - 30, run.step, rank, own_s] for rank, own_s in enumerate(compute_s)]
-    shares: dict[str, Callable[[float], float]] = {
-        COMMUNICATION_S: lambda _: 0.011,
-        IDLE_S: lambda own_s: late_s - own_s,
-    }
-    parts = [name for name in COLUMNS if name.endswith("_s") and name != COMPUTE_S]
-    for row in rows:
-        own_s = float(row[-1])
-        row += [shares.get(name, lambda _: 0.0016)(own_s) for name in parts]
+    rows = []
+    for rank, own_s in enumerate(compute_s):
+        parts = {COMPUTE_S: own_s, COMMUNICATION_S: 0.011, IDLE_S: late_s - own_s}
+        rows.append([run.attempt, run.step - 30, run.step, rank, *(parts.get(name, 0.0016) for name in PARTS)])
     lines = [",".join(map(str, row)) for row in [COLUMNS, *rows]]
     RunFolder.of(root, run.id, run.key).times.write_text("\n".join(lines) + "\n")
 
