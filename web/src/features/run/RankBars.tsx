@@ -1,4 +1,4 @@
-/** A column for every rank: what a step of its newest ones went into. Who is late has the least idle time. */
+/** A column for every rank: what a step of its newest ones went into. Who is busy longest is waited for. */
 import { useState } from "react";
 import type { RankTime, RunDetail } from "@/shared/api/types";
 import { count } from "@/shared/format/number";
@@ -70,7 +70,7 @@ function of(seconds: RankTime["seconds"], part: string): number {
   return seconds[part] ?? 0;
 }
 
-/** A rank that waits for nobody is the one that is waited for. */
+/** What the others wait for. */
 function busy({ seconds }: RankTime): number {
-  return -of(seconds, "idle_s");
+  return of(seconds, "compute_s") + of(seconds, "update_s") + of(seconds, "input_s");
 }
