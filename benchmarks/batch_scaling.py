@@ -1,6 +1,6 @@
 """How large may the batch grow at equal epochs: SGD with linear scaling, LARS, LARS with batch control?
 
-    python -m benchmarks.batch_scaling [--workers 2] [--quick]
+    python -m benchmarks.batch_scaling [--workers 2] [--kept FILE] [--quick]
 
 Every method's rate is tuned on a grid with a seed of its own: linear scaling's at the smallest batch, as the rule has
 it (Goyal et al., 2017); the others' at every batch, as You et al. (2017) did. Then three other seeds are run.
@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import statistics
+import tempfile
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
@@ -20,15 +21,16 @@ import torch
 
 from benchmarks.solo import outcomes
 
+One = tuple[str, int, float, int]  # method, batch, rate, seed
 REPORT = Path(__file__).parent / "results" / "batch_scaling.json"
 PLOT = Path(__file__).parents[1] / "docs" / "images" / "batch-scaling.png"
-BATCHES = [128, 256, 512, 1024, 2048, 4096]
+BATCHES = [64, 128, 256, 512, 1024, 2048]  # 1,024 steps in all to 32
 SEEDS = [1, 2, 3]
 TUNING_SEED = 0
 GRID = {
-    "sgd": [0.1, 0.3, 1.0, 2.0, 4.0],
-    "lars": [8.0, 16.0, 32.0, 64.0, 128.0],
-    "lars, batch control": [16.0, 32.0, 64.0, 128.0],
+    "sgd": [0.1, 0.3, 0.6, 1.2, 2.4],
+    "lars": [16.0, 32.0, 64.0, 128.0, 256.0],
+    "lars, batch control": [16.0, 32.0, 64.0, 128.0, 256.0],
 }
 BASE: dict[str, Any] = {
     "model": {"kind": "convnet", "width": 8},
@@ -36,7 +38,7 @@ BASE: dict[str, Any] = {
     "epochs": 8,
 }
 SGD = {"kind": "sgd", "momentum": 0.9, "weight_decay": 0.0005}
-LARS = {"kind": "lars", "momentum": 0.9, "weight_decay": 0.0005, "trust_coefficient": 0.001}
+LARS = {"kind": "lars", "momentum": 0.9, "weight_decay": 0.0005, "trust_coefficient": 0.001, "skip": "none"}
 FALL = {"kind": "polynomial", "power": 2.0, "warmup_epochs": 2.0}
 GROWN_FROM_EPOCH = 3  # batch control trains with a quarter of the batch before
 
@@ -59,16 +61,21 @@ def run(method: str, batch: int, rate: float, seed: int) -> dict[str, Any]:
             raise ValueError(f"no method is called {method!r}; there are {', '.join(GRID)}")
 
 
-def carried_out(wanted: list[tuple[str, int, float, int]], workers: int) -> list[dict[str, Any]]:
-    """Return a row for each (method, batch, rate, seed)."""
-    rows = []
-    said = outcomes([run(*one) for one in wanted], workers=workers)
-    for (method, batch, rate, seed), epochs in zip(wanted, said, strict=True):
+def carried_out(wanted: list[One], workers: int, kept: Path) -> list[dict[str, Any]]:
+    """Return a row for each run; those that are `kept` from before are not run again."""
+    lines = kept.read_text().splitlines() if kept.exists() else []
+    known = {(row["method"], row["batch"], row["rate"], row["seed"]): row for row in map(json.loads, lines)}
+    missing = [one for one in wanted if one not in known]
+    said = outcomes([run(*one) for one in missing], workers=workers)
+    for one, epochs in zip(missing, said, strict=True):
         is_whole = len(epochs) == BASE["epochs"]
-        row = {"method": method, "batch": batch, "rate": rate, "seed": seed}
-        rows.append({**row, "accuracy": epochs[-1]["heldout_accuracy"] if is_whole else None})
-        print(f"{method:20} batch {batch:5}  rate {rate:6g}  seed {seed}  {rows[-1]['accuracy']}", flush=True)
-    return rows
+        row = dict(zip(("method", "batch", "rate", "seed"), one, strict=True))
+        row["accuracy"] = epochs[-1]["heldout_accuracy"] if is_whole else None
+        known[one] = row
+        with kept.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        print("{method:20} batch {batch:5}  rate {rate:6g}  seed {seed}  {accuracy}".format(**row), flush=True)
+    return [known[one] for one in wanted]
 
 
 def best(rows: Iterable[dict[str, Any]]) -> float:
@@ -76,14 +83,14 @@ def best(rows: Iterable[dict[str, Any]]) -> float:
     return float(max(rows, key=lambda row: row["accuracy"] or 0.0)["rate"])
 
 
-def tuned(batches: list[int], workers: int) -> tuple[dict[tuple[str, int], float], list[dict[str, Any]]]:
+def tuned(batches: list[int], workers: int, kept: Path) -> tuple[dict[tuple[str, int], float], list[dict[str, Any]]]:
     """Return the rate of every method at every batch, and the runs that chose it."""
     wanted = [
         (method, batch, rate, TUNING_SEED)
         for method, rates in GRID.items()
         for batch, rate in product(batches[:1] if method == "sgd" else batches, rates)
     ]
-    rows = carried_out(wanted, workers)
+    rows = carried_out(wanted, workers, kept)
     chosen = {}
     for method, batch in product(GRID, batches):
         at = batches[0] if method == "sgd" else batch
@@ -138,12 +145,14 @@ def main() -> None:
     """Tune, run, compare, write the report and the plot."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--kept", type=Path, help="a file of runs that are done; one that was stopped goes on from it")
     parser.add_argument("--quick", action="store_true", help="two batches and one seed, and no report")
     options = parser.parse_args()
     batches, seeds = (BATCHES[::5], SEEDS[:1]) if options.quick else (BATCHES, SEEDS)
-    rates, tuning = tuned(batches, options.workers)
+    kept = options.kept or Path(tempfile.mkdtemp()) / "runs.jsonl"
+    rates, tuning = tuned(batches, options.workers, kept)
     wanted = [(method, batch, rates[method, batch], seed) for method, batch in rates for seed in seeds]
-    rows = carried_out(wanted, options.workers)
+    rows = carried_out(wanted, options.workers, kept)
     points = summary(rows, batches)
     baseline = max(point["mean"] for point in points if point["batch"] == batches[0])
     held = {method: holds_to(points, method, baseline=baseline) for method in GRID}
