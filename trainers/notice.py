@@ -39,6 +39,7 @@ class Notice:
         for signum in ASKING:
             signal.signal(signum, lambda *_: None)  # a handler of Python's: only then is the pipe written to
             signal.siginterrupt(signum, False)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKING)  # whoever started this process may have had them blocked
         threading.Thread(target=self._hear, args=(ear,), daemon=True, name="notice").start()
 
     def take(self, signum: int, now: float) -> None:

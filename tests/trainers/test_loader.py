@@ -115,6 +115,14 @@ def test_a_signal_to_the_whole_job_leaves_the_workers_to_their_rank() -> None:
     assert torch.equal(torch.cat([target for _, target in got]), torch.arange(60))
 
 
+def test_a_signal_passes_by_workers_that_are_just_being_started() -> None:
+    """SIGTERM to the workers' server and to every worker as soon as it can be seen, again and again."""
+    rank = get_context("spawn").Process(target=loader_rank.struck)  # with a server of its own, as a rank has
+    rank.start()
+    rank.join(60)
+    assert rank.exitcode == 0
+
+
 def test_closing_in_the_middle_of_an_epoch_ends_the_workers() -> None:
     batches = load(loader_rank.Slow(), torch.arange(1000).split(2), workers=2)
     next(batches)

@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import forkserver, get_context, parent_process
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ def load(split: Split, indices: Iterable[Tensor], *, workers: int) -> Generator[
         return
     context = get_context("forkserver")  # a fork of this process would inherit locks that gloo's threads hold
     context.set_forkserver_preload([__name__])
+    _start_server()
     loader: DataLoader[Made] = DataLoader(
         _Making(split),
         batch_size=None,
@@ -69,6 +70,15 @@ def load(split: Split, indices: Iterable[Tensor], *, workers: int) -> Generator[
             yield made
     finally:
         batches._shutdown_workers()  # torch does so when the last reference goes, which an error's trace may hold
+
+
+def _start_server() -> None:
+    """Start the workers' server with the signals blocked; its workers are from their first instruction on."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_OVER)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # what came meanwhile is heard now
 
 
 def _next(batches: "Iterator[Made]") -> "Made | None":
@@ -117,7 +127,7 @@ def _as_it_is(made: Any) -> Any:
 
 
 def _settle(worker: int) -> None:
-    for number in PASSED_OVER:
+    for number in PASSED_OVER:  # once more: another part of this process may have started the server before
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
