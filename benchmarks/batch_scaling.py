@@ -69,7 +69,7 @@ def carried_out(wanted: list[One], workers: int, kept: Path) -> list[dict[str, A
     said = outcomes([run(*one) for one in missing], workers=workers)
     for one, epochs in zip(missing, said, strict=True):
         is_whole = len(epochs) == BASE["epochs"]
-        row = dict(zip(("method", "batch", "rate", "seed"), one, strict=True))
+        row: dict[str, Any] = dict(zip(("method", "batch", "rate", "seed"), one, strict=True))
         row["accuracy"] = epochs[-1]["heldout_accuracy"] if is_whole else None
         known[one] = row
         with kept.open("a") as file:

@@ -48,6 +48,6 @@ def struck() -> None:
 def _strike_all(over: threading.Event) -> None:
     while not over.wait(0.005):
         for child in psutil.Process().children(recursive=True):
-            if not any("resource_tracker" in word for word in child.cmdline()):
-                with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.Error):  # it may have ended meanwhile
+                if not any("resource_tracker" in word for word in child.cmdline()):
                     child.terminate()
