@@ -15,13 +15,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean, median, stdev
+from statistics import mean
 from typing import Any
 
 import torch
 
+from benchmarks.easgd_findings import TARGET, findings, say, summary, told
 from benchmarks.easgd_plot import plot
 from benchmarks.ranks import on_ranks
 from contract import series
@@ -30,18 +31,19 @@ from contract.folder import RunFolder
 from contract.spec import RunSpec
 
 RATE = "400mbit"
+# little to compute for what is exchanged; and the variants once more where compute weighs as it did in the paper
+LADDER: dict[str, Any] = {"net": "benchmarks.easgd_net:convolutions", "links": "200mbit", "rate": 0.2, "epochs": 8}
 HOSTS, RANKS_PER_HOST = 4, 2
-TARGET = 0.95
 SEEDS, TUNING_SEED = [1, 2, 3], 0
+PERCEPTRON = "benchmarks.easgd_net:perceptron"
 RESULTS = Path(__file__).parent / "results" / "easgd.json"
 BASE: dict[str, Any] = {
-    "model": {"kind": "import", "function": "benchmarks.easgd_net:perceptron"},
     "data": {"kind": "digits"},
     "batch": 192,
     "collective": {"kind": "torus", "rows": HOSTS},
     "resources": {"kind": "slurm", "nodes": HOSTS, "ranks_per_node": RANKS_PER_HOST},
 }
-EPOCHS = 12
+EPOCHS = 10
 
 # method: its rule, momentum and collective, and whose rate it takes, as its arithmetic is the same
 METHODS: dict[str, dict[str, Any]] = {
@@ -59,28 +61,23 @@ METHODS: dict[str, dict[str, Any]] = {
     "Parameter server": {"rule": {"kind": "sync"}, "collective": {"kind": "server"}, "as": "Sync SGD"},
 }
 GRID = {
-    "Original EASGD": [0.2, 0.5, 1.0],
-    "Async EASGD": [0.2, 0.5, 1.0],
-    "Async MEASGD": [0.02, 0.05, 0.1],
-    "Sync EASGD 3": [0.2, 0.5, 1.0],
-    "Async SGD": [0.02, 0.05, 0.1],
-    "Async MSGD": [0.002, 0.005, 0.01],
-    "Sync SGD": [0.2, 0.5, 1.0],
-}
-COUNTERPARTS = {
-    "Async EASGD": "Async SGD",
-    "Async MEASGD": "Async MSGD",
-    "Hogwild EASGD": "Hogwild SGD",
-    "Sync EASGD 3": "Sync SGD",
+    "Original EASGD": [0.2, 0.5],
+    "Async EASGD": [0.2, 0.5],
+    "Async MEASGD": [0.02, 0.05],
+    "Sync EASGD 3": [0.2, 0.5],
+    "Async SGD": [0.03, 0.1],
+    "Async MSGD": [0.003, 0.01],
+    "Sync SGD": [0.2, 0.5],
 }
 Wanted = tuple[str, float, int]  # method, rate, seed
 
 
-def spec(wanted: Wanted, epochs: int) -> RunSpec:
+def spec(wanted: Wanted, epochs: int, net: str = PERCEPTRON) -> RunSpec:
     """One run."""
     method, rate, seed = wanted
     choice = METHODS[method]
     own = {"rule": choice["rule"], "collective": choice.get("collective", BASE["collective"])}
+    own |= {"model": {"kind": "import", "function": net}}
     optimizer = {"kind": "sgd", "momentum": choice.get("momentum", 0.0)}
     schedule = {"kind": "constant", "rate": rate}
     return RunSpec.model_validate(
@@ -88,17 +85,16 @@ def spec(wanted: Wanted, epochs: int) -> RunSpec:
     )
 
 
-def carried_out(wanted: list[Wanted], epochs: int) -> list[dict[str, Any]]:
+def carried_out(wanted: list[Wanted], epochs: int, net: str = PERCEPTRON) -> list[dict[str, Any]]:
     """Carry the runs out on the lab's hosts, one after the other; return what each came to."""
     with tempfile.TemporaryDirectory() as home:
         names = [
             f"{number:02} {method} rate {rate:g} seed {seed}" for number, (method, rate, seed) in enumerate(wanted)
         ]
         for name, one in zip(names, wanted, strict=True):
-            RunFolder(Path(home) / name).prepare(spec(one, epochs))
-        hosts = [f"gpu{number + 1}" for number in range(HOSTS)]
+            RunFolder(Path(home) / name).prepare(spec(one, epochs, net))
         task = {"folder": home, "runs": names, "ranks_per_host": RANKS_PER_HOST}
-        on_ranks("benchmarks.easgd_rank", hosts, RANKS_PER_HOST, task)
+        on_ranks("benchmarks.easgd_rank", hosts(), RANKS_PER_HOST, task)
         return [row_of(one, RunFolder(Path(home) / name)) for name, one in zip(names, wanted, strict=True)]
 
 
@@ -141,63 +137,17 @@ def rank_of(accuracies: list[float]) -> tuple[int, float]:
     return needed, -accuracies[-1]
 
 
-def summary(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every method over its seeds: medians of the times, means of the shares and of the accuracy at equal epochs."""
-    of_method: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        of_method.setdefault(row["method"], []).append(row)
-    out = []
-    for method, mine in of_method.items():
-        times = [row["to_target_s"] for row in mine if row["to_target_s"] is not None]
-        ends = [row["accuracies"][-1] for row in mine]
-        out.append(
-            {
-                "method": method,
-                "rate": mine[0]["rate"],
-                "seeds": len(mine),
-                "reached": len(times),
-                "to_target_s": median(times) if len(times) == len(mine) else None,
-                "step_s": median(row["step_s"] for row in mine),
-                "communication_share": mean(row["communication_share"] for row in mine),
-                "idle_share": mean(row["idle_share"] for row in mine),
-                "accuracy": mean(ends),
-                "accuracy_stdev": stdev(ends) if len(ends) > 1 else 0.0,
-            }
-        )
-    return out
-
-
-def findings(points: list[dict[str, Any]]) -> dict[str, Any]:
-    """The paper's comparisons: over Original EASGD, the order of the variants, and each method over its counterpart."""
-    of = {point["method"]: point for point in points}
-    times = {method: point["to_target_s"] for method, point in of.items()}
-
-    def over(slow: str, fast: str, what: str) -> float | None:
-        both = of[slow][what], of[fast][what]
-        return None if None in both else both[0] / both[1]
-
-    ladder = ["Sync EASGD 3", "Sync EASGD 2", "Sync EASGD 1", "Original EASGD"]
-    known = [times[method] for method in ladder]
-    return {
-        "speed-up to the target of Sync EASGD 3 over Original EASGD (paper: 5.3)": over(
-            "Original EASGD", "Sync EASGD 3", "to_target_s"
-        ),
-        "the same by step": over("Original EASGD", "Sync EASGD 3", "step_s"),
-        "communication share (paper: 0.87 and 0.14)": [of[m]["communication_share"] for m in (ladder[-1], ladder[0])],
-        "EASGD 3 <= 2 <= 1 < Original, to the target": None not in known and known == sorted(known),
-        "EASGD 3 <= 2 <= 1 < Original, by step": (by_step := [of[m]["step_s"] for m in ladder]) == sorted(by_step),
-        "speed-up to the target over the SGD counterpart": {
-            mine: over(other, mine, "to_target_s") for mine, other in COUNTERPARTS.items()
-        },
-        "the same over the SGD counterpart, by step": {
-            mine: over(other, mine, "step_s") for mine, other in COUNTERPARTS.items()
-        },
-    }
+def ladder(seeds: Sequence[int]) -> dict[str, Any]:
+    """Original and Sync EASGD 1 to 3 beside Sync SGD, where a step's compute is near what its all-reduce takes."""
+    shape("--rate", LADDER["links"])
+    methods = ["Original EASGD", "Sync EASGD 1", "Sync EASGD 2", "Sync EASGD 3", "Sync SGD"]
+    wanted = [(method, LADDER["rate"], seed) for seed in seeds for method in methods]
+    rows = carried_out(wanted, LADDER["epochs"], LADDER["net"])
+    return {"settings": LADDER, "points": summary(rows), "findings": findings(summary(rows)), "rows": rows}
 
 
 def packing(repeats: int) -> list[dict[str, Any]]:
     """Exchanges of 161 tensors, packed and per layer."""
-    hosts = [f"gpu{number + 1}" for number in range(HOSTS)]
     specs: dict[str, Any] = {}
     for method in ("Original EASGD", "Async EASGD", "Sync EASGD 1", "Sync EASGD 2", "Sync SGD"):
         for packed in (True, False):
@@ -205,28 +155,18 @@ def packing(repeats: int) -> list[dict[str, Any]]:
             chosen = run.model_copy(update={"rule": run.rule.model_copy(update={"packed": packed})})
             specs[f"{method}, {'packed' if packed else 'per layer'}"] = chosen.model_dump(mode="json")
     task = {"divisor": 8, "repeats": repeats, "specs": specs}
-    rows: list[dict[str, Any]] = on_ranks("benchmarks.packing_rank", hosts, RANKS_PER_HOST, task)
+    rows: list[dict[str, Any]] = on_ranks("benchmarks.packing_rank", hosts(), RANKS_PER_HOST, task)
     return rows
+
+
+def hosts() -> list[str]:
+    """The lab's hosts."""
+    return [f"gpu{number + 1}" for number in range(HOSTS)]
 
 
 def shape(*rate: str) -> None:
     """Give the lab's links this rate, or none."""
     subprocess.run([sys.executable, "-m", "lab", "up", *rate], check=True, stdout=subprocess.DEVNULL)
-
-
-def say(points: list[dict[str, Any]]) -> None:
-    """Print a line for every method."""
-    for point in sorted(points, key=lambda point: point["to_target_s"] or 1e9):
-        took = (
-            f"{point['to_target_s']:7.1f} s" if point["to_target_s"] else f"{point['reached']}/{point['seeds']} seeds"
-        )
-        shares = f"communication {point['communication_share']:6.1%} (idle {point['idle_share']:5.1%})"
-        step = f"step {point['step_s'] * 1e3:6.1f} ms"
-        print(
-            f"{point['method']:18} rate {point['rate']:5g}  to {TARGET:.0%}: {took}  {step}  {shares}"
-            f"  accuracy {point['accuracy']:.2%}",
-            flush=True,
-        )
 
 
 def main() -> None:
@@ -235,38 +175,54 @@ def main() -> None:
     parser.add_argument("--method", action="append", choices=METHODS)
     parser.add_argument("--seed", action="append", type=int)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--ladder", action="store_true", help="only Original and Sync EASGD, with more to compute")
     parser.add_argument("--packing", action="store_true", help="only the exchanges of many tensors")
     options = parser.parse_args()
-    is_whole = not (options.method or options.seed or options.packing or options.epochs != EPOCHS)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM; nothing was written"))
-    rates = {method: GRID[METHODS[method].get("as", method)][1] for method in METHODS}
-    tuning: list[dict[str, Any]] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM; what was whole by then is in the report"))
     try:
-        if is_whole:
-            shape()
-            rates, tuning = tuned(options.epochs)
-        shape("--rate", RATE)
-        if not options.packing:
-            wanted = [(m, rates[m], seed) for seed in options.seed or SEEDS for m in options.method or METHODS]
-            rows = carried_out(wanted, options.epochs)
-            say(points := summary(rows))
-        packed = packing(repeats=10) if options.packing or is_whole else []
-        for row in packed:
-            print(f"{row['rule']:28} {row['tensors']} tensors  {row['seconds'] * 1e3:8.1f} ms")
+        if options.packing:
+            shape("--rate", RATE)
+            told(packing(repeats=10))
+        elif options.ladder:
+            say(ladder(options.seed or SEEDS)["points"])
+        elif options.method or options.seed or options.epochs != EPOCHS:
+            shape("--rate", RATE)
+            rates = {method: GRID[METHODS[method].get("as", method)][1] for method in METHODS}
+            for seed in options.seed or SEEDS:
+                wanted = [(method, rates[method], seed) for method in options.method or METHODS]
+                say(summary(carried_out(wanted, options.epochs)))
+        else:
+            whole()
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
         shape()
-    if is_whole:
+
+
+def whole() -> None:
+    """Tune without a shape, compare with one, and write the report anew after every seed."""
+    shape()
+    rates, tuning = tuned(EPOCHS)
+    shape("--rate", RATE)
+    packed, rows, report = packing(repeats=10), [], dict[str, Any]()
+    told(packed)
+    for seed in SEEDS:
+        rows += carried_out([(method, rates[method], seed) for method in METHODS], EPOCHS)
+        points = summary(rows)
+        say(points)
         found = findings(points)
-        print(json.dumps(found, indent=1))
-        told = {"machine": f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, links of {RATE}"}
-        told |= {"python": platform.python_version(), "torch": torch.__version__}
-        example = {
-            method: spec((method, rates[method], SEEDS[0]), EPOCHS).model_dump(mode="json") for method in METHODS
-        }
-        report = {**told, "target": TARGET, "grid": GRID, "findings": found, "points": points, "packing": packed}
-        RESULTS.write_text(json.dumps({**report, "rows": rows, "tuning": tuning, "specs": example}, indent=1) + "\n")
+        print(json.dumps(found, indent=1), flush=True)
+        example = {method: spec((method, rates[method], seed), EPOCHS).model_dump(mode="json") for method in METHODS}
+        compared = {"target": TARGET, "grid": GRID, "findings": found, "points": points, "packing": packed}
+        report = machine() | compared | {"rows": rows, "tuning": tuning, "specs": example}
+        RESULTS.write_text(json.dumps(report, indent=1) + "\n")
         plot(rows, points, target=TARGET)
+    RESULTS.write_text(json.dumps(report | {"ladder": ladder(SEEDS)}, indent=1) + "\n")
+
+
+def machine() -> dict[str, str]:
+    """Say what this ran on."""
+    place = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, links of {RATE}"
+    return {"machine": place, "python": platform.python_version(), "torch": torch.__version__}
 
 
 if __name__ == "__main__":

@@ -45,10 +45,11 @@ class Loop:
     measures: Measures
     report: Report
     keeper: Keeper | None = None  # none: nothing is saved, no signal heard
+    _began_s: float = 0.0  # by the clock, had all attempts been one
 
     def carry_out(self) -> bool:
         """Take every step that is left; return False when the ranks agreed to pause on the way."""
-        course, began_s = self.run.course, time.perf_counter() - self.state.trained_s
+        course, self._began_s = self.run.course, time.perf_counter() - self.state.trained_s
         if self.state.step and (at := course.position(self.state.step)).step == 0:
             self._evaluate(at.epoch - 1)  # a run is saved before the evaluation that ends an epoch
         try:
@@ -57,7 +58,7 @@ class Loop:
                 with closing(self.feed.epoch(start)) as batches:
                     for number in range(start.step, course.steps_in(start.epoch)):
                         self.take(self._waited_for(batches), Position(start.epoch, number))
-                        self.state.trained_s = time.perf_counter() - began_s
+                        self._look_at_clock()
                         if self._pauses():
                             return False
                 self._evaluate(start.epoch)
@@ -66,6 +67,9 @@ class Loop:
         finally:
             self.measures.close()
         return True
+
+    def _look_at_clock(self) -> None:
+        self.state.trained_s = time.perf_counter() - self._began_s
 
     def _pauses(self) -> bool:
         """Let the run be saved if that was agreed on; True when it pauses here."""
@@ -118,6 +122,7 @@ class Loop:
         self.measures.tell()
         if epoch + 1 == self.run.epochs:
             rule.settle()
+            self._look_at_clock()  # others may have trained on
         if not rule.is_synchronous and dist.get_rank():
             return  # the first rank knows the center, and does not wait for the others
         with rule.answer():
