@@ -62,11 +62,13 @@ def vectors(rule: Rule, optimizer: Optimizer, *, world: int, averages: bool) -> 
         case Sync():
             return own + _state(optimizer) + (world > 1), 0  # the packed gradients
         case EASGD(is_served=True):
-            return own + _state(optimizer) + 2, 1 + 2 * others  # the answer and the pull; the center, and two a worker
+            # room for a message, its answer, the pull; the center, and two for each worker
+            return own + _state(optimizer) + 3, 1 + 2 * others
         case EASGD():
             return own + _state(optimizer) + 3, 0  # the center, the pull and their sum
         case AsyncSGD():
-            return own + 1, 2 + 2 * others  # the answer; the weights and their velocity, and two a worker
+            # room for a message, its answer; the weights and their velocity, and two for each worker
+            return own + 2, 2 + 2 * others
         case _:
             assert_never(rule)
 
