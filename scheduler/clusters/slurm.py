@@ -26,8 +26,8 @@ from scheduler.clusters.cluster import (
     Unknown,
 )
 from scheduler.clusters.gate import Gate, OpenGate, Urgency
-from scheduler.clusters.slurm_commands import SUBMIT_S, TIMED_OUT, Commands, Said, rows
-from scheduler.clusters.slurm_ids import base_of, gather
+from scheduler.clusters.slurm_commands import SUBMIT_S, TIMED_OUT, Commands, Said
+from scheduler.clusters.slurm_ids import gather
 from scheduler.clusters.slurm_jobs import how_are
 
 LIMITS_SERVE_S = 3600.0
@@ -83,19 +83,19 @@ class Slurm:
             return {job.id: Unknown(str(doubt)) for job in jobs}
 
     def find(self, name: str) -> str | None:
-        queued = rows(self._commands.ask("squeue", "--me", "-h", "-t", "all", f"--name={name}", "-o", "%i|%F"), 2)
-        if queued:
-            return queued[0][1]
+        # a part of submitting: looks at other jobs must not keep it waiting
+        act = Urgency.ACT
+        jobs = ("squeue", "--me", "-h", "-t", "all", f"--name={name}", "-o", "%F|%T")
+        if queued := _first_id(self._commands.ask(*jobs, urgency=act)):
+            return queued
         try:
-            told = self._commands.ask(
-                "sacct", "-X", "-n", "-P", "-S", "now-7days", f"--name={name}", "-o", "JobID,State"
-            )
+            ended = ("sacct", "-X", "-n", "-P", "-S", "now-7days", f"--name={name}", "-o", "JobID,State")
+            told = self._commands.ask(*ended, urgency=act)
         except BusyError:
             raise
         except DoubtError:  # a cluster without accounting: squeue's answer is all there is
             return None
-        ended = rows(told, 2)
-        return base_of(ended[0][0]) if ended else None
+        return _first_id(told)
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
         # scancel escalates from TERM to KILL by itself, after the cluster's KillWait; an array is one word
@@ -128,6 +128,14 @@ class Slurm:
         if any(phrase in lower for phrase in FULL):
             raise FullError(said.words)
         raise RefusedError(said.words or f"sbatch: exit code {said.code}")
+
+
+def _first_id(told: str) -> str | None:
+    """The first id in lines such as "77_3|RUNNING", None when there is no line; raise DoubtError on any other line."""
+    found = [re.fullmatch(r"(\d+)(?:_\S+)?\|.*", line.strip()) for line in told.splitlines()]
+    if not all(found):
+        raise DoubtError(f"this is no list of jobs: {told!r:.200}")
+    return found[0].group(1) if found and found[0] else None
 
 
 def _is_about_ended(said: Said) -> bool:

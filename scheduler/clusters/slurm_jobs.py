@@ -13,6 +13,8 @@ from scheduler.clusters.slurm_ids import base_of
 from scheduler.clusters.slurm_states import answer_for
 
 LEFT = Gone("the job has left Slurm", Cause.LOST, sure=False)
+# a controller that died and lost jobs has its accounting end them so; of one that root cancelled, squeue tells before
+FLUSHED = Gone("the accounting alone has the job, as cancelled by nobody", Cause.LOST, sure=False)
 AT_ONCE = 200  # ids on a command line
 
 
@@ -56,7 +58,9 @@ def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:
     ids = sorted({base_of(job.id) for job in jobs})[:AT_ONCE]
     told = rows(commands.ask("sacct", "-X", "-n", "-P", "-j", ",".join(ids), "-o", "JobID,State,ExitCode,JobName"), 4)
     listed = {
-        (job_id, name): answer_for(state, "" if code == "0:0" else f"exit code {code}")
+        (job_id, name): FLUSHED
+        if state == "CANCELLED by 0"
+        else answer_for(state, "" if code == "0:0" else f"exit code {code}")
         for job_id, state, code, name in told
     }
     return {job.id: answer for job in jobs if (answer := listed.get((job.id, job.name)))}

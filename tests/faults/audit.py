@@ -73,6 +73,12 @@ def events(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+def hosts_of(run: dict[str, Any]) -> list[str]:
+    """The hosts of the attempt that began last."""
+    starts = [line["hosts"] for line in events(Path(run["folder"])) if line["kind"] == "started"]
+    return list(starts[-1]) if starts else []
+
+
 def steps_written(said: Sequence[dict[str, Any]]) -> list[int]:
     """The steps of which a loss was told; what is taken again after a resume counts once."""
     return sorted({line["step"] for line in said if line["kind"] == "points" and "loss" in line["values"]})

@@ -23,6 +23,11 @@ def mend() -> None:
     words = ["--rate", there.rate] if there.rate else []
     words += ["--min-job-age", str(there.min_job_age_s), "--max-array-size", str(there.max_array_size)]
     subprocess.run([sys.executable, "-m", "lab", "up", *words], check=True, stdout=subprocess.DEVNULL)
+    # a controller that was killed gives ids again that its hosts still have ("Duplicate jobid"): they are drained then,
+    # until an administrator looks
+    for host in hosts():
+        if "drain" in slurm("sinfo", "-h", "-n", host, "-o", "%T"):
+            tried(lambda host=host: slurm("scontrol", "update", f"NodeName={host}", "State=RESUME"))  # type: ignore[misc]
 
 
 def hosts() -> list[str]:

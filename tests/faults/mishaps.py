@@ -8,6 +8,7 @@ from typing import Any
 
 from lab.standin.stage import Stage
 from tests.faults import lab
+from tests.faults.audit import hosts_of
 from tests.flow.service import Service
 from tests.servers import Server
 
@@ -99,9 +100,8 @@ def host_killed(on: Field) -> bool:
 
 def preempted(on: Field) -> bool:
     run = on.running()
-    if not run or not run["hosts"]:
-        return False
-    return lab.tried(lambda: lab.preempt(on.dice.choice(run["hosts"])))
+    hosts = hosts_of(run) if run else []
+    return bool(hosts) and lab.tried(lambda: lab.preempt(on.dice.choice(hosts)))
 
 
 def requeued(on: Field) -> bool:

@@ -35,6 +35,7 @@ def test_a_preempted_run_goes_on_from_where_it_was(on: OnStandIn) -> None:
     assert (run["attempt"], run["attempts"][0]["cause"], run["restarts"][0]["lost_steps"]) == (2, "preempted", 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("warned", [True, False], ids=["that is asked to leave", "that is killed"])
 def test_a_job_that_slurm_requeues_is_the_next_attempt_of_its_run(on: OnStandIn, warned: bool) -> None:
     """Forces the fault: `scontrol requeue` by hand; the same id begins again, after a pause or after SIGKILL."""

@@ -15,7 +15,7 @@ from tests.flow.service import running
 from tests.needs import program
 from tests.servers import Server
 
-pytestmark = [pytest.mark.flow, pytest.mark.postgres, pytest.mark.redis]
+pytestmark = [pytest.mark.flow, pytest.mark.postgres, pytest.mark.redis, pytest.mark.long]
 
 
 @dataclass

@@ -64,6 +64,7 @@ def fill(path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(500)
 def test_a_folder_that_shows_everything_half_a_minute_late_loses_nothing(tmp_path: Path) -> None:
     """Forces the fault: what the scheduler writes reaches a job 30 s late, and what the job writes the scheduler."""
     near, far, over = tmp_path / "home" / "runs", tmp_path / "far", threading.Event()
@@ -77,8 +78,9 @@ def test_a_folder_that_shows_everything_half_a_minute_late_loses_nothing(tmp_pat
         try:
             on = OnStandIn(service, stage)
             (short,) = on.post()
+            wait_for("the first job", lambda: on.states([short]) == ["pending"])  # two at once would be an array
             (long,) = on.post(epochs=30)
-            wait_for("both ends", lambda: on.states([short, long]) == ["done", "done"], 200)
+            wait_for("both ends", lambda: on.states([short, long]) == ["done", "done"], 240)
             time.sleep(5)
             on.all_is_well([short, long])
             assert [service.get(f"/runs/{run_id}")["attempt"] for run_id in (short, long)] == [1, 1]

@@ -123,5 +123,5 @@ def running(home: Path, settings: Mapping[str, str]) -> Iterator[Service]:
         for process in service.processes.values():
             process.terminate()
         for process in service.processes.values():
-            process.wait(30)
+            process.wait(90)  # a worker ends its ticks first
         subprocess.run([sys.executable, "-m", "scheduler", "close"], env=environment, check=True, timeout=60)

@@ -8,7 +8,7 @@ from contract.retries import Cause
 from contract.waits import Waits
 from scheduler.clusters.cluster import Alive, Answer, DoubtError, Gone, Held, Unknown
 from scheduler.clusters.slurm import Slurm
-from scheduler.clusters.slurm_jobs import LEFT
+from scheduler.clusters.slurm_jobs import FLUSHED, LEFT
 from scheduler.clusters.slurm_reasons import SENTENCES, classify
 from scheduler.clusters.slurm_states import STATES, answer_for
 from tests.scheduler.conftest import Play
@@ -44,10 +44,11 @@ def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
     [
         (f'echo "1|COMPLETED|0:0|{MINE}"', "exit 1", Gone("the job ended", Cause.DONE)),
         (
-            f'echo "1|CANCELLED by 0|0:15|{MINE}"',
+            f'echo "1|CANCELLED by 1000|0:15|{MINE}"',
             "exit 1",
             Gone("the job was cancelled in Slurm (exit code 0:15)", Cause.CANCELLED),
         ),
+        (f'echo "1|CANCELLED by 0|0:0|{MINE}"', "exit 1", FLUSHED),
         (f'echo "1|RUNNING|0:0|{MINE}"', "exit 1", Alive()),
         # the accounting may believe for ever in a job that the controller lost when it died
         (f'echo "1|RUNNING|0:0|{MINE}"', 'echo "Invalid job id specified" >&2; exit 1', LEFT),
@@ -84,6 +85,14 @@ def test_a_torn_line_is_no_answer(play: Play, torn: str) -> None:
     play("squeue", f'printf "{torn}"')
     (answer,) = ask("1")
     assert isinstance(answer, Unknown)
+
+
+@pytest.mark.parametrize("garbage", ["slurm_receive_msg|||", "9|RUNNING\\nunexpected|EOF", "|9", "no jobs"])
+def test_garbage_is_neither_a_job_that_was_found_nor_one_that_is_not_there(play: Play, garbage: str) -> None:
+    """Forces the fault: squeue answers what is no list of jobs, while a submission is looked for by its name."""
+    play("squeue", f'printf "{garbage}\\n"')
+    with pytest.raises(DoubtError, match="no list of jobs"):
+        Slurm().find(MINE)
 
 
 def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
