@@ -7,13 +7,15 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
 from api.documents import KEY
 from api.errors import Conflict, Invalid, NotFound
 from api.parameters import Cursor, Id, Limit, Step
-from api.render import experiment_detail, experiment_view, run_view
+from api.render import experiment_detail, experiment_view, run_page
+from contract.advice import Advice, advise
+from contract.checkpoint import Checkpoint
 from contract.experiment import ExperimentSpec
 from contract.faults import Fault, faults_of
 from contract.views import (
@@ -26,7 +28,8 @@ from contract.views import (
     RunView,
     Stopped,
 )
-from store import clusters, experiments, points, runs
+from store import clusters, experiments, interruptions, points, runs
+from store.listed import page
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
@@ -84,11 +87,9 @@ def read(experiment_id: Id, db: Reading) -> ExperimentDetail:
 @router.get("/{experiment_id}/runs")
 def runs_of(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200) -> Page[RunView]:
     """The experiment's runs in the order of its grid; ask for the next page with `after=next`."""
-    _found(db, experiment_id)
-    query = select(Run).where(Run.experiment_id == experiment_id, Run.number > after).order_by(Run.number)
-    rows = db.scalars(query.options(defer(Run.spec)).limit(limit + 1)).all()
-    shown = rows[:limit]
-    return Page(items=[run_view(row) for row in shown], next=shown[-1].number if len(rows) > limit else None)
+    _see(db, experiment_id)
+    shown, more = page(db, Run.experiment_id == experiment_id, Run.number > after, by=Run.number, limit=limit)
+    return run_page(shown, shown[-1].number if more else None)
 
 
 @router.get("/{experiment_id}/points")
@@ -100,17 +101,25 @@ def curves(
     limit: Annotated[int, Query(ge=1, le=500_000)] = 200_000,
 ) -> ExperimentPoints:
     """One series of the experiment's first 200 runs, to lay over each other; with `after`, only what is new."""
-    _found(db, experiment_id)
+    _see(db, experiment_id)
     query = select(Run.id).where(Run.experiment_id == experiment_id).order_by(Run.number).limit(MAX_CURVES)
     found, more = points.of_experiment(db, db.scalars(query).all(), name, after=_cursors(after), limit=limit)
     curves = [RunCurve(run_id=run_id, steps=steps, values=values) for run_id, (steps, values) in found.items()]
     return ExperimentPoints(name=name, curves=curves, more=more)
 
 
+@router.get("/{experiment_id}/checkpoints")
+def checkpoints(experiment_id: Id, db: Reading) -> list[Advice]:
+    """What interrupted its runs, what their checkpoints cost, and how often to save; those of one size together."""
+    spec = _found(db, experiment_id).spec
+    every = Checkpoint.model_validate(spec["base"].get("checkpoint", {})).every_minutes
+    return [advise(one) for one in interruptions.seen(db, experiment_id, interval_s=60 * every if every else None)]
+
+
 @router.post("/{experiment_id}/stop")
 def stop(experiment_id: Id, db: Writing) -> Stopped:
     """Ask that every run of the experiment stop."""
-    _found(db, experiment_id)
+    _see(db, experiment_id)
     return Stopped(stopping=runs.want_stop(db, Run.experiment_id == experiment_id))
 
 
@@ -119,6 +128,12 @@ def _found(db: Session, experiment_id: int) -> Experiment:
     if not experiment:
         raise NotFound(f"there is no experiment {experiment_id}")
     return experiment
+
+
+def _see(db: Session, experiment_id: int) -> None:
+    """Raise unless it is there; its spec, which may have ten thousand values, is not read for that."""
+    if db.scalar(select(Experiment.id).where(Experiment.id == experiment_id)) is None:
+        raise NotFound(f"there is no experiment {experiment_id}")
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:

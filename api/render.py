@@ -8,12 +8,24 @@ from typing import Any, NamedTuple
 from contract.binding import Bindings
 from contract.chosen import Choices
 from contract.experiment import ExperimentSpec
+from contract.failure import Failure
 from contract.run import ENDED, State, joint_state
 from contract.spec import RunSpec
-from contract.views import AttemptView, ExperimentDetail, ExperimentView, MoveView, RestartView, RunDetail, RunView
+from contract.views import (
+    AttemptView,
+    ExperimentDetail,
+    ExperimentView,
+    MoveView,
+    Page,
+    RestartView,
+    RunDetail,
+    RunView,
+)
 from store.experiments import Summary
+from store.listed import ListedRun
 from store.tables import Attempt, Experiment, Move, Restart, Run
 
+PLAIN = RunView.model_fields.keys() - {"stopping", "reason"}  # what a view takes from a row as it is
 HEED = timedelta(seconds=60)  # a cluster may take its time to end a job
 
 
@@ -23,10 +35,12 @@ class Story(NamedTuple):
     moves: Sequence[Move]
     attempts: Sequence[Attempt]
     restarts: Sequence[Restart]
+    failure: Failure | None
 
 
-def run_view(run: Run) -> RunView:
-    return RunView(**_run_fields(run))
+def run_page(runs: Sequence[ListedRun], following: int | None) -> Page[RunView]:
+    # checked all at once: hundreds of models made one by one take longer than reading their rows
+    return Page[RunView].model_validate({"items": [_run_fields(run) for run in runs], "next": following})
 
 
 class Told(NamedTuple):
@@ -44,6 +58,7 @@ def run_detail(run: Run, story: Story, series: list[str], told: Told) -> RunDeta
         moves=[MoveView.model_validate(move, from_attributes=True) for move in story.moves],
         attempts=[AttemptView.model_validate(attempt, from_attributes=True) for attempt in story.attempts],
         restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in story.restarts],
+        failure=story.failure,
         series=series,
         folder=str(told.path),
         choices=told.choices,
@@ -61,18 +76,17 @@ def experiment_detail(experiment: Experiment, summary: Summary) -> ExperimentDet
     )
 
 
-def _run_fields(run: Run) -> dict[str, Any]:
-    plain = RunView.model_fields.keys() - {"stopping", "reason"}
+def _run_fields(run: Run | ListedRun) -> dict[str, Any]:
     stopping = run.stop_wanted_at is not None and State(run.state) not in ENDED
     unheeded = _unheeded(run) if stopping else None
     return {
-        **{name: getattr(run, name) for name in plain},
+        **{name: getattr(run, name) for name in PLAIN},
         "reason": unheeded or (run.waits_for if run.state == State.PENDING and run.waits_for else run.reason),
         "stopping": stopping,
     }
 
 
-def _unheeded(run: Run) -> str | None:
+def _unheeded(run: Run | ListedRun) -> str | None:
     """A stop that its cluster did not honor, in a sentence; None while it may still."""
     forced = run.stop_forced_at
     if forced is None or run.stop_asked_at is None or datetime.now(UTC) - run.stop_asked_at < HEED:

@@ -6,18 +6,20 @@ from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
+from api.inquiry import failure_of
 from api.parameters import BIGGEST, Cursor, Id, Limit, Step
-from api.render import Story, Told, run_detail, run_view
+from api.render import Story, Told, run_detail, run_page
 from contract.faults import Fault
 from contract.folder import RunFolder
 from contract.run import State
 from contract.times import RankTimes, read_times
 from contract.views import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
 from store import attempts, points, restarts, runs
+from store.listed import page
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -28,11 +30,9 @@ T = TypeVar("T")
 @router.get("")
 def listed(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
     """Runs, newest first."""
-    query = select(Run).options(defer(Run.spec)).order_by(Run.id.desc()).limit(limit + 1)
-    query = query.where(Run.state == state) if state else query
-    rows = db.scalars(query.where(Run.id < before) if before is not None else query).all()
-    shown = rows[:limit]
-    return Page(items=[run_view(row) for row in shown], next=shown[-1].id if len(rows) > limit else None)
+    which = [Run.state == state] * (state is not None) + [Run.id < before] * (before is not None)
+    shown, more = page(db, *which, by=Run.id.desc(), limit=limit)
+    return run_page(shown, shown[-1].id if more else None)
 
 
 @router.get("/{run_id}")
@@ -40,7 +40,9 @@ def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
     """One run: its spec, its moves from state to state, and the names of its series."""
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
-    story, folder = Story(moves, attempts.of_run(db, run_id), restarts.of_run(db, run_id)), _folder(request, run)
+    folder, tried = _folder(request, run), attempts.of_run(db, run_id)
+    failure = failure_of(folder, tried[-1], cluster=run.cluster) if tried else None
+    story = Story(moves, tried, restarts.of_run(db, run_id), failure)
     told = Told(folder.path, _readable(folder.read_choices), _readable(folder.read_bindings))
     return run_detail(run, story, points.names(db, run_id), told)
 

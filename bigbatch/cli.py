@@ -11,6 +11,7 @@ import typer
 
 from bigbatch.clusters import clusters
 from bigbatch.compare import compare
+from bigbatch.doctor import doctor
 from bigbatch.dry_run import dry_run
 from bigbatch.errors import BigbatchError
 from bigbatch.first_run import first_run
@@ -22,6 +23,7 @@ from bigbatch.stop import stop
 from bigbatch.submit import submit
 from bigbatch.up import up
 from bigbatch.watch import watch
+from bigbatch.why import why
 
 app = typer.Typer(
     name="bigbatch",
@@ -41,7 +43,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "watch": watch,
     "logs": logs,
     "stop": stop,
+    "why": why,
     "clusters": clusters,
+    "doctor": doctor,
     "price": price,
     "compare": compare,
 }

@@ -16,6 +16,7 @@ from contract.views import (
     Created,
     ExperimentDetail,
     ExperimentView,
+    FailedRun,
     Health,
     LogPart,
     Page,
@@ -77,6 +78,14 @@ class Client:
         while more is not None:
             ask: Parameters = {"after": more, "limit": PAGE}
             page = self._wire.get(f"/experiments/{experiment_id}/runs", Page[RunView], ask=ask)
+            yield from page.items
+            more = page.next
+
+    def failures(self, experiment_id: int) -> Iterator[FailedRun]:
+        """The experiment's runs that failed, each with its first failure, page after page."""
+        more: int | None = -1
+        while more is not None:
+            page = self._wire.get(f"/experiments/{experiment_id}/failures", Page[FailedRun], ask={"after": more})
             yield from page.items
             more = page.next
 

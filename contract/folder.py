@@ -9,8 +9,10 @@ out.log                 what all ranks printed
 attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
 attempts/N.address      where rank 0 of attempt N listens
 attempts/N.beat         when attempt N last gave a sign of life
-attempts/N.again         the job that has attempt N was begun a second time by its cluster, and left
+attempts/N.again        the job that has attempt N was begun a second time by its cluster, and left
+attempts/N.ranks        who the ranks of attempt N are and how their clocks differ; rank 0 writes it when all have met
 attempts/N.rank-R.json  why rank R of attempt N fell
+attempts/N.log          where in out.log attempt N begins
 checkpoints/            what the run goes on from after it was ended (trainers/checkpoints)
 submission/             what the cluster was given
 """
@@ -18,25 +20,15 @@ submission/             what the cluster was given
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple
 
 from contract.binding import Bindings
 from contract.chosen import Choices
+from contract.fall import Fall, Roll, in_order
 from contract.spec import RunSpec
-
-
-class Fall(NamedTuple):
-    """Why one rank could not go on."""
-
-    at: float  # seconds since 1970
-    rank: int
-    host: str
-    reason: str  # one line
-    trace: str
-    echo: bool = False  # only a sign that another rank fell: its connections broke
 
 
 @dataclass(frozen=True)
@@ -68,12 +60,27 @@ class RunFolder:
     def submission(self) -> Path:
         return self.path / "submission"
 
-    def prepare(self, spec: RunSpec) -> None:
-        """Make the folder and write the spec; raise OSError when it cannot be written."""
+    def prepare(self, spec: RunSpec, attempt: int | None = None) -> None:
+        """Make the folder and write the spec, and where the log of `attempt` begins; raise OSError when that fails."""
         (self.path / "attempts").mkdir(parents=True, exist_ok=True)
         self.submission.mkdir(exist_ok=True)
         self.log.touch()
         _write(self.path / "spec.json", spec.model_dump_json(indent=2))
+        if attempt is not None:
+            with suppress(FileExistsError), (self.path / "attempts" / f"{attempt}.log").open("x") as file:
+                file.write(str(self.log.stat().st_size))
+
+    def log_part(self, attempt: int, most: int) -> str:
+        """What was printed last in an attempt, at most so many bytes of it; empty when nothing can be read."""
+        try:
+            with self.log.open("rb") as file:
+                size, following = file.seek(0, os.SEEK_END), self._log_start(attempt + 1)
+                end = size if following is None else min(size, following)
+                start = max(self._log_start(attempt) or 0, end - most)
+                file.seek(start)
+                return file.read(max(0, end - start)).decode("utf-8", "replace")
+        except OSError:
+            return ""
 
     def read_spec(self) -> RunSpec:
         return RunSpec.model_validate_json((self.path / "spec.json").read_bytes())
@@ -162,14 +169,35 @@ class RunFolder:
         """Whether the cluster has begun the attempt's job once more, as after a requeue."""
         return (self.path / "attempts" / f"{attempt}.again").exists()
 
+    def note_roll(self, attempt: int, roll: Roll) -> None:
+        """Write down who the ranks are and how their clocks differ."""
+        _write(self.path / "attempts" / f"{attempt}.ranks", roll.model_dump_json())
+
+    def roll(self, attempt: int) -> Roll | None:
+        """Who the ranks are, once they have met."""
+        try:
+            return Roll.model_validate_json((self.path / "attempts" / f"{attempt}.ranks").read_bytes())
+        except (OSError, ValueError):
+            return None
+
     def note_fall(self, attempt: int, fall: Fall) -> None:
-        _write(self.path / "attempts" / f"{attempt}.rank-{fall.rank}.json", json.dumps(fall._asdict()))
+        _write(self.path / "attempts" / f"{attempt}.rank-{fall.rank}.json", fall.model_dump_json())
 
     def falls(self, attempt: int) -> list[Fall]:
-        """The ranks that fell, the first one first, and echoes after all that are none."""
-        notes: Iterable[Path] = (self.path / "attempts").glob(f"{attempt}.rank-*.json")
-        falls = [Fall(**json.loads(note.read_text())) for note in notes]
-        return sorted(falls, key=lambda fall: (fall.echo, fall.at))
+        """The ranks that fell, the first one first by one clock, and echoes after all that are none."""
+        notes = [(path.read_bytes(), path.stat().st_mtime) for path in self._notes(attempt)]
+        return in_order(
+            [(Fall.model_validate_json(text), written_at) for text, written_at in notes], self.roll(attempt)
+        )
+
+    def _notes(self, attempt: int) -> Iterable[Path]:
+        return (self.path / "attempts").glob(f"{attempt}.rank-*.json")
+
+    def _log_start(self, attempt: int) -> int | None:
+        try:
+            return int((self.path / "attempts" / f"{attempt}.log").read_text())
+        except (OSError, ValueError):
+            return None
 
 
 def _write(path: Path, text: str) -> None:

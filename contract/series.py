@@ -19,6 +19,11 @@ BATCH = "batch"  # samples per step of that epoch, over all ranks
 TRAINED_S = "trained_s"  # since the run began, without the time between attempts: what time to accuracy counts
 PEAK_MEMORY_BYTES = "peak_memory_bytes"  # of the rank that needed most: on its GPU, else of its process
 
+# Of each checkpoint that became whole, at its step.
+CHECKPOINT_STALL_S = "checkpoint_stall_s"  # for which training waited
+CHECKPOINT_WRITE_S = "checkpoint_write_s"  # until it was whole, most of it beside training
+CHECKPOINT_BYTES = "checkpoint_bytes"
+
 PARTS = (COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S)
 EVERY_STEP = (LOSS, RATE, SAMPLES_PER_S, *PARTS, SLOWEST_RANK)
 EVERY_EPOCH = (EPOCH, HELDOUT_LOSS, HELDOUT_ACCURACY, BATCH, TRAINED_S, PEAK_MEMORY_BYTES)

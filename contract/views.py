@@ -10,6 +10,7 @@ from contract.choices.collectives import Planned
 from contract.chosen import Choice, Choices
 from contract.cluster import ClusterReport
 from contract.experiment import ExperimentSpec, Values
+from contract.failure import Failure
 from contract.faults import Fault
 from contract.retries import Cause
 from contract.run import State
@@ -87,8 +88,20 @@ class RunDetail(RunView):
     moves: list[MoveView]
     attempts: list[AttemptView]  # those that have ended
     restarts: list[RestartView]
+    failure: Failure | None  # of the last attempt that ended, if it failed
     series: list[str]
     folder: str
+
+
+class FailedRun(BaseModel):
+    """A run of an experiment that failed, and how."""
+
+    id: int
+    number: int
+    values: Values
+    step: int
+    reason: str | None
+    failure: Failure | None  # None where no job of it ever began
 
 
 class ExperimentView(BaseModel):

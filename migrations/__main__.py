@@ -1,9 +1,9 @@
-"""`python -m migrations upgrade | downgrade REVISION | new MESSAGE | check`: the database's shape, up and down."""
+"""`python -m migrations upgrade | downgrade REVISION | new MESSAGE | check | state`: the shape of a database."""
 
 import sys
 
 from contract.settings import Settings
-from migrations.commands import check, downgrade, new, upgrade
+from migrations.commands import check, downgrade, new, state, upgrade
 
 
 def main(arguments: list[str]) -> int:
@@ -18,6 +18,8 @@ def main(arguments: list[str]) -> int:
             new(url, message)
         case ["check"]:
             check(url)
+        case ["state"]:
+            print(*state(url))
         case _:
             sys.exit(__doc__)
     return 0

@@ -4,6 +4,10 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from store.session import engine_for
 
 HERE = Path(__file__).parent
 
@@ -27,6 +31,13 @@ def new(url: str, message: str) -> None:
 def check(url: str) -> None:
     """Raise when the database and the tables differ."""
     command.check(_config(url))
+
+
+def state(url: str) -> tuple[str, str]:
+    """The revision that the database is at ("none" before its first), and the one that it should be at."""
+    with engine_for(url).connect() as connection:
+        at = MigrationContext.configure(connection).get_current_revision()
+    return at or "none", ScriptDirectory.from_config(_config(url)).get_current_head() or "none"
 
 
 def _config(url: str) -> Config:

@@ -1,4 +1,4 @@
-"""`python -m scheduler worker | clock | close | preview`: the hands, their clock, their end, and a look ahead."""
+"""`python -m scheduler worker | clock | close | preview | doctor`: the hands, their clock, their end, looks ahead."""
 
 import sys
 from contextlib import suppress
@@ -7,6 +7,7 @@ from contract.experiment import ExperimentSpec
 from contract.settings import Settings
 from scheduler.app import make_app
 from scheduler.close import close
+from scheduler.doctor.examination import examine
 from scheduler.preview import preview
 from scheduler.site import Site
 
@@ -27,6 +28,10 @@ def main(arguments: list[str]) -> None:
             with suppress(BrokenPipeError):  # `| head` has seen enough
                 for line in preview(ExperimentSpec.model_validate_json(sys.stdin.read()), settings):
                     print(line, flush=True)
+        case ["doctor", *words]:
+            with suppress(BrokenPipeError):
+                for check in examine(settings, words):
+                    print(check.model_dump_json(), flush=True)
         case _:
             sys.exit(__doc__)
 

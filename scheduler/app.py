@@ -16,14 +16,23 @@ from celery.signals import worker_ready
 from contract.settings import Settings
 from scheduler import folder_broker
 from scheduler.collect import collect
-from scheduler.launch import launch
 from scheduler.look import look
 from scheduler.observe import observe
+from scheduler.promptly import launch_promptly
 from scheduler.recover import recover
 from scheduler.site import Site
 from scheduler.stop import stop
 from scheduler.sweep import sweep
 
+TICKS: dict[str, Callable[[Site], None]] = {
+    "launch": launch_promptly,
+    "collect": collect,
+    "look": look,
+    "stop": stop,
+    "recover": recover,
+    "observe": observe,
+    "sweep": sweep,
+}
 PERIODS_S = {"launch": 0.5, "collect": 1.0, "look": 2.0, "stop": 1.0, "recover": 2.0, "observe": 5.0, "sweep": 5.0}
 APART = 0.5  # of its period, at least, between the beginnings of a tick in one process: a backlog is left out
 
@@ -49,8 +58,8 @@ def make_app(settings: Settings) -> Celery:
         },
     )
     site = cache(lambda: Site.of(settings))  # in the worker, at its first tick
-    for tick in (launch, collect, look, stop, recover, observe, sweep):
-        app.task(name=f"bigbatch.{tick.__name__}")(_alone(tick, site))
+    for name, tick in TICKS.items():
+        app.task(name=f"bigbatch.{name}")(_alone(tick, site))
 
     @worker_ready.connect(weak=False)
     def first_look(**_: object) -> None:

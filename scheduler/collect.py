@@ -13,10 +13,11 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from contract.event import Event, Failed, Finished, Paused, Points, Resumed, Started
+from contract.event import Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
 from contract.folder import RunFolder
 from contract.retries import Cause
 from contract.run import LIVE, State
+from contract.series import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from scheduler.advance import advance
 from scheduler.answers import answers
 from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown
@@ -96,7 +97,7 @@ def _may_say_more(run: LiveRun, gone: Gone) -> bool:
 
 def _take(db: Session, run: Run, events: Sequence[Event]) -> None:
     """Store events and move the run by them."""
-    said = [event for event in events if isinstance(event, Points)]
+    said = [point for event in events if (point := _points(event))]
     points.put(db, run.id, said)
     latest: dict[str, Any] = dict(run.latest)
     for told in said:
@@ -108,6 +109,15 @@ def _take(db: Session, run: Run, events: Sequence[Event]) -> None:
             restarts.note(db, run.id, event)
         if event.attempt == run.attempt and run.state in LIVE:
             _move_by(db, run, event)
+
+
+def _points(event: Event) -> Points | None:
+    """What an event measured: a step, or a checkpoint's cost."""
+    if isinstance(event, Saved) and event.error is None:
+        costs = {CHECKPOINT_STALL_S: event.stall_s, CHECKPOINT_WRITE_S: event.write_s}
+        values = {**costs, CHECKPOINT_BYTES: float(event.size_bytes)}
+        return Points(attempt=event.attempt, at=event.at, step=event.step, values=dict(values))
+    return event if isinstance(event, Points) else None
 
 
 def _move_by(db: Session, run: Run, event: Event) -> None:

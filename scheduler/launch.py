@@ -85,7 +85,7 @@ def _prepare(site: Site, taken: Sequence[Run]) -> dict[int, Job]:
 def _prepare_one(site: Site, run: Run) -> Job | OSError:
     job = site.job_of(run)
     try:
-        job.folder.prepare(job.spec)
+        job.folder.prepare(job.spec, job.attempt)
     except OSError as error:
         return error
     return job

@@ -74,7 +74,7 @@ def _take_claims(site: Site, stuck: Sequence[Run]) -> dict[int, str]:
     holders = {}
     for run in stuck:
         job = site.job_of(run)
-        job.folder.prepare(job.spec)
+        job.folder.prepare(job.spec, job.attempt)
         holders[run.id] = job.folder.claim(job.attempt, GIVEN_UP)
     return holders
 

@@ -27,5 +27,11 @@ def latest_step(db: Session, run: Run, cause: Cause) -> int | None:
     return db.scalar(select(Attempt.step).where(*mine).order_by(Attempt.number.desc()).limit(1))
 
 
+def last_of(db: Session, run_ids: Sequence[int]) -> dict[int, Attempt]:
+    """The last attempt of each run that has ended."""
+    rows = db.scalars(select(Attempt).where(Attempt.run_id.in_(run_ids)).order_by(Attempt.number))
+    return {row.run_id: row for row in rows}
+
+
 def of_run(db: Session, run_id: int) -> Sequence[Attempt]:
     return db.scalars(select(Attempt).where(Attempt.run_id == run_id).order_by(Attempt.number)).all()

@@ -53,7 +53,7 @@ def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, noti
         raise ValueError(f"the spec asks for {run.resources.world} ranks; {place.world} were started")
     device = devices.take(place)
     store = rendezvous.meet(folder, attempt, place, device=device)
-    hosts = rendezvous.hosts(store, place)
+    hosts = rendezvous.call_the_roll(folder, attempt, store, place)
     report.started(hosts, device=devices.name(device), steps=run.steps, versions=versions())
     if isinstance(run.resources, Slurm) and run.resources.many_core:
         threads, features = torch.get_num_threads(), run.resources.features

@@ -3,7 +3,10 @@
 import time
 import traceback
 
-from contract.folder import Fall, RunFolder
+from contract.failure import FailureKind
+from contract.fall import Fall
+from contract.folder import RunFolder
+from trainers.blame import kind_of
 from trainers.collectives.wire.lost import RankLost
 from trainers.place import Place
 
@@ -27,20 +30,42 @@ def note(folder: RunFolder, attempt: int, place: Place, error: BaseException) ->
         # whoever ended a rank that died knows why, but a collective knows who it was
         cause = str(error) if isinstance(error, RankLost) else "lost the connection to another rank"
     reason = one_line(f"rank {place.rank} on {place.host}: {cause}")
-    trace = "".join(traceback.format_exception(error))
-    folder.note_fall(attempt, Fall(time.time(), place.rank, place.host, reason, trace, echo))
-    if isinstance(error, RankLost) and error.is_silent:
-        _note_the_silent(folder, attempt, error)
+    lost = error if isinstance(error, RankLost) else None
+    fall = Fall(
+        at=time.time(),
+        rank=place.rank,
+        host=place.host,
+        reason=reason,
+        trace="".join(traceback.format_exception(error)),
+        echo=echo,
+        kind=kind_of(error),
+        round=lost.in_round if lost else None,
+        lost=lost.ranks if lost else [],
+    )
+    folder.note_fall(attempt, fall)
+    if lost and lost.is_silent:
+        _note_the_silent(folder, attempt, lost, fall)
     if echo:
         _await_cause(folder, attempt)
     return folder.falls(attempt)[0]
 
 
-def _note_the_silent(folder: RunFolder, attempt: int, error: RankLost) -> None:
+def _note_the_silent(folder: RunFolder, attempt: int, error: RankLost, own: Fall) -> None:
     """Note the fall of ranks that stall: they can't do so themselves, and nobody sees them die."""
+    roll = folder.roll(attempt)
     for rank in error.ranks:
         if all(fall.rank != rank for fall in folder.falls(attempt)):
-            folder.note_fall(attempt, Fall(time.time(), rank, "", one_line(str(error)), trace=""))
+            host = roll.hosts[rank] if roll and rank < len(roll.hosts) else ""
+            fall = Fall(
+                at=own.at,
+                rank=rank,
+                host=host,
+                reason=one_line(str(error)),
+                kind=FailureKind.COLLECTIVE_TIMEOUT,
+                round=error.in_round,
+                by=own.rank,
+            )
+            folder.note_fall(attempt, fall)
 
 
 def one_line(text: str) -> str:

@@ -16,7 +16,9 @@ from multiprocessing import connection, forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from types import FrameType
 
-from contract.folder import Fall, RunFolder
+from contract.failure import FailureKind
+from contract.fall import Fall
+from contract.folder import RunFolder
 from trainers import rank
 from trainers.notice import ASKING, Notice, leave_at_once
 from trainers.place import Place, here
@@ -135,8 +137,9 @@ def _note_silent_fall(folder: RunFolder, attempt: int, *, rank: int, status: int
     if any(fall.rank == rank for fall in folder.falls(attempt)):
         return
     cause = f"killed by {signal.Signals(-status).name}" if status < 0 else f"left with status {status}"
-    host = socket.gethostname()
-    folder.note_fall(attempt, Fall(time.time(), rank, host, f"rank {rank} on {host}: {cause}", trace=""))
+    host, kind = socket.gethostname(), FailureKind.SIGNAL if status < 0 else FailureKind.UNKNOWN
+    reason = f"rank {rank} on {host}: {cause}"
+    folder.note_fall(attempt, Fall(at=time.time(), rank=rank, host=host, reason=reason, kind=kind))
 
 
 def _end(processes: Sequence[BaseProcess]) -> None:

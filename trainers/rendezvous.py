@@ -1,5 +1,6 @@
 """How the ranks of one attempt find each other: rank 0 opens a store and writes its address into the run folder."""
 
+import json
 import os
 import sys
 import time
@@ -9,6 +10,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import PrefixStore, Store, TCPStore  # type: ignore[attr-defined]
 
+from contract.fall import Roll
 from contract.folder import RunFolder
 from trainers.place import Place
 
@@ -33,12 +35,19 @@ def meet(folder: RunFolder, attempt: int, place: Place, *, device: torch.device)
     return store
 
 
-def hosts(store: Store, place: Place) -> list[str]:
-    """The host of every rank, in their order; only rank 0, who reports them, waits for all."""
-    store.set(f"host/{place.rank}", place.host)
+def call_the_roll(folder: RunFolder, attempt: int, store: Store, place: Place) -> list[str]:
+    """Let every rank say its host and its time; only rank 0, who writes them down, waits for all, and has the hosts.
+
+    All leave a sum within milliseconds of each other, so their clocks differ by what they say right after it.
+    """
+    dist.all_reduce(torch.zeros(1))
+    store.set(f"rank/{place.rank}", json.dumps([place.host, time.time()]))
     if place.rank:
         return []
-    return [store.get(f"host/{rank}").decode() for rank in range(place.world)]
+    told = [json.loads(store.get(f"rank/{rank}")) for rank in range(place.world)]
+    roll = Roll(hosts=[host for host, _ in told], ahead_s=[at - told[0][1] for _, at in told])
+    folder.note_roll(attempt, roll)
+    return roll.hosts
 
 
 def _open(folder: RunFolder, attempt: int, place: Place) -> Store:

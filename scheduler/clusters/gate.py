@@ -10,8 +10,8 @@ class Urgency(Enum):
     """What a call is for; each kind has its part of the slots, and the more urgent has those of the others too."""
 
     ACT = range(PER_MINUTE)  # submit, cancel
-    ASK = range(9)  # how jobs are
-    TELL = range(4)  # what the cluster looks like: for people
+    ASK = range(7)  # how jobs are: whatever is asked, five submissions a minute go at once
+    TELL = range(2)  # what the cluster looks like: for people
 
 
 class Gate(Protocol):

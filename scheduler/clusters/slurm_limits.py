@@ -21,13 +21,18 @@ class Configured(NamedTuple):
 
 def read(commands: Commands) -> Configured:
     """Ask scontrol, and sacctmgr where it answers; raise DoubtError when scontrol does not."""
-    told = dict(_pairs(commands.ask("scontrol", "show", "config")))
+    told = configuration(commands)
     return Configured(
         version=told.get("SLURM_VERSION", ""),
         tasks=max(1, _number(told.get("MaxArraySize", DEFAULT_TASKS))),  # 0: no arrays at all
         jobs=_most(_number(told.get("MaxJobCount", "")), _submit_limit(commands)),
         min_job_age_s=_number(told.get("MinJobAge", DEFAULT_AGE_S)),
     )
+
+
+def configuration(commands: Commands) -> dict[str, str]:
+    """Slurm's configuration, name by name; raise DoubtError when scontrol does not answer."""
+    return dict(_pairs(commands.ask("scontrol", "show", "config")))
 
 
 def _submit_limit(commands: Commands) -> int:

@@ -1,6 +1,7 @@
 """Experiments by REST: taken in either form, listed in pages, stopped."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from contract.event import Points
 from contract.folder import RunFolder
 from store import clusters, points
 from store.session import transaction
+from store.tables import Run, now
 from tests.api.conftest import SPEC, post
 
 AXES = SPEC + "axes: {seed: [0, 1, 2]}\n"
@@ -142,3 +144,17 @@ def test_a_request_that_is_sent_again_with_its_key_is_done_once(client: TestClie
     other = send(SPEC.replace("lars against sgd", "another"))
     assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
     assert post(client, SPEC).json()["id"] != first.json()["id"]
+
+
+def test_what_saving_costs_is_told_with_why_there_is_no_advice(client: TestClient, sqlite_engine: Engine) -> None:
+    post(client, SPEC)
+    assert client.get("/api/v1/experiments/1/checkpoints").json() == []
+    with transaction(sqlite_engine) as db:
+        db.get_one(Run, 1).started_at = now() - timedelta(hours=2)
+        values = {"checkpoint_stall_s": 1.5, "checkpoint_write_s": 4.0}
+        points.put(db, 1, [Points(attempt=1, at=0, step=3, values=dict(values))])
+    (told,) = client.get("/api/v1/experiments/1/checkpoints").json()
+    assert (told["world"], told["saves"], told["cost_s"], told["interval_s"]) == (4, 1, 1.5, 600)
+    assert (told["interruptions"], told["best_s"]) == (0, None)
+    assert told["not_below_s"] > 60
+    assert "too few" in told["why"]

@@ -13,10 +13,15 @@ from sqlalchemy.orm import Session
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
 from contract.event import Points
 from contract.experiment import ExperimentSpec
+from contract.fall import Fall, Roll
 from contract.folder import RunFolder
+from contract.retries import Cause
 from contract.run import State
 from contract.series import (
     BATCH,
+    CHECKPOINT_BYTES,
+    CHECKPOINT_STALL_S,
+    CHECKPOINT_WRITE_S,
     COMMUNICATION_S,
     COMPUTE_S,
     EPOCH,
@@ -33,11 +38,16 @@ from contract.series import (
     UPDATE_S,
 )
 from contract.times import COLUMNS
-from store import clusters, points, runs
+from store import attempts, clusters, points, runs
 from store.session import transaction
-from store.tables import Experiment, Move, Run, now
+from store.tables import Attempt, Experiment, Move, Restart, Run, now
 
 SAMPLES = 16_384
+TRACE = """Traceback (most recent call last):
+  File "trainers/loop.py", line 104, in take
+    raise Diverged(self._why(loss, rate, at))
+FloatingPointError: loss is nan at step 115, with a learning rate of 40; the first is layer3.0.conv1 (Conv2d)
+"""
 WAYS = {
     State.QUEUED: [],
     State.SUBMITTING: [State.SUBMITTING],
@@ -173,6 +183,7 @@ def seed(engine: Engine, root: Path) -> dict[str, int]:
         failed = _seed_failed(db, root)
         experiment, (growing,) = _created(db, spec("torus on four nodes", epochs=60, batch=256))
         bring_to(db, growing, State.RUNNING, share=0.2)
+        _seed_savings(db, growing)
         write_log(root, growing, 400)
         write_times(root, growing)
         db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=12)
@@ -205,7 +216,34 @@ def _seed_failed(db: Session, root: Path) -> int:
         db, run, State.FAILED, share=0.12, reason="rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
     )
     write_log(root, run, 115)
+    attempts.note(db, run, Cause.FAILURE, run.reason)
+    _note_falls(RunFolder.of(root, run.id, run.key))
     return run.id
+
+
+def _note_falls(folder: RunFolder) -> None:
+    """Rank 2 fell over its loss, and the others saw it leave."""
+    (folder.path / "attempts").mkdir()
+    folder.note_roll(1, Roll(hosts=[f"cpu-{rank // 2 + 1}" for rank in range(8)], ahead_s=[0.0] * 8))
+    reason = "rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
+    folder.note_fall(1, Fall(at=1000.0, rank=2, host="cpu-2", reason=reason, trace=TRACE))
+    for rank in (0, 1, 3, 4, 5, 6, 7):
+        said = (
+            f"rank {rank} on cpu-{rank // 2 + 1}: rank 2 died: rank {rank} waited in round {rank % 3} of the collective"
+        )
+        fall = Fall(at=1000.0 + rank / 300, rank=rank, host="", reason=said, echo=True, round=rank % 3, lost=[2])
+        folder.note_fall(1, fall)
+
+
+def _seed_savings(db: Session, run: Run) -> None:
+    """A run that saved itself, and was interrupted three times."""
+    for number, lost in enumerate((31, 4, 12), start=1):
+        db.add(Attempt(run_id=run.id, number=number, job_id=str(4000 + number), ended_at=now(), step=run.step,
+                       cause=Cause.NODE_FAILURE, reason="a node of the job failed", hosts=["cpu-3"]))  # fmt: skip
+        db.add(Restart(run_id=run.id, attempt=number + 1, step=run.step // (5 - number), lost_steps=lost, at=now()))
+    run.attempt = 4
+    costs: dict[str, float | None] = {CHECKPOINT_STALL_S: 0.84, CHECKPOINT_WRITE_S: 3.1, CHECKPOINT_BYTES: 2.05e8}
+    points.put(db, run.id, [Points(attempt=1, at=0.0, step=step, values=costs) for step in range(1, run.step, 40)])
 
 
 def _report_clusters(db: Session) -> None:

@@ -83,7 +83,19 @@ def test_stop_asks_first_and_then_posts(open_page: Opener, dashboard: Dashboard)
 
 def test_why_a_run_failed_is_the_first_thing_below_its_name(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page(f"/runs/{dashboard.ids['failed']}")
-    assert "loss is nan" in page.locator(".page-head + * + .trouble, .page-head + .trouble").inner_text()
+    trouble = page.locator(".page-head + * + .trouble, .page-head + .trouble")
+    assert "loss is nan" in trouble.inner_text()
+    assert "Rank 2 failed first on cpu-2: an error in Python" in trouble.inner_text()
+    assert "raise Diverged" in trouble.locator(".evidence pre").inner_text()
+    trouble.get_by_text("7 other ranks left after it").click()
+    assert "+0.003 s rank 1 on cpu-1" in trouble.locator("details").inner_text()
+
+
+def test_how_often_to_save_is_told_with_what_was_seen(open_page: Opener, dashboard: Dashboard) -> None:
+    for path in (f"/runs/{dashboard.ids['growing']}", f"/experiments/{dashboard.ids['growing_experiment']}"):
+        told = open_page(path).get_by_role("region", name="Checkpoints").inner_text()
+        assert "Best every" in told
+        assert "3 interruptions in" in told
 
 
 def test_the_rank_that_the_others_wait_for_is_named_and_any_other_can_be_pointed_at(

@@ -1,11 +1,13 @@
 """The run folder: claims are won once, notes are whole."""
 
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from contract.folder import Fall, RunFolder
+from contract.fall import Fall, Roll
+from contract.folder import RunFolder
 from contract.run import ENDED, LIVE, MOVES, State, joint_state
 from contract.spec import RunSpec
 
@@ -41,14 +43,47 @@ def test_the_latest_attempt_is_the_highest_that_is_claimed(folder: RunFolder) ->
     assert folder.latest_attempt() == 0
     folder.claim(2, "a")
     folder.claim(10, "b")
-    folder.note_fall(11, Fall(1.0, 0, "h", "a fall is no claim", ""))
+    folder.note_fall(11, Fall(at=1.0, rank=0, host="h", reason="a fall is no claim"))
     assert folder.latest_attempt() == 10
 
 
-def test_the_first_rank_to_fall_comes_first(folder: RunFolder) -> None:
-    folder.note_fall(1, Fall(20.0, 0, "h", "an echo", ""))
-    folder.note_fall(1, Fall(10.0, 2, "h", "the cause", "trace"))
-    assert [fall.reason for fall in folder.falls(1)] == ["the cause", "an echo"]
+def test_the_first_rank_to_fall_comes_first_though_its_clock_is_minutes_ahead(folder: RunFolder) -> None:
+    """Rank 2's clock goes ten minutes ahead, rank 1's ten behind: what they note is no order."""
+    folder.note_roll(1, Roll(hosts=["a", "b", "c"], ahead_s=[0.0, -600.0, 600.0]))
+    folder.note_fall(1, Fall(at=1003.0, rank=0, host="a", reason="an echo", echo=True))
+    folder.note_fall(1, Fall(at=402.0, rank=1, host="b", reason="second"))
+    folder.note_fall(1, Fall(at=1601.0, rank=2, host="c", reason="first"))
+    assert [(fall.reason, fall.at) for fall in folder.falls(1)] == [
+        ("first", 1001.0),
+        ("second", 1002.0),
+        ("an echo", 1003.0),
+    ]
+
+
+def test_the_clock_of_a_fall_that_another_rank_noted_is_that_ones(folder: RunFolder) -> None:
+    folder.note_roll(1, Roll(hosts=["a", "b"], ahead_s=[0.0, 600.0]))
+    folder.note_fall(1, Fall(at=1000.0, rank=1, host="b", reason="it said nothing", by=0))
+    assert folder.falls(1)[0].at == 1000.0
+
+
+def test_before_the_ranks_have_met_the_folder_s_clock_tells_who_was_first(folder: RunFolder) -> None:
+    """Rank 0's clock goes behind, so it claims to have fallen first."""
+    folder.note_fall(1, Fall(at=2000.0, rank=1, host="b", reason="first"))
+    os.utime(folder.path / "attempts" / "1.rank-1.json", (50.0, 50.0))
+    folder.note_fall(1, Fall(at=1000.0, rank=0, host="a", reason="second"))
+    assert [fall.reason for fall in folder.falls(1)] == ["first", "second"]
+
+
+def test_each_attempt_has_its_own_part_of_the_log(folder: RunFolder) -> None:
+    spec = folder.read_spec()
+    folder.prepare(spec, 1)
+    folder.log.write_text("of the first\n")
+    folder.prepare(spec, 2)
+    with folder.log.open("a") as log:
+        log.write("of the second\n")
+    folder.prepare(spec, 2)  # as a launcher does that takes it over
+    assert [folder.log_part(attempt, 1000) for attempt in (1, 2)] == ["of the first\n", "of the second\n"]
+    assert folder.log_part(2, 7) == "second\n"
 
 
 def test_a_folder_that_cannot_be_made_raises_an_os_error(tmp_path: Path, folder: RunFolder) -> None:

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select
 
-from contract.event import Failed, Finished, Points, Started
-from contract.folder import Fall
+from contract.event import Failed, Finished, Points, Saved, Started
+from contract.fall import Fall, Roll
 from contract.run import State
 from scheduler.clusters.cluster import Alive, Gone, Unknown
 from scheduler.collect import collect
@@ -83,11 +83,23 @@ def test_a_job_that_is_gone_and_has_finished_is_done(site: Site, puppet: Puppet,
     assert read(site, run_id).state == State.DONE
 
 
+def test_what_a_checkpoint_cost_is_stored_and_a_failed_one_is_not(site: Site, run_id: int) -> None:
+    whole = Saved(attempt=1, at=0.0, step=3, stall_s=0.5, write_s=2.0, size_bytes=100)
+    say(
+        site, run_id, whole, Saved(attempt=1, at=0.0, step=4, stall_s=9.0, write_s=9.0, size_bytes=0, error="disk full")
+    )
+    collect(site)
+    with snapshot(site.engine) as db:
+        stored, _ = points.of_run(db, run_id, ["checkpoint_stall_s", "checkpoint_bytes"], after=-1, limit=10)
+    assert stored == {"checkpoint_stall_s": ([3], [0.5]), "checkpoint_bytes": ([3], [100.0])}
+
+
 def test_the_first_rank_to_fall_gives_the_reason(site: Site, puppet: Puppet, run_id: int) -> None:
     folder = site.folder_of(read(site, run_id))
     folder.claim(1, "job1")
-    folder.note_fall(1, Fall(20.0, 0, "h", "rank 0 on h: connection closed", ""))
-    folder.note_fall(1, Fall(10.0, 1, "h", "rank 1 on h: ValueError: no", ""))
+    folder.note_roll(1, Roll(hosts=["h", "h"], ahead_s=[0.0, 0.0]))
+    folder.note_fall(1, Fall(at=20.0, rank=0, host="h", reason="rank 0 on h: connection closed"))
+    folder.note_fall(1, Fall(at=10.0, rank=1, host="h", reason="rank 1 on h: ValueError: no"))
     puppet.answers["job1"] = Gone("exit code 1")
     collect(site)
     assert read(site, run_id).reason == "rank 1 on h: ValueError: no"
@@ -96,7 +108,9 @@ def test_the_first_rank_to_fall_gives_the_reason(site: Site, puppet: Puppet, run
 def test_where_ranks_heard_only_echoes_the_cluster_gives_the_reason(site: Site, puppet: Puppet, run_id: int) -> None:
     folder = site.folder_of(read(site, run_id))
     folder.claim(1, "job1")
-    folder.note_fall(1, Fall(10.0, 0, "h", "rank 0 on h: lost the connection to another rank", "", echo=True))
+    folder.note_fall(
+        1, Fall(at=10.0, rank=0, host="h", reason="rank 0 on h: lost the connection to another rank", echo=True)
+    )
     puppet.answers["job1"] = Gone("the job ran out of memory")
     collect(site)
     reason = "the job ran out of memory; rank 0 on h: lost the connection to another rank"

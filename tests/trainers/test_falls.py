@@ -2,10 +2,12 @@
 
 import os
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
 from contract.event import Failed, Paused, Points
+from contract.failure import FailureKind
 from contract.folder import RunFolder
 from tests.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
 from trainers import falls, place
@@ -29,6 +31,7 @@ def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
     fall = folder.falls(1)[0]
     assert fall.rank == 2
     assert fall.reason.endswith("killed by SIGKILL")
+    assert fall.kind is FailureKind.SIGNAL
     failed = events(folder)[-1]
     assert isinstance(failed, Failed)
     assert (failed.rank, failed.reason) == (2, fall.reason)
@@ -49,6 +52,9 @@ def test_a_rank_that_stalls_is_named_in_the_last_word(tmp_path: Path) -> None:
     assert isinstance(failed, Failed)
     assert failed.rank == 2
     assert failed.reason.startswith("rank 2 said nothing for ")
+    first = folder.falls(1)[0]
+    assert (first.rank, first.kind, first.host) == (2, FailureKind.COLLECTIVE_TIMEOUT, socket.gethostname())
+    assert first.round is not None
     until(lambda: not group(job.pid))
 
 
@@ -136,14 +142,37 @@ def test_the_first_fall_is_the_reason_and_its_echoes_are_not(tmp_path: Path) -> 
     assert "OSError" in folder.falls(1)[0].trace
 
 
-def fault_at_evaluation(path: Path, fault: str) -> dict[str, str]:
-    """The environment in which rank 3 carries out the statement `fault` at its first evaluation."""
-    (path / "sitecustomize.py").write_text(FAULTY_RANK_3.replace("FAULT", fault))
+def test_of_two_ranks_that_fall_the_first_is_named_though_its_clock_goes_ahead(tmp_path: Path) -> None:
+    """Ranks 1 and 3 fall half a second apart, and the clock of rank 1, the first, goes ten minutes ahead."""
+    folder = prepare(tmp_path / "run")
+    environment = fault_at_evaluation(tmp_path, "time.sleep(0.5); raise KeyError('second')", "raise KeyError('first')")
+    with (tmp_path / "sitecustomize.py").open("a") as script:
+        script.write(CLOCK_OF_RANK_1_AHEAD)
+    assert finish(start(folder, environment=environment))[0] == 1
+    first, second, *echoes = folder.falls(1)
+    assert ((first.rank, second.rank), [fall.echo for fall in echoes]) == ((1, 3), [True, True])
+    assert 0.3 < second.at - first.at < 5
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 1
+
+
+def fault_at_evaluation(path: Path, fault: str, fault_of_rank_1: str = "pass") -> dict[str, str]:
+    """The environment in which rank 3 carries out the statement `fault` at its first evaluation, rank 1 another."""
+    (path / "sitecustomize.py").write_text(FAULTY_RANKS.replace("FAULT_1", fault_of_rank_1).replace("FAULT_3", fault))
     return {"PYTHONPATH": str(path)}
 
 
-FAULTY_RANK_3 = """
-import os, signal, sys
+# ranks are named as processes before they know their number
+CLOCK_OF_RANK_1_AHEAD = """
+from multiprocessing import current_process
+real = time.time
+time.time = lambda: real() + (600 if current_process().name == "Process-2" else 0)
+"""
+
+
+FAULTY_RANKS = """
+import os, signal, sys, time
 from importlib.abc import MetaPathFinder
 from importlib.machinery import PathFinder
 
@@ -158,7 +187,9 @@ class Breaker(MetaPathFinder):
             average = module.average_statistics
             def broken(model, watch):
                 if module.dist.get_rank() == 3:
-                    FAULT
+                    FAULT_3
+                if module.dist.get_rank() == 1:
+                    FAULT_1
                 average(model, watch)
             module.average_statistics = broken
         spec.loader.exec_module = exec_module

@@ -94,7 +94,7 @@ def _ended(work: dist.Work, mesh: Mesh, inquest: Inquest) -> bool:
         if not work.is_completed():
             return False  # only our patience ended
         _find_the_dead(mesh, inquest)
-        raise RankLost(f"rank {mesh.rank} heard from the backend in round 0: {error}", []) from error
+        raise RankLost(f"rank {mesh.rank} heard from the backend in round 0: {error}", [], in_round=0) from error
 
 
 def _find_the_dead(mesh: Mesh, inquest: Inquest) -> None:

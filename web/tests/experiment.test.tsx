@@ -138,3 +138,45 @@ test("an experiment that is not there says so in the service's words", async () 
   open("/experiments/99");
   expect(await screen.findByText(/there is no GET \/experiments\/99/i)).toBeVisible();
 });
+
+test("how often to save is told with the figures, and where too little was seen, that", async () => {
+  const service = sweep();
+  const seen = {
+    world: 8,
+    runs: 4,
+    trained_s: 72_000,
+    paused: 1,
+    lost_steps: 400,
+    saves: 100,
+    cost_s: 2,
+    write_s: 9,
+  };
+  const bounds = { between_s: 7200, between_least_s: 3915, between_most_s: 15_020, interval_s: 600 };
+  service.answers["GET /experiments/3/checkpoints"] = () => [
+    {
+      ...seen,
+      ...bounds,
+      interruptions: 10,
+      best_s: 168,
+      waste: 0.045,
+      best_waste: 0.0236,
+      not_below_s: null,
+      why: null,
+    },
+    {
+      ...{ ...seen, ...bounds, world: 16, interruptions: 1, paused: 0, lost_steps: 0 },
+      ...{ best_s: null, waste: null, best_waste: null, not_below_s: 300, why: "fewer than 3 are too few" },
+    },
+  ];
+  open("/experiments/3");
+  const panel = await screen.findByRole("region", { name: "Checkpoints" });
+  expect(panel).toHaveTextContent(
+    "Best every 2 min 48 s: saving and repeating then take 2.4% of the time; every 10 min, as it is, 4.5%",
+  );
+  expect(panel).toHaveTextContent("100 written: training waited 2 s for each, which was whole after 9 s");
+  expect(panel).toHaveTextContent("10 interruptions in 20 h of training by 4 runs, one every 2 h");
+  expect(panel).toHaveTextContent("400 steps taken again; 1 pause that undid nothing");
+  expect(panel).toHaveTextContent(
+    "No advice yet: fewer than 3 are too few; more often than every 5 min would not pay",
+  );
+});

@@ -102,6 +102,48 @@ test("why a run failed stands where nobody overlooks it", async () => {
   expect(document.title).toContain("failed");
 });
 
+test("the first rank that failed is named, with the lines that say so and who left after it", async () => {
+  const at = "2026-01-05T12:05:00.000Z";
+  const echo = {
+    rank: 0,
+    host: "gpu1",
+    at: "2026-01-05T12:05:00.012Z",
+    kind: "python_error",
+    echo: true,
+  } as const;
+  const own = {
+    rank: 2,
+    host: "gpu2",
+    at,
+    kind: "out_of_memory",
+    reason: "rank 2: MemoryError",
+    echo: false,
+  } as const;
+  running({
+    state: "failed",
+    reason: "rank 2: MemoryError",
+    failure: {
+      attempt: 1,
+      kind: "out_of_memory",
+      rank: 2,
+      host: "gpu2",
+      at,
+      round: 3,
+      reason: "rank 2: MemoryError",
+      evidence: 'File "train.py", line 5\nMemoryError',
+      source: "rank 2",
+      falls: [own, { ...echo, reason: "rank 0: rank 2 died" }],
+    },
+  });
+  open("/runs/7");
+  const trouble = (await screen.findByRole("heading", { name: "Failed at step 3" })).closest("div");
+  expect(trouble).toHaveTextContent(
+    "Rank 2 failed first on gpu2: out of memory, missed in round 3 of the collective",
+  );
+  expect(trouble).toHaveTextContent('File "train.py", line 5 MemoryErroras rank 2 has it');
+  expect(trouble).toHaveTextContent("1 other rank left after it+0.012 s rank 0: rank 2 died");
+});
+
 test("the tab's title tells how far the run is, and a change of state is said aloud", async () => {
   const service = running();
   open("/runs/7");

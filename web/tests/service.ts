@@ -55,7 +55,13 @@ export function aRun(change: Partial<RunView> = {}): RunView {
 }
 
 export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
-  const spec = { optimizer: { kind: "sgd" }, batch: 64, epochs: 2 } as unknown as RunDetail["spec"];
+  const resources = { kind: "slurm", nodes: 2, ranks_per_node: 4 };
+  const spec = {
+    optimizer: { kind: "sgd" },
+    batch: 64,
+    epochs: 2,
+    resources,
+  } as unknown as RunDetail["spec"];
   const moves: RunDetail["moves"] = [
     { old: null, new: "queued", at: AT, reason: null },
     { old: "queued", new: "running", at: "2026-01-05T12:00:41Z", reason: null },
@@ -70,6 +76,7 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     folder: "/runs/000007-ab",
     choices: null,
     bindings: null,
+    failure: null,
     ...change,
   };
 }

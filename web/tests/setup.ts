@@ -4,6 +4,8 @@ import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
 import { charts } from "./charts";
 
+configure({ asyncUtilTimeout: 10_000 }); // a busy machine takes several times as long as an idle one
+
 vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./charts")).FakeChart }));
 
 vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));

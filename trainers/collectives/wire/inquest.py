@@ -60,7 +60,8 @@ class Inquest:
         """Tell every peer why this rank leaves, and let nothing more be summed."""
         fault = error if isinstance(error, RankLost) else self._own_fault(error)
         self._mesh.fault = fault
-        told = json.dumps({"message": str(fault), "ranks": fault.ranks, "is_silent": fault.is_silent}).encode()
+        word = {"message": str(fault), "ranks": fault.ranks, "is_silent": fault.is_silent, "in_round": fault.in_round}
+        told = json.dumps(word).encode()
         for line in self._mesh.lines.values():
             line.abandon()
             line.post(Frame(FAULT, nbytes=len(told)), memoryview(told))
@@ -93,4 +94,4 @@ class Inquest:
         names = sorted({wait.peer for wait in waits if wait.round == first.round})
         who = f"rank {names[0]}" if len(names) == 1 else f"ranks {', '.join(map(str, names))}"
         message = f"{who} {what}: rank {self._mesh.rank} waited in round {first.round} of the collective"
-        return RankLost(message, names, is_silent=is_silent)
+        return RankLost(message, names, is_silent=is_silent, in_round=first.round)

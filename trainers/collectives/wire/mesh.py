@@ -108,7 +108,7 @@ class Mesh:
             self.done[peer] = frame.segment
         else:
             told = json.loads(bytes(as_memory(self._rooms.pop(peer).memory)[: frame.nbytes]))
-            raise RankLost(told["message"], told["ranks"], is_silent=told["is_silent"])
+            raise RankLost(told["message"], told["ranks"], is_silent=told["is_silent"], in_round=told["in_round"])
 
     def part(self, patience_s: float) -> None:
         """Send what is posted, then hang up, and wait until the peers have done so too: they may have more to read."""

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { plural } from "@/shared/format/number";
+import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
 import { Pending } from "@/shared/notice/Notice";
 import { Announce } from "@/shared/page/Announce";
 import { useTitle } from "@/shared/page/useTitle";
@@ -39,6 +40,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
       <Announce text={`${name}: ${countsText(experiment.counts)}`} />
       <ExperimentHead experiment={experiment} stopping={allStopping(runs)} />
       <CurvesPanel {...{ experiment, runs, axes, inks, selection }} onColorBy={setColorBy} />
+      <CheckpointAdvice experimentId={id} />
       <RunTable {...{ runs, axes, inks, selection }} />
       {hasNextPage && (
         <p className="more-runs">

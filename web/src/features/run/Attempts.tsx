@@ -1,6 +1,7 @@
 /** The jobs that carried the run before the present one: how far each came, and what ended it. */
 import type { RunDetail } from "@/shared/api/types";
 import { count } from "@/shared/format/number";
+import { FirstFailure } from "./FirstFailure";
 
 export function Attempts({ run }: { run: RunDetail }) {
   const told = run.attempts.filter((attempt) => attempt.cause !== "done");
@@ -12,6 +13,9 @@ export function Attempts({ run }: { run: RunDetail }) {
           <b>Attempt {attempt.number}</b> <span className="muted">job {attempt.job_id ?? "none"}</span>{" "}
           {attempt.cause.replaceAll("_", " ")} at step {count(attempt.step)}
           {attempt.reason && <span className="muted">: {attempt.reason}</span>}
+          {run.failure?.attempt === attempt.number && run.state !== "failed" && (
+            <FirstFailure failure={run.failure} reason={attempt.reason} />
+          )}
         </li>
       ))}
     </ol>

@@ -1,5 +1,6 @@
 /** One run: where it stands, why it fell, its curves, where its time goes, its spec and its log. */
 import type { RunDetail } from "@/shared/api/types";
+import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
 import { Pending } from "@/shared/notice/Notice";
 import { Announce } from "@/shared/page/Announce";
 import { useTitle } from "@/shared/page/useTitle";
@@ -40,10 +41,16 @@ function Run({ run }: { run: RunDetail }) {
       <Attempts run={run} />
       <Curves run={run} series={series} />
       <TimePanel run={run} series={series} />
+      <CheckpointAdvice experimentId={run.experiment_id} world={worldOf(run)} />
       <div className="run-texts">
         <SpecPanel run={run} />
         <LogPanel runId={run.id} live={live} />
       </div>
     </>
   );
+}
+
+/** Its ranks. */
+function worldOf({ spec: { resources } }: RunDetail): number {
+  return ("nodes" in resources ? resources.nodes : 1) * resources.ranks_per_node;
 }

@@ -3,6 +3,7 @@ import type { RunDetail } from "@/shared/api/types";
 import { count } from "@/shared/format/number";
 import { age } from "@/shared/format/time";
 import { useNow } from "@/shared/page/useNow";
+import { FirstFailure } from "./FirstFailure";
 
 export function Trouble({ run }: { run: RunDetail }) {
   const now = useNow(5000);
@@ -11,6 +12,7 @@ export function Trouble({ run }: { run: RunDetail }) {
       <div className="trouble failed">
         <h2>Failed at step {count(run.step)}</h2>
         <p className="trouble-reason">{run.reason ?? "No rank said why; the log may."}</p>
+        {run.failure && <FirstFailure failure={run.failure} reason={run.reason} />}
       </div>
     );
   }

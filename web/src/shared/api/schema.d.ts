@@ -104,6 +104,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Checkpoints
+         * @description What interrupted its runs, what their checkpoints cost, and how often to save; those of one size together.
+         */
+        get: operations["checkpoints_api_v1_experiments__experiment_id__checkpoints_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Failures
+         * @description The experiment's runs that failed, in the order of its grid; ask for the next page with `after=next`.
+         */
+        get: operations["failures_api_v1_experiments__experiment_id__failures_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/points": {
         parameters: {
             query?: never;
@@ -348,6 +388,48 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Advice
+         * @description The best interval, where enough was seen to tell, or why it can't be told.
+         */
+        Advice: {
+            /** Best S */
+            best_s: number | null;
+            /** Best Waste */
+            best_waste: number | null;
+            /** Between Least S */
+            between_least_s: number | null;
+            /** Between Most S */
+            between_most_s: number | null;
+            /** Between S */
+            between_s: number | null;
+            /** Cost S */
+            cost_s: number | null;
+            /** Interruptions */
+            interruptions: number;
+            /** Interval S */
+            interval_s: number | null;
+            /** Lost Steps */
+            lost_steps: number;
+            /** Not Below S */
+            not_below_s: number | null;
+            /** Paused */
+            paused: number;
+            /** Runs */
+            runs: number;
+            /** Saves */
+            saves: number;
+            /** Trained S */
+            trained_s: number;
+            /** Waste */
+            waste: number | null;
+            /** Why */
+            why: string | null;
+            /** World */
+            world: number;
+            /** Write S */
+            write_s: number | null;
+        };
         /**
          * AlexNet
          * @description AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group.
@@ -858,6 +940,76 @@ export interface components {
             state: components["schemas"]["State"];
         };
         /**
+         * FailedRun
+         * @description A run of an experiment that failed, and how.
+         */
+        FailedRun: {
+            failure: components["schemas"]["Failure"] | null;
+            /** Id */
+            id: number;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string | null;
+            /** Step */
+            step: number;
+            /** Values */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * Failure
+         * @description What is known of the first failure of an attempt, put together from all who could say something.
+         */
+        Failure: {
+            /** At */
+            at: string | null;
+            /** Attempt */
+            attempt: number;
+            /** Evidence */
+            evidence: string;
+            /** Falls */
+            falls: components["schemas"]["FallView"][];
+            /** Host */
+            host: string | null;
+            kind: components["schemas"]["FailureKind"];
+            /** Rank */
+            rank: number | null;
+            /** Reason */
+            reason: string;
+            /** Round */
+            round: number | null;
+            /** Source */
+            source: string;
+        };
+        /**
+         * FailureKind
+         * @description The kinds, as far as they differ in what has to be mended.
+         * @enum {string}
+         */
+        FailureKind: "out_of_memory" | "collective_timeout" | "python_error" | "signal" | "wrong_environment" | "node_failure" | "time_limit" | "unknown";
+        /**
+         * FallView
+         * @description Why one rank left, when by the clock that all are told by.
+         */
+        FallView: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Echo */
+            echo: boolean;
+            /** Host */
+            host: string;
+            kind: components["schemas"]["FailureKind"];
+            /** Rank */
+            rank: number;
+            /** Reason */
+            reason: string;
+        };
+        /**
          * Fault
          * @description One thing that is wrong: the field's dotted path and the reason, with the sum where there is one.
          */
@@ -1290,6 +1442,13 @@ export interface components {
             /** Next */
             next: number | null;
         };
+        /** Page[FailedRun] */
+        Page_FailedRun_: {
+            /** Items */
+            items: components["schemas"]["FailedRun"][];
+            /** Next */
+            next: number | null;
+        };
         /** Page[RunView] */
         Page_RunView_: {
             /** Items */
@@ -1686,6 +1845,7 @@ export interface components {
             ended_at: string | null;
             /** Experiment Id */
             experiment_id: number;
+            failure: components["schemas"]["Failure"] | null;
             /** Folder */
             folder: string;
             /** Id */
@@ -2697,6 +2857,198 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExperimentDetail"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    checkpoints_api_v1_experiments__experiment_id__checkpoints_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Advice"][];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    failures_api_v1_experiments__experiment_id__failures_get: {
+        parameters: {
+            query?: {
+                /** @description only what comes after it */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_FailedRun_"];
                 };
             };
             /** @description Bad Request */

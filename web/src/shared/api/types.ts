@@ -3,6 +3,7 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
+export type Advice = Schemas["Advice"];
 export type ClusterView = Schemas["ClusterView"];
 export type Column = Schemas["Column"];
 export type ExperimentDetail = Schemas["ExperimentDetail"];

@@ -55,8 +55,9 @@ export function seriesKind(name: string): SeriesKind {
   );
 }
 
+const CHECKPOINTS = ["checkpoint_stall_s", "checkpoint_write_s", "checkpoint_bytes"]; // told beside the curves
 // the x axis in other words, and a number that is a name
-const NO_CURVES = [EPOCH, TRAINED_S, SLOWEST_RANK];
+const NO_CURVES = [EPOCH, TRAINED_S, SLOWEST_RANK, ...CHECKPOINTS];
 
 /** Those of `names` worth a chart, known ones first. */
 export function chartable(names: Iterable<string>): SeriesKind[] {

@@ -1,0 +1,157 @@
+"""Which rank failed first and how, from what ranks, logs and clusters left behind."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from contract.failure import FailureKind
+from contract.fall import Fall, Roll
+from contract.folder import RunFolder
+from contract.retries import Cause
+from contract.run import State
+from store import attempts, runs
+from store.session import transaction
+from store.tables import Run
+from tests.api.conftest import SPEC, post
+
+TRACE = """Traceback (most recent call last):
+  File "trainers/rank.py", line 30, in live
+    engine.train(folder)
+  File "trainers/data/folder.py", line 57, in batch
+    raise OSError("the disk is gone")
+OSError: the disk is gone
+"""
+FROM_SRUN = """0: epoch 1, step 22: held-out loss 2.1, accuracy 30.00%
+srun: error: gpu2: task 2: Killed
+srun: launch/slurm: _step_signal: Terminating StepId=77.0
+slurmstepd: error: *** STEP 77.0 ON gpu1 CANCELLED AT 2026-11-21T17:00:00 ***
+srun: error: gpu1: tasks 0-1: Exited with exit code 1
+"""
+
+Fail = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> RunFolder:
+    """Of the one run that there is, in its first attempt on two hosts of two ranks."""
+    post(client, SPEC)
+    with transaction(sqlite_engine) as db:
+        run = db.get_one(Run, 1)
+        for state in (State.SUBMITTING, State.PENDING, State.RUNNING):
+            runs.move(db, run, state)
+        run.attempt, run.hosts = 1, ["gpu1", "gpu2"]
+    folder = RunFolder.of(tmp_path / "runs", 1, run.key)
+    (folder.path / "attempts").mkdir(parents=True)
+    folder.log.touch()
+    folder.note_roll(1, Roll(hosts=["gpu1", "gpu1", "gpu2", "gpu2"], ahead_s=[0.0, 0.0, 300.0, 300.0]))
+    return folder
+
+
+@pytest.fixture
+def fail(client: TestClient, sqlite_engine: Engine) -> Fail:
+    def fail(cause: Cause = Cause.FAILURE, reason: str = "the job failed") -> Any:
+        with transaction(sqlite_engine) as db:
+            run = db.get_one(Run, 1)
+            attempts.note(db, run, cause, reason)
+            runs.move(db, run, State.FAILED, reason=reason)
+        failure = client.get("/api/v1/runs/1").json()["failure"]
+        assert client.get("/api/v1/experiments/1/failures").json()["items"][0]["failure"] == failure
+        return failure
+
+    return fail
+
+
+def echo(rank: int) -> Fall:
+    said = f"rank {rank} on gpu1: rank 2 died: rank {rank} waited in round 3 of the collective"
+    return Fall(at=1000.0, rank=rank, host="gpu1", reason=said, echo=True, lost=[2], round=3)
+
+
+def test_a_rank_that_says_why_is_believed_though_its_clock_goes_ahead(folder: RunFolder, fail: Fail) -> None:
+    folder.note_fall(1, echo(0))
+    folder.note_fall(1, Fall(at=1299.5, rank=2, host="gpu2", reason="rank 2 on gpu2: OSError", trace=TRACE))
+    told = fail()
+    assert (told["kind"], told["rank"], told["host"], told["source"]) == ("python_error", 2, "gpu2", "rank 2")
+    assert told["evidence"].splitlines() == [
+        'File "trainers/data/folder.py", line 57, in batch',
+        'raise OSError("the disk is gone")',
+        "OSError: the disk is gone",
+    ]
+    assert [(fall["rank"], fall["echo"]) for fall in told["falls"]] == [(2, False), (0, True)]
+    assert told["at"].startswith("1970-01-01T00:16:39.5")
+
+
+def test_of_a_rank_that_was_killed_srun_and_its_peers_tell(folder: RunFolder, fail: Fail) -> None:
+    folder.note_fall(1, echo(0))
+    folder.note_fall(1, echo(1))
+    folder.log.write_text(FROM_SRUN)
+    told = fail()
+    assert (told["kind"], told["rank"], told["host"], told["round"]) == ("signal", 2, "gpu2", 3)
+    assert (told["evidence"], told["source"]) == ("srun: error: gpu2: task 2: Killed", "its log")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "rank"),
+    [
+        ("srun: error: gpu2: task 3: Out Of Memory", "out_of_memory", 3),
+        ("2: slurmstepd: error: Detected 1 oom_kill event in StepId=77.0.", "out_of_memory", 2),
+        ("srun: error: Node failure on gpu2", "node_failure", None),
+        ("srun: error: gpu2: task 3: Segmentation fault (core dumped)", "signal", 3),
+        ("1: slurmstepd: error: execve(): /opt/no/python: No such file or directory", "wrong_environment", 1),
+        ("/var/spool/slurm/job00077/slurm_script: line 21: module: command not found", "wrong_environment", None),
+        ("0: /usr/bin/python3: No module named trainers", "wrong_environment", 0),
+        ("0: ModuleNotFoundError: No module named 'pydantic'", "wrong_environment", 0),
+        ("3: torch.AcceleratorError: CUDA error: unspecified launch failure", "python_error", 3),
+        (
+            "slurmstepd: error: *** JOB 77 ON gpu1 CANCELLED AT 2026-11-21T17:00 DUE TO TIME LIMIT ***",
+            "time_limit",
+            None,
+        ),
+        ("srun: error: gpu1: task 0: Exited with exit code 2", "unknown", 0),
+    ],
+)
+def test_where_no_rank_left_a_word_the_log_tells(
+    folder: RunFolder, fail: Fail, line: str, kind: str, rank: int | None
+) -> None:
+    folder.log.write_text(f"0: epoch 1\n{line}\nsrun: error: gpu1: task 0: Exited with exit code 1\n")
+    told = fail()
+    assert (told["kind"], told["rank"], told["evidence"]) == (kind, rank, line)
+
+
+def test_what_an_earlier_attempt_printed_is_no_evidence(folder: RunFolder, fail: Fail, sqlite_engine: Engine) -> None:
+    folder.log.write_text(FROM_SRUN)
+    (folder.path / "attempts" / "2.log").write_text(str(folder.log.stat().st_size))
+    with transaction(sqlite_engine) as db:
+        db.get_one(Run, 1).attempt = 2
+    told = fail(reason="the job ended; it never began to train, see its log")
+    assert (told["attempt"], told["kind"], told["rank"]) == (2, "unknown", None)
+    assert told["evidence"] == "the job ended; it never began to train, see its log"
+
+
+def test_a_host_that_failed_explains_the_silence_of_its_rank(folder: RunFolder, fail: Fail) -> None:
+    silent = Fall(
+        at=1000.0, rank=3, host="gpu2", reason="rank 3 said nothing", kind=FailureKind.COLLECTIVE_TIMEOUT, by=0, round=5
+    )
+    folder.note_fall(1, silent)
+    told = fail(Cause.NODE_FAILURE, "a node of the job failed")
+    assert (told["kind"], told["rank"], told["host"], told["round"]) == ("node_failure", 3, "gpu2", 5)
+    assert (told["evidence"], told["source"]) == ("a node of the job failed", "local")
+
+
+def test_memory_that_ran_out_explains_a_rank_that_was_killed(folder: RunFolder, fail: Fail) -> None:
+    folder.note_fall(
+        1, Fall(at=1000.0, rank=1, host="gpu1", reason="rank 1: killed by SIGKILL", kind=FailureKind.SIGNAL)
+    )
+    folder.log.write_text("slurmstepd: error: Detected 1 oom-kill event(s) in StepId=77.0.\n")
+    assert fail()["kind"] == "out_of_memory"
+
+
+def test_a_run_that_did_not_fail_has_no_failure(folder: RunFolder, client: TestClient, sqlite_engine: Engine) -> None:
+    with transaction(sqlite_engine) as db:
+        attempts.note(db, db.get_one(Run, 1), Cause.PREEMPTED, "paused at step 3")
+    assert client.get("/api/v1/runs/1").json()["failure"] is None
+    assert client.get("/api/v1/experiments/1/failures").json() == {"items": [], "next": None}
+    assert client.get("/api/v1/experiments/9/failures").status_code == 404

@@ -1,0 +1,64 @@
+"""`bigbatch doctor` on a machine without Slurm, and on the lab."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bigbatch.client import Client
+from migrations.commands import upgrade
+from tests.bigbatch.conftest import Call
+from tests.needs import require
+
+
+def test_on_a_laptop_it_checks_what_is_there_and_is_content(client: Client, call: Call, tmp_path: Path) -> None:
+    upgrade(f"sqlite:///{tmp_path / 'home' / 'bigbatch.db'}")
+    os.environ["BIGBATCH_SLURM"] = "false"
+    try:
+        said = call("doctor")
+        told = json.loads(call("doctor", "--json").out)
+    finally:
+        del os.environ["BIGBATCH_SLURM"]
+    assert said.code == 0
+    assert said.out.splitlines()[-1].startswith("0 errors")
+    assert "runs go to this machine alone" in said.out
+    found = {(check["area"], check["name"]): check["grade"] for check in told}
+    assert found["database", "database"] == found["database", "tables"] == found["broker", "broker"] == "ok"
+
+
+def test_what_is_in_the_way_ends_it_with_1(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the runs cannot be made: a file is in its place."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("BIGBATCH_RUNS", str(tmp_path / "file" / "runs"))
+    monkeypatch.setenv("BIGBATCH_SLURM", "false")
+    said = call("doctor")
+    assert said.code == 1
+    assert "set: BIGBATCH_RUNS" in said.out
+
+
+@pytest.mark.slurm
+def test_on_the_lab_a_compute_node_answers_and_short_kill_waits_are_seen(tmp_path: Path) -> None:
+    from lab.needs import missing
+
+    require(missing())
+    lab = [sys.executable, "-m", "lab"]
+    was_up = subprocess.run([*lab, "status"], capture_output=True).returncode == 0
+    subprocess.run([*lab, "up"], check=True)
+    told = subprocess.run([*lab, "env"], check=True, capture_output=True, text=True).stdout
+    lines = [line.removeprefix("export ").split("=", 1) for line in told.splitlines() if line.startswith("export ")]
+    surroundings = {**os.environ, **{name: value.strip("'\"") for name, value in lines}, "BIGBATCH_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "bigbatch.cli", "doctor", "--json", "--partition", "knl"]
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=300)
+    if not was_up:
+        subprocess.run([*lab, "down"], check=True)
+    checks = {(check["area"], check["name"]): check for check in json.loads(done.stdout)}
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert checks["compute node", "job"]["found"].rpartition(" ")[2].startswith("knl")
+    for name in ("folder", "python", "delay", "clock", "torch"):
+        assert checks["compute node", name]["grade"] == "ok", checks["compute node", name]
+    assert checks["slurm", "sacct"]["grade"] == "ok"
+    assert checks["slurm", "partition gpu"]["grade"] == "warning"
+    assert not list((tmp_path / "runs").iterdir())

@@ -1,0 +1,141 @@
+"""The doctor: what it makes of a site's configuration, and its tiny job, carried out by a stand-in for sbatch."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract.doctor import Check, Grade
+from contract.settings import Settings
+from scheduler.clusters.gate import OpenGate
+from scheduler.clusters.slurm_commands import Commands
+from scheduler.doctor.configuration import examine as examine_configuration
+from scheduler.doctor.examination import examine
+from scheduler.doctor.node import node
+from scheduler.doctor.slurm import slurm
+from tests.scheduler.conftest import Play
+
+GOOD = {
+    "SLURM_VERSION": "22.05.8",
+    "AccountingStorageType": "accounting_storage/slurmdbd",
+    "MinJobAge": "300 sec",
+    "MaxArraySize": "1001",
+    "PreemptType": "preempt/partition_prio",
+    "PreemptMode": "REQUEUE",
+    "KillWait": "30 sec",
+    "SelectType": "select/cons_tres",
+    "ProctrackType": "proctrack/cgroup",
+}
+PARTITION = {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "GraceTime": "0", "PreemptMode": "REQUEUE"}
+# sbatch that carries the script out at once on this machine, and srun that leaves its own options away
+SBATCH = 'echo "Submitted batch job 7"; bash "$1" > /dev/null 2>&1 &'
+SRUN = 'while [ "${1#--}" != "$1" ]; do shift; done; exec "$@"'
+
+
+def checks(settings: Settings, *, wait_s: float = 60.0) -> dict[str, Check]:
+    return {check.name: check for check in node(settings, Commands(OpenGate()), partition=None, wait_s=wait_s)}
+
+
+def test_a_good_site_has_nothing_to_set() -> None:
+    told = list(examine_configuration(GOOD, [PARTITION]))
+    assert {check.grade for check in told} == {Grade.OK}
+    assert not any(check.advice for check in told)
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "grade", "advice"),
+    [
+        ({"SLURM_VERSION": "19.05.2"}, "version", Grade.WARNING, ""),
+        ({"AccountingStorageType": "accounting_storage/none"}, "accounting", Grade.NOTE, "slurmdbd"),
+        ({"MinJobAge": "20 sec"}, "MinJobAge", Grade.NOTE, "MinJobAge=300"),
+        ({"MinJobAge": "2", "AccountingStorageType": ""}, "MinJobAge", Grade.WARNING, "MinJobAge=300"),
+        ({"MaxArraySize": "0"}, "MaxArraySize", Grade.WARNING, "MaxArraySize=1001"),
+        ({"PreemptMode": "SUSPEND,GANG"}, "preemption", Grade.WARNING, "REQUEUE"),
+        ({"KillWait": "5 sec"}, "partition gpu", Grade.WARNING, "KillWait=30"),
+        ({"SelectType": "select/linear"}, "SelectType", Grade.NOTE, "cons_tres"),
+        ({"ProctrackType": "proctrack/linuxproc"}, "ProctrackType", Grade.NOTE, "cgroup"),
+    ],
+)
+def test_each_setting_that_hurts_runs_is_named_with_what_to_set(
+    change: dict[str, str], name: str, grade: Grade, advice: str
+) -> None:
+    (check,) = [check for check in examine_configuration({**GOOD, **change}, [PARTITION]) if check.name == name]
+    assert check.grade is grade
+    assert advice in check.advice
+    assert check.means
+
+
+def test_a_grace_time_does_as_well_as_a_long_kill_wait() -> None:
+    told = examine_configuration({**GOOD, "KillWait": "5 sec"}, [{**PARTITION, "GraceTime": "00:01:00"}])
+    assert {check.grade for check in told} == {Grade.OK}
+
+
+def test_a_controller_that_does_not_answer_is_an_error(play: Play) -> None:
+    play("scontrol", 'echo "slurm_load_ctl_conf error: Unable to contact slurm controller" >&2; exit 1')
+    *_, last = slurm(Commands(OpenGate()))
+    assert (last.name, last.grade) == ("controller", Grade.ERROR)
+    assert "Unable to contact slurm controller" in last.found
+
+
+def test_the_tiny_job_sees_the_folder_keeps_to_claims_and_tells_its_clock(play: Play, tmp_path: Path) -> None:
+    play("sbatch", SBATCH)
+    play("srun", SRUN)
+    told = checks(Settings(home=tmp_path))
+    assert {name: check.grade for name, check in told.items()} == dict.fromkeys(
+        ("job", "folder", "python", "delay", "clock", "torch"), Grade.OK
+    ), told
+    assert sys.executable in told["python"].found
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_a_python_that_is_not_there_is_named_with_what_the_job_printed(play: Play, tmp_path: Path) -> None:
+    play("sbatch", 'echo "Submitted batch job 7"; bash "$1" > "$(dirname "$1")/out.log" 2>&1; true')
+    play("srun", SRUN)
+    play("squeue", "true")
+    told = checks(Settings(home=tmp_path, slurm_python="/no/such/python"), wait_s=0.5)
+    assert told["python"].grade is Grade.ERROR
+    assert "/no/such/python" in told["python"].found
+    assert "BIGBATCH_SLURM_PYTHON" in told["python"].advice
+
+
+def test_a_job_that_only_waits_is_a_warning_with_slurm_s_reason(play: Play, tmp_path: Path) -> None:
+    play("sbatch", 'echo "Submitted batch job 7"')
+    play("squeue", 'echo "PENDING|Priority"')
+    told = checks(Settings(home=tmp_path), wait_s=0.2)
+    assert (told["job"].grade, "Priority" in told["job"].found) == (Grade.WARNING, True)
+
+
+def test_a_folder_that_the_nodes_do_not_share_is_an_error(play: Play, tmp_path: Path) -> None:
+    """The job ends, and nothing of it is seen here."""
+    play("sbatch", 'echo "Submitted batch job 7"')
+    play("squeue", 'echo "COMPLETED|None"')
+    told = checks(Settings(home=tmp_path), wait_s=0.2)
+    assert (told["folder"].grade, told["folder"].advice) == (Grade.ERROR, "BIGBATCH_RUNS")
+
+
+def test_without_slurm_it_says_so_and_checks_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = {(check.area, check.name): check for check in examine(Settings(home=tmp_path), [])}
+    assert told["slurm", "slurm"].grade is Grade.NOTE
+    assert told["folder", "runs"].grade is Grade.OK
+    assert told["database", "database"].found.endswith("is not there yet")
+    assert not (tmp_path / "bigbatch.db").exists()
+    assert told["broker", "broker"].grade is Grade.OK
+
+
+def test_a_broker_and_a_database_that_do_not_answer_are_errors(tmp_path: Path) -> None:
+    nobody = "127.0.0.1:1"
+    settings = Settings(
+        home=tmp_path, slurm=False, broker=f"redis://{nobody}", database=f"postgresql://someone:secret@{nobody}/x"
+    )
+    told = {check.area: check for check in examine(settings, []) if check.area in ("broker", "database")}
+    assert {check.grade for check in told.values()} == {Grade.ERROR}
+    assert "secret" not in told["database"].found
+
+
+def test_too_little_space_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk with 10 MB left."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**12, 10**12 - 10**7, 10**7))  # type: ignore[attr-defined]
+    (check, *_) = [check for check in examine(Settings(home=tmp_path, slurm=False), []) if check.area == "space"]
+    assert check.grade is Grade.ERROR

@@ -1,0 +1,50 @@
+"""Of what kind an error is. The errors are real ones, raised by what raises them."""
+
+import ctypes
+import importlib
+import mmap
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from contract.failure import FailureKind
+from trainers.blame import kind_of
+from trainers.collectives.wire.lost import RankLost
+from trainers.models.imported import imported
+
+BEYOND = 1 << 62  # bytes
+
+
+def wait_in_vain() -> None:
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=0.2))
+    store.get("what nobody says")
+
+
+def lose(rank: int, *, is_silent: bool) -> None:
+    raise RankLost(f"rank {rank} is lost", [rank], is_silent=is_silent)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (lambda: bytearray(BEYOND), FailureKind.OUT_OF_MEMORY),
+        (lambda: torch.empty(BEYOND // 4), FailureKind.OUT_OF_MEMORY),
+        (lambda: mmap.mmap(-1, BEYOND), FailureKind.OUT_OF_MEMORY),
+        (lambda: importlib.import_module("a_module_that_nobody_has"), FailureKind.WRONG_ENVIRONMENT),
+        (lambda: imported("a_module_that_nobody_has:net"), FailureKind.WRONG_ENVIRONMENT),
+        (lambda: ctypes.CDLL("liba_library_that_nobody_has.so.1"), FailureKind.WRONG_ENVIRONMENT),
+        (wait_in_vain, FailureKind.COLLECTIVE_TIMEOUT),
+        (lambda: lose(2, is_silent=True), FailureKind.COLLECTIVE_TIMEOUT),
+        (lambda: lose(2, is_silent=False), FailureKind.PYTHON_ERROR),
+        (lambda: [][0], FailureKind.PYTHON_ERROR),
+        (lambda: Path("/no/such/file").read_text(), FailureKind.PYTHON_ERROR),
+    ],
+)
+def test_an_error_is_of_the_kind_that_has_to_be_mended(fault: Callable[[], object], kind: FailureKind) -> None:
+    with pytest.raises((Exception, MemoryError)) as raised:
+        fault()
+    assert kind_of(raised.value) is kind, raised.value
