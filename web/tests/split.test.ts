@@ -5,17 +5,24 @@ const column = (...values: (number | null)[]) => ({ steps: values.map((_, at) =>
 
 test("the parts that were measured share the time between them", () => {
   const split = splitOf({
-    compute_s: column(3, 1),
+    compute_s: column(2, 0.5),
+    update_s: column(1, 0.5),
     communication_s: column(1, 1),
     input_s: column(0, 0),
     idle_s: column(1, 3),
   });
-  expect(split?.parts.map((part) => part.title)).toEqual(["Compute", "Communication", "Input", "Idle"]);
-  expect(split?.shares).toEqual([0.4, 0.2, 0, 0.4]);
+  expect(split?.parts.map((part) => part.title)).toEqual([
+    "Compute",
+    "Update",
+    "Communication",
+    "Input",
+    "Idle",
+  ]);
+  expect(split?.shares).toEqual([0.25, 0.15, 0.2, 0, 0.4]);
   expect(split?.stack.ys.at(-1)).toEqual([5, 5]);
 });
 
-test("a run that never measured idle time has three parts, one that measured nothing has none", () => {
+test("a run that never measured its update or idle time has three parts, one that measured nothing has none", () => {
   const before = { compute_s: column(1), communication_s: column(1), input_s: column(0) };
   expect(splitOf(before)?.parts).toHaveLength(3);
   expect(splitOf({})).toBeNull();

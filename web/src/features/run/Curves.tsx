@@ -16,6 +16,7 @@ import {
   PEAK_MEMORY_BYTES,
   RATE,
   SAMPLES_PER_S,
+  UPDATE_S,
 } from "@/shared/series/catalog";
 import type { Series } from "./api/usePoints";
 import { SeriesChart } from "./SeriesChart";
@@ -27,6 +28,7 @@ const PLACED = new Set([
   RATE,
   SAMPLES_PER_S,
   COMPUTE_S,
+  UPDATE_S,
   COMMUNICATION_S,
   INPUT_S,
   IDLE_S,

@@ -1,13 +1,14 @@
-/** Where the time of a step goes: computing, in collectives, waiting for input or for slower ranks. */
+/** Where the time of a step goes: computing, updating, communicating, waiting for input or for slower ranks. */
 import type { Column } from "@/shared/api/types";
 import type { Sheet } from "@/shared/curves/column";
-import { COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, SLOWEST_RANK } from "@/shared/series/catalog";
+import { COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, SLOWEST_RANK, UPDATE_S } from "@/shared/series/catalog";
 import type { Series } from "./api/usePoints";
 
 const BINS = 160; // steps are averaged: single ones say nothing at the width of a page
 
 export const PARTS = [
   { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
+  { name: UPDATE_S, title: "Update", color: { light: "#8a5fb5", dark: "#a57fd0" } },
   { name: COMMUNICATION_S, title: "Communication", color: { light: "#c97524", dark: "#e0924a" } },
   { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },
   { name: IDLE_S, title: "Idle", color: { light: "#a3a3ad", dark: "#75757f" } },

@@ -6,6 +6,7 @@ export const LOSS = "loss";
 export const RATE = "learning_rate";
 export const SAMPLES_PER_S = "samples_per_s";
 export const COMPUTE_S = "compute_s";
+export const UPDATE_S = "update_s";
 export const COMMUNICATION_S = "communication_s";
 export const INPUT_S = "input_s";
 export const IDLE_S = "idle_s";
@@ -34,6 +35,7 @@ const KNOWN: SeriesKind[] = [
   { name: RATE, title: "Learning rate", format: figure, logarithmic: true },
   { name: SAMPLES_PER_S, title: "Samples/s", format: figure, noisy: true },
   { name: COMPUTE_S, title: "Compute", format: stepTime, noisy: true },
+  { name: UPDATE_S, title: "Update", format: stepTime, noisy: true },
   { name: COMMUNICATION_S, title: "Communication", format: stepTime, noisy: true },
   { name: INPUT_S, title: "Input", format: stepTime, noisy: true },
   { name: IDLE_S, title: "Idle", format: stepTime, noisy: true },
