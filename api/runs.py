@@ -30,7 +30,8 @@ T = TypeVar("T")
 @router.get("")
 def listed(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
     """Runs, newest first."""
-    which = [Run.state == state] * (state is not None) + [Run.id < before] * (before is not None)
+    which = [] if state is None else [Run.state == state]
+    which += [] if before is None else [Run.id < before]
     shown, more = page(db, *which, by=Run.id.desc(), limit=limit)
     return run_page(shown, shown[-1].id if more else None)
 

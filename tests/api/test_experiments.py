@@ -53,6 +53,19 @@ def test_the_runs_of_an_experiment_come_in_pages_in_the_order_of_its_grid(client
     assert rest["next"] is None
 
 
+def test_all_runs_come_in_pages_newest_first_and_by_their_state(client: TestClient) -> None:
+    post(client, AXES)
+
+    def ids(**asked: object) -> tuple[list[int], int | None]:
+        page = client.get("/api/v1/runs", params=asked).json()
+        return [run["id"] for run in page["items"]], page["next"]
+
+    assert ids() == ([3, 2, 1], None)
+    assert ids(limit=2) == ([3, 2], 2)
+    assert ids(limit=2, before=2, state="queued") == ([1], None)
+    assert ids(state="done") == ([], None)
+
+
 def test_curves_lie_over_each_other_and_continue_where_the_reader_is(client: TestClient, sqlite_engine: Engine) -> None:
     post(client, AXES)
     with transaction(sqlite_engine) as db:
