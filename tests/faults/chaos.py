@@ -111,7 +111,10 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
         "attempts": dict(sorted(attempts.items())),
         "end_s": left,
     }
-    return found._replace(faults=[*found.faults, *wrong]), told
+    words = [f"run {run_id} was cancelled by nobody" for run_id in wrong]
+    return found._replace(
+        finished=found.finished - len(wrong), lost=[*found.lost, *wrong], faults=[*found.faults, *words]
+    ), told
 
 
 def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
@@ -180,13 +183,10 @@ def _wait_for_ends(field: Field, run_ids: list[int]) -> float:
     return round(time.monotonic() - began, 1)
 
 
-def _cancelled_unasked(field: Field, run_ids: list[int]) -> list[str]:
+def _cancelled_unasked(field: Field, run_ids: list[int]) -> list[int]:
+    """Runs that ended as if somebody had wanted it: they are lost."""
     states = {run_id: field.service.get(f"/runs/{run_id}")["state"] for run_id in run_ids}
-    return [
-        f"run {run_id} was cancelled by nobody"
-        for run_id, state in states.items()
-        if state == "cancelled" and run_id not in field.cancelled
-    ]
+    return [run_id for run_id, state in states.items() if state == "cancelled" and run_id not in field.cancelled]
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def preempted(on: Field) -> bool:
 
 def requeued(on: Field) -> bool:
     run = on.running()
-    return bool(run) and lab.tried(lambda: lab.requeue(run["job_id"]))
+    return run is not None and lab.tried(lambda: lab.requeue(run["job_id"]))
 
 
 def cancelled_by_hand(on: Field) -> bool:

@@ -41,7 +41,7 @@ class Service:
         self.processes[part].wait()
 
     def get(self, path: str, **query: Any) -> Any:
-        answer = httpx.get(f"http://127.0.0.1:{self.port}/api/v1{path}", params=query, timeout=30)
+        answer = httpx.get(f"http://127.0.0.1:{self.port}/api/v1{path}", params=query, timeout=30, verify=False)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
