@@ -59,7 +59,7 @@ def make_app(settings: Settings) -> Celery:
     )
     site = cache(lambda: Site.of(settings))  # in the worker, at its first tick
     for name, tick in TICKS.items():
-        app.task(name=f"bigbatch.{name}")(_alone(tick, site))
+        app.task(name=f"bigbatch.{name}")(_alone(tick, site, APART * PERIODS_S[name]))
 
     @worker_ready.connect(weak=False)
     def first_look(**_: object) -> None:
@@ -83,12 +83,12 @@ def _broker(settings: Settings) -> dict[str, object]:
     return {"broker_url": folder_broker.URL, "broker_transport_options": options}
 
 
-def _alone(tick: Callable[[Site], None], site: Callable[[], Site]) -> Callable[[], None]:
+def _alone(tick: Callable[[Site], None], site: Callable[[], Site], apart_s: float) -> Callable[[], None]:
     """The tick, left out in this process when the one before has not ended, or has begun a moment ago.
 
     Slow ticks must not fill the pool, and those that piled up while no worker was there must not come all at once.
     """
-    lock, apart_s, began = threading.Lock(), APART * PERIODS_S[tick.__name__], -math.inf
+    lock, began = threading.Lock(), -math.inf
 
     @wraps(tick)
     def run() -> None:
