@@ -42,7 +42,9 @@ def note(folder: RunFolder, attempt: int, place: Place, error: BaseException) ->
         round=lost.in_round if lost else None,
         lost=lost.ranks if lost else [],
     )
-    folder.note_fall(attempt, fall)
+    # a rank that stalled, and is woken to be killed, must not put its echo over what the others have noted of it
+    if not (echo and any(noted.rank == place.rank and not noted.echo for noted in folder.falls(attempt))):
+        folder.note_fall(attempt, fall)
     if lost and lost.is_silent:
         _note_the_silent(folder, attempt, lost, fall)
     if echo:

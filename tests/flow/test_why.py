@@ -21,12 +21,13 @@ base:
 """
 
 
-def rank_process(folder: str, rank: int) -> psutil.Process:
-    """The process of a rank of the run in `folder`, on whichever of the lab's hosts: all are this machine."""
+def rank_process(job_id: str, rank: int) -> psutil.Process:
+    """The process of a rank of that job, on whichever of the lab's hosts: all are this machine."""
     for process in psutil.process_iter():
         try:
-            mine = folder in process.cmdline() and process.environ().get("SLURM_PROCID") == str(rank)
-            if mine and "trainers" in process.cmdline() and "srun" not in process.name():
+            told = process.environ()
+            tasks = (told.get("SLURM_JOB_ID"), f"{told.get('SLURM_ARRAY_JOB_ID')}_{told.get('SLURM_ARRAY_TASK_ID')}")
+            if job_id in tasks and told.get("SLURM_PROCID") == str(rank) and "trainers" in process.cmdline():
                 return process
         except psutil.Error:
             continue
@@ -37,7 +38,7 @@ def test_a_rank_that_is_killed_is_named_by_srun_and_by_its_peers(team: Service) 
     """SIGKILL to rank 3, on the second host: it can say nothing."""
     (run_id,) = team.post(SPEC.replace("COLLECTIVE", "torus"))
     team.wait_until(run_id, step=3)
-    rank_process(team.get(f"/runs/{run_id}")["folder"], 3).send_signal(signal.SIGKILL)
+    rank_process(team.get(f"/runs/{run_id}")["job_id"], 3).send_signal(signal.SIGKILL)
     run = team.wait_for_end(run_id)
     failure = run["failure"]
     assert (failure["kind"], failure["rank"]) == ("signal", 3), team.story(run_id)
@@ -49,7 +50,7 @@ def test_a_rank_that_stalls_is_named_with_the_round_in_which_it_was_missed(team:
     """SIGSTOP to rank 1: nobody sees it die."""
     (run_id,) = team.post(SPEC.replace("COLLECTIVE", "ring"))
     team.wait_until(run_id, step=3)
-    stalled = rank_process(team.get(f"/runs/{run_id}")["folder"], 1)
+    stalled = rank_process(team.get(f"/runs/{run_id}")["job_id"], 1)
     stalled.send_signal(signal.SIGSTOP)
     try:
         failure = team.wait_for_end(run_id)["failure"]

@@ -79,6 +79,15 @@ def test_a_rank_that_lost_another_notes_whom(tmp_path: Path) -> None:
     assert first.reason.endswith(": rank 2 died: rank 0 waited in round 3 of the collective")
 
 
+def test_a_rank_that_stalled_and_is_woken_does_not_hide_that_it_stalled(tmp_path: Path) -> None:
+    """As on Slurm, which wakes a stopped process to end it: it finds that its peers are gone."""
+    folder = prepare(tmp_path / "run")
+    silent = RankLost("rank 2 said nothing for 5.0 s", [2], is_silent=True, in_round=3)
+    falls.note(folder, 1, place.here(0, 4), silent)
+    first = falls.note(folder, 1, place.here(2, 4), RankLost("rank 0 died", [0], in_round=3))
+    assert (first.rank, first.kind, first.round) == (2, FailureKind.COLLECTIVE_TIMEOUT, 3)
+
+
 def test_when_rank_0_is_killed_its_fall_is_noted_by_the_parent(tmp_path: Path) -> None:
     """SIGKILL to rank 0, which alone may write events: the notes have to do."""
     folder = endless(tmp_path / "run")
