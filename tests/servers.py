@@ -24,7 +24,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def wait_for(what: str, ready: Callable[[], bool], patience_s: float = 30) -> None:
+def wait_for(what: str, ready: Callable[[], bool], patience_s: float = 90) -> None:
     """Wait until `ready`; fail with what was waited for."""
     until = time.monotonic() + patience_s
     while not ready():

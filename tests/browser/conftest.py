@@ -12,7 +12,7 @@ from typing import Literal
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine
 
 from migrations.commands import upgrade
@@ -22,6 +22,7 @@ from tests.browser.seed import grow, seed
 from tests.needs import require
 from tests.servers import free_port, wait_for
 
+expect.set_options(timeout=30_000)  # a busy machine takes several times as long as an idle one
 ROOT = Path(__file__).parents[2]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
