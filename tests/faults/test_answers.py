@@ -41,7 +41,7 @@ def read(on: OnStandIn, run_ids: list[int]) -> list[dict[str, Any]]:
     return [on.service.get(f"/runs/{run_id}") for run_id in run_ids]
 
 
-@pytest.mark.parametrize("accounting", ["late", "down", "none"])
+@pytest.mark.parametrize("accounting", ["late", "down", pytest.param("none", marks=pytest.mark.long)])
 def test_without_an_accounting_that_is_up_to_date_ends_are_known_all_the_same(on: OnStandIn, accounting: str) -> None:
     """Forces the fault: slurmdbd is minutes late, or down, or there is none; one job ends well, one is killed."""
     if accounting == "late":
