@@ -43,7 +43,9 @@ def read_times(path: Path) -> RankTimes | None:
             lines = file.read().decode().splitlines(keepends=True)
     except FileNotFoundError:
         return None
-    rows = [row for row in csv.reader(line for line in lines if line.endswith("\n")) if len(row) == len(names)]
+    rows = [
+        row for row in csv.reader(line for line in lines if line.endswith("\n")) if len(row) == len(names) and all(row)
+    ]
     found = [dict(zip(names, row, strict=True)) for row in rows]
     return _means([row for row in found if row["attempt"] == found[-1]["attempt"]], names)
 

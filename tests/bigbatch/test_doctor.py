@@ -11,7 +11,6 @@ import pytest
 from bigbatch.client import Client
 from migrations.commands import upgrade
 from tests.bigbatch.conftest import Call
-from tests.needs import require
 
 
 def test_on_a_laptop_it_checks_what_is_there_and_is_content(client: Client, call: Call, tmp_path: Path) -> None:
@@ -40,20 +39,10 @@ def test_what_is_in_the_way_ends_it_with_1(call: Call, tmp_path: Path, monkeypat
 
 
 @pytest.mark.slurm
-def test_on_the_lab_a_compute_node_answers_and_short_kill_waits_are_seen(tmp_path: Path) -> None:
-    from lab.needs import missing
-
-    require(missing())
-    lab = [sys.executable, "-m", "lab"]
-    was_up = subprocess.run([*lab, "status"], capture_output=True).returncode == 0
-    subprocess.run([*lab, "up"], check=True)
-    told = subprocess.run([*lab, "env"], check=True, capture_output=True, text=True).stdout
-    lines = [line.removeprefix("export ").split("=", 1) for line in told.splitlines() if line.startswith("export ")]
-    surroundings = {**os.environ, **{name: value.strip("'\"") for name, value in lines}, "BIGBATCH_HOME": str(tmp_path)}
+def test_on_the_lab_a_compute_node_answers_and_short_kill_waits_are_seen(lab: dict[str, str], tmp_path: Path) -> None:
+    surroundings = {**os.environ, **lab, "BIGBATCH_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "bigbatch.cli", "doctor", "--json", "--partition", "knl"]
     done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=300)
-    if not was_up:
-        subprocess.run([*lab, "down"], check=True)
     checks = {(check["area"], check["name"]): check for check in json.loads(done.stdout)}
     assert done.returncode == 0, done.stdout + done.stderr
     assert checks["compute node", "job"]["found"].rpartition(" ")[2].startswith("knl")

@@ -30,7 +30,15 @@ def test_stretches_weigh_by_their_steps(tmp_path: Path) -> None:
 def test_the_latest_attempt_alone_counts_and_a_torn_row_does_not(tmp_path: Path) -> None:
     """Forces a crash in the middle of a row, after which the next attempt goes on."""
     path = tmp_path / "times.csv"
-    path.write_text(HEAD + row(1, 1, 9, 0, 4.0) + "1,10,1\n" + row(2, 5, 6, 0, 1.0) + "2,7,8,0,3")
+    ends_in_a_comma = row(1, 10, 11, 0, 9.0).rpartition(",")[0] + ",\n"
+    path.write_text(
+        HEAD
+        + row(1, 1, 9, 0, 4.0)
+        + "1,10,1\n"
+        + row(2, 5, 6, 0, 1.0)
+        + ends_in_a_comma.replace("1,10,11", "2,7,8", 1)
+        + "2,9,9,0,3"
+    )
     found = read_times(path)
     assert found is not None
     assert (found.attempt, found.first_step, found.last_step, found.ranks[0].seconds["compute_s"]) == (2, 5, 6, 1.0)

@@ -47,8 +47,7 @@ def test_a_full_disk_ends_what_trains_with_that_word_and_what_waits_goes_on_when
         wait_for("the first run's end", lambda: on.states([first]) == ["failed"], 60)
         assert "the disk of its folder is full" in service.get(f"/runs/{first}")["reason"]
         (second,) = on.post()
-        told = lambda: "No space left" in str(service.get(f"/runs/{second}")["moves"])  # noqa: E731
-        wait_for("a word on the disk", told)
+        wait_for("a word on the disk", lambda: "No space left" in str(service.get(f"/runs/{second}")["moves"]))
         (disk / "filler").unlink()
         on.all_done([second], 60)
         on.all_is_well([first], "failed")
