@@ -2,11 +2,13 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import nn
 
 from contract.event import Points
@@ -54,6 +56,29 @@ class Signal:
     def __call__(self, step: int) -> None:
         if step == self.after:
             os.kill(os.getpid(), self.number)
+
+
+class Falls:
+    """On all ranks: SIGKILL to a rank after a step of its own, while those that wait for nobody stay with rank 0.
+
+    Rank 0 serves and evaluates beside its own steps: left alone, the others could be through before it has come to
+    the step at which it falls. One that is ahead waits, but half a second a step at most: rank 0 may wait for it.
+    """
+
+    def __init__(self, step_by_rank: dict[int, int]) -> None:
+        self.step_by_rank = step_by_rank
+        self.led = CONTEXT.Value("q", 0)
+
+    def __call__(self, step: int) -> None:
+        rank = dist.get_rank()
+        if rank == 0:
+            self.led.value = step
+        for _ in range(25):
+            if step <= self.led.value + 3:
+                break
+            time.sleep(0.02)
+        if self.step_by_rank.get(rank) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def curve(folder: RunFolder, name: str = "loss") -> dict[int, float | None]:
