@@ -7,6 +7,7 @@ leaves, because it is done or at other work, nobody who still waits takes it for
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 import torch
@@ -87,12 +88,15 @@ def _waits(mesh: Mesh, peers: list[int], number: int) -> list[Wait]:
 
 
 def _ended(work: dist.Work, mesh: Mesh, inquest: Inquest) -> bool:
-    try:
+    with suppress(RuntimeError):  # our patience ended, or the call did, with an error
         work.wait(LOOK_EVERY)
         return True
+    if not work.is_completed():
+        return False
+    try:
+        work.wait()  # at once; it may have ended well, just after our patience
+        return True
     except RuntimeError as error:
-        if not work.is_completed():
-            return False  # only our patience ended
         _find_the_dead(mesh, inquest)
         raise RankLost(f"rank {mesh.rank} heard from the backend in round 0: {error}", [], in_round=0) from error
 
