@@ -60,7 +60,7 @@ def vectors(rule: Rule, optimizer: Optimizer, *, world: int, averages: bool) -> 
     others = world - 1
     match rule:
         case Sync():
-            return own + _state(optimizer) + (world > 1), 0  # the packed gradients
+            return own + _state(optimizer) + (world > 1), 0  # the packed gradients: at once where they are one bucket
         case EASGD(is_served=True):
             # room for a message, its answer, the pull; the center, and two for each worker
             return own + _state(optimizer) + 3, 1 + 2 * others

@@ -32,16 +32,21 @@ class Step:
     def __call__(self, passes: Iterable[Placed], *, samples: int) -> float:
         """Take one step over `samples` samples of this rank; return the global batch's mean loss before the step."""
         self._rule.begin(self.wishes.told)
-        part_losses = [self._pass(batch, samples) for batch in passes]
+        part_losses, left = [], samples
+        for batch in passes:
+            left -= len(batch[1])
+            part_losses.append(self._pass(batch, samples, is_last=left == 0))
         loss = torch.stack(part_losses).sum()
         mean_loss, *wishes = self._rule.step(self.wishes.with_loss(loss)).tolist()
         self.wishes.hear(wishes)
         return float(mean_loss)
 
-    def _pass(self, batch: Placed, samples: int) -> Tensor:
+    def _pass(self, batch: Placed, samples: int, *, is_last: bool) -> Tensor:
         inputs, target = batch
         with self._precision.passes():
             loss = self._loss(self._model(*inputs), target) * (len(target) / samples)
         scaled = loss if self._scale is None else loss * self._scale.scale
+        if is_last:
+            self._rule.last_pass()
         scaled.backward()  # type: ignore[no-untyped-call]
         return loss.detach()

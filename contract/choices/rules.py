@@ -12,7 +12,8 @@ class Sync(Spec):
     """Synchronous data-parallel SGD: gradients are averaged over all ranks before every step."""
 
     kind: Literal["sync"] = "sync"
-    packed: bool = True  # all layers in one message; false: a message for each
+    packed: bool = True  # many layers in one message; false: a message for each
+    overlap: bool = True  # messages leave while backward goes on; false: after it
 
     @property
     def survives_workers(self) -> bool:

@@ -78,7 +78,7 @@ RULES: list[dict[str, Any]] = [
 
 
 def held(spec: str) -> int:
-    """Take three steps of a rule on this rank; return the most vectors that there were whenever it spoke."""
+    """Take three steps on this rank; return the most vectors that there were when it spoke, or after backward."""
     run = RunSpec.model_validate_json(spec)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 999, bias=False), nn.Linear(999, 10, bias=False))
@@ -100,12 +100,15 @@ def held(spec: str) -> int:
         return spied
 
     rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=spy)
+    came = spy(lambda: None)
     for group in optimizer.param_groups:
         group["lr"] = 0.01
     for _ in range(3):
         rule.begin()
         loss = model(torch.randn(4, 64)).square().mean()
+        rule.last_pass()
         loss.backward()
+        came()
         rule.step(loss.detach())
     rule.settle()
     return round(most / (4 * weights))

@@ -42,9 +42,11 @@ def rule(
             return Sync(
                 params,
                 optimizer,
-                allreduce=timed(allreduce),
+                allreduce=allreduce,
                 world=run.resources.world,
                 packed=choice.packed,
+                overlap=choice.overlap,
+                timed=timed,
                 updating=updating,
             )
         case choices.EASGD():

@@ -42,6 +42,9 @@ class Asynchronous:
     def begin(self, wishes: Sequence[float] = (), /) -> None:
         """Nothing to send before there is a gradient."""
 
+    def last_pass(self) -> None:
+        """Its gradients leave as one, after it."""
+
     @torch.no_grad()
     def step(self, told: Tensor, /) -> Tensor:
         """Send the gradient, take the weights that come back, and clear the gradients."""

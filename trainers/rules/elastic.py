@@ -56,6 +56,9 @@ class Elastic:
         if self._overlap and self._is_due:
             self._ask()
 
+    def last_pass(self) -> None:
+        """Weights are exchanged, not gradients."""
+
     @torch.no_grad()
     def step(self, told: Tensor, /) -> Tensor:
         """Step, be pulled if it is time, and clear the gradients; the mean loss is that of the last exchange."""

@@ -47,27 +47,26 @@ class Packed:
     """
 
     def __init__(self, params: Iterable[Parameter], *, extra: int = 0) -> None:
-        self._params = list(params)
-        first = self._params[0]
-        count = sum(p.numel() for p in self._params)
+        self.params = list(params)
+        first = self.params[0]
+        count = sum(p.numel() for p in self.params)
         self.flat_N = torch.zeros(count + extra, dtype=first.dtype, device=first.device)
-        parts = torch.split(self.flat_N[:count], [p.numel() for p in self._params])
+        parts = torch.split(self.flat_N[:count], [p.numel() for p in self.params])
         # in the parameter's own order of bytes, as backward makes the gradient
-        self._views = [part.as_strided(p.shape, p.stride()) for part, p in zip(parts, self._params, strict=True)]
+        self._views = [part.as_strided(p.shape, p.stride()) for part, p in zip(parts, self.params, strict=True)]
 
     def gather(self, factor: float) -> Tensor:
-        """Return the vector, filled with the gradients times `factor`; a parameter without one counts as 0."""
-        for p, view in zip(self._params, self._views, strict=True):
+        """Return the vector, filled with the gradients times `factor`; a parameter without one counts as 0.
+
+        Every gradient is the view of its part of the vector from now on.
+        """
+        for p, view in zip(self.params, self._views, strict=True):
             if p.grad is None:
                 view.zero_()
             else:
                 torch.mul(p.grad, factor, out=view)
-        return self.flat_N
-
-    def hand_back(self) -> None:
-        """Make every gradient the view of its part of the vector."""
-        for p, view in zip(self._params, self._views, strict=True):
             p.grad = view
+        return self.flat_N
 
 
 def views(flat_N: Tensor, params: Sequence[Tensor]) -> list[Tensor]:

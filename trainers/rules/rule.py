@@ -22,6 +22,10 @@ class Rule(Protocol):
         """
         ...
 
+    def last_pass(self) -> None:
+        """The backward pass that follows is the step's last: its gradients may leave as they are completed."""
+        ...
+
     def step(self, told: Tensor, /) -> Tensor:
         """Use up the gradients of a backward pass; return the mean over the ranks of what each of them told.
 

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from trainers.collectives.beside import Beside
 from trainers.collectives.runner import Allreduce
-from trainers.rules.flat import Packed, per_layer
+from trainers.rules.buckets import Reducer, divided
+from trainers.rules.flat import Packed
 from trainers.rules.rule import RIDERS
 from trainers.rules.timed import Timed, untimed
 
@@ -21,9 +23,9 @@ from trainers.rules.timed import Timed, untimed
 class Sync:
     """Averages the gradients over all ranks, then lets the optimizer step.
 
-    The gradients go into one flat vector, divided on the way, and are views of it while the optimizer reads them. What
-    the ranks tell each other, the loss above all, rides in the last elements. `packed=False` sends every layer on its
-    own. One rank alone sends nothing.
+    The gradients go into flat vectors, divided on the way, and are views of them while the optimizer reads them. What
+    the ranks tell each other, the loss above all, rides in the last elements. `overlap`: the vectors are summed while
+    backward goes on, else as one, after it. `packed=False` sends every layer on its own. One rank alone sends nothing.
     """
 
     replicas_differ = False
@@ -37,20 +39,35 @@ class Sync:
         allreduce: Allreduce,
         world: int,
         packed: bool = True,
+        overlap: bool = True,
+        timed: Timed = untimed,
         updating: Timed = untimed,
     ) -> None:
         self._params = [p for p in params if p.requires_grad]
-        self._world, self._update = world, updating(optimizer.step)
-        self._gradients = Packed(self._params, extra=RIDERS) if world > 1 else None
-        self._allreduce = allreduce if packed else per_layer(allreduce, [*(p.numel() for p in self._params), RIDERS])
+        self._world, self._update, self._overlap = world, updating(optimizer.step), overlap
+        self._allreduce, self._sum = allreduce, timed(self._sum_the_rest)
+        if world > 1:
+            *others, last = self._divided(packed=packed)
+            buckets = [Packed(part) for part in others]
+            self._reducer = Reducer(buckets, factor=1 / world, begin=Beside(allreduce).begin)
+            self._last = Packed(last, extra=RIDERS)
+
+    def _divided(self, *, packed: bool) -> list[list[Parameter]]:
+        if not packed:
+            return [[p] for p in reversed(self._params)]
+        return divided(self._params) if self._overlap else [self._params]
 
     def begin(self, wishes: Sequence[float] = (), /) -> None:
-        """Nothing goes on beside a backward pass: its gradient is what the ranks exchange."""
+        """Nothing to send before there is a gradient."""
+
+    def last_pass(self) -> None:
+        if self._overlap and self._world > 1:
+            self._reducer.begin()
 
     @torch.no_grad()
     def step(self, told: Tensor, /) -> Tensor:
         """Step along the mean gradient, clear the gradients, and return the means of what the ranks told."""
-        means = told if self._gradients is None else self._average(self._gradients, told)
+        means = told if self._world == 1 else self._average(told)
         if not means.isfinite().all():  # weights and gradients stay as they are for whoever looks for the cause
             return means
         self._update()
@@ -58,14 +75,18 @@ class Sync:
             p.grad = None
         return means
 
-    def _average(self, gradients: Packed, told: Tensor) -> Tensor:
-        flat_N = gradients.gather(1 / self._world)  # before the sum: one of n gradients may leave a 16-bit type's range
+    def _average(self, told: Tensor) -> Tensor:
+        # before the sum: a sum of n gradients may leave a 16-bit type's range
+        flat_N = self._last.gather(1 / self._world)
         riders = flat_N[-RIDERS:]
         riders.zero_()
         riders[: told.numel()] = told.flatten() / self._world
-        self._allreduce(flat_N)
-        gradients.hand_back()
+        self._sum(flat_N)
         return riders[: told.numel()].clone().view_as(told)
+
+    def _sum_the_rest(self, flat_N: Tensor) -> None:
+        self._reducer.finish()
+        self._allreduce(flat_N)
 
     def settle(self) -> None:
         """All ranks have stepped when one has."""

@@ -1995,6 +1995,7 @@ export interface components {
              * Rule
              * @default {
              *       "kind": "sync",
+             *       "overlap": true,
              *       "packed": true
              *     }
              */
@@ -2246,6 +2247,11 @@ export interface components {
              * @enum {string}
              */
             kind: "sync";
+            /**
+             * Overlap
+             * @default true
+             */
+            overlap: boolean;
             /**
              * Packed
              * @default true
