@@ -30,6 +30,8 @@ from contract.chosen import Choices
 from contract.fall import Fall, Roll, in_order
 from contract.spec import RunSpec
 
+GIVEN_UP = "nobody: its submission was given up"  # who has an attempt that no job may carry out any more
+
 
 @dataclass(frozen=True)
 class RunFolder:

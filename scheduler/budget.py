@@ -19,20 +19,20 @@ class Budget:
 
     def enter(self, urgency: Urgency) -> bool:
         for _ in range(TRIES):
-            if not self.is_open(urgency):
+            if not self.free(urgency):
                 return False
             with transaction(self._engine) as db:
                 if calls.take(db, self._cluster, urgency.value):
                     return True
         return False
 
-    def is_open(self, urgency: Urgency) -> bool:
+    def free(self, urgency: Urgency) -> int:
         if not self._has_slots:
             with transaction(self._engine) as db:
                 calls.make_slots(db, self._cluster, PER_MINUTE)
             self._has_slots = True
         with snapshot(self._engine) as db:
-            return calls.free(db, self._cluster, urgency.value) > 0
+            return calls.free(db, self._cluster, urgency.value)
 
     def note(self, command: str, outcome: str, seconds: float) -> None:
         try:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from contract.event import Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
-from contract.folder import RunFolder
+from contract.folder import GIVEN_UP, RunFolder
 from contract.retries import Cause
 from contract.run import LIVE, State
 from contract.series import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
@@ -140,6 +140,8 @@ def _cause(folder: RunFolder, run: Run, gone: Gone) -> Cause:
     """Why the job ended: in the cluster's words where these are precise, else in the run's own."""
     if gone.cause is Cause.FAILURE and folder.began_again(run.attempt):
         return Cause.PREEMPTED  # requeued; that it left at its second start is no failure
+    if gone.cause is Cause.FAILURE and folder.claimed_by(run.attempt) == GIVEN_UP:
+        return Cause.LOST  # its launcher came back as it was given up, so the job had to leave
     vague = gone.cause in (Cause.DONE, Cause.FAILURE, Cause.LOST)
     return (
         Cause(run.own_cause) if vague and run.own_cause else Cause.FAILURE if gone.cause is Cause.DONE else gone.cause

@@ -3,13 +3,15 @@
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 
 from sqlalchemy.orm import Session
 
+from contract.folder import GIVEN_UP
 from contract.run import State
-from scheduler.clusters.cluster import DoubtError
+from scheduler.clusters.cluster import Cluster, DoubtError
 from scheduler.clusters.slurm_commands import SUBMIT_S
 from scheduler.clusters.slurm_ids import base_of
 from scheduler.site import Site, job_name
@@ -20,7 +22,7 @@ from store.tables import Run
 # longer than any submission may take, so that nobody who is still submitting is overtaken
 PATIENCE = timedelta(seconds=SUBMIT_S + 3)
 MAX_ATTEMPTS = 5
-GIVEN_UP = "nobody: its submission was given up"
+AT_ONCE = 200  # names on a command line
 LOST = "its submission was lost"
 _seen_since: dict[tuple[str, datetime], float] = {}
 log = logging.getLogger(__name__)
@@ -30,14 +32,23 @@ def recover(site: Site, patience: timedelta = PATIENCE) -> None:
     """Adopt the job of every run that is stuck in submission, or queue the run again when there surely is none."""
     with snapshot(site.engine) as db:
         submitting = runs.in_state(db, State.SUBMITTING)
-    submissions: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    by_cluster: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in _stuck(submitting, patience):
-        submissions[run.cluster, run.job_name or job_name(run.key, run.attempt)].append(run)
-    for (kind, name), members in submissions.items():
+        by_cluster[run.cluster][run.job_name or job_name(run.key, run.attempt)].append(run)
+    for kind, submissions in by_cluster.items():
+        if cluster := site.clusters.get(kind):  # another worker may have that one; not to have it says nothing
+            _recover_on(site, cluster, dict(islice(submissions.items(), AT_ONCE)))
+
+
+def _recover_on(site: Site, cluster: Cluster, submissions: Mapping[str, Sequence[Run]]) -> None:
+    try:
+        found = cluster.find(list(submissions))
+    except DoubtError as doubt:
+        log.warning("%s: whether they were submitted is not known yet: %s", ", ".join(submissions), doubt)
+        return
+    for name, stuck in submissions.items():
         try:
-            _recover_one(site, kind, name, members)
-        except DoubtError as doubt:
-            log.warning("%s: whether it was submitted is not known yet: %s", name, doubt)
+            _recover_one(site, name, stuck, found.get(name))
         except Exception:  # one submission's trouble must not keep the others stuck
             log.exception("%s could not be recovered", name)
 
@@ -51,11 +62,7 @@ def _stuck(submitting: Sequence[Run], patience: timedelta) -> list[Run]:
     return [run for run in submitting if present - seen[run.key, run.moved_at] >= patience.total_seconds()]
 
 
-def _recover_one(site: Site, kind: str, name: str, stuck: Sequence[Run]) -> None:
-    cluster = site.clusters.get(kind)
-    if not cluster:
-        return  # another worker may have that cluster; not to have it says nothing about the job
-    job_id = cluster.find(name)
+def _recover_one(site: Site, name: str, stuck: Sequence[Run], job_id: str | None) -> None:
     holders = {} if job_id else _take_claims(site, stuck)
     with transaction(site.engine) as db:
         for run in stuck:

@@ -55,9 +55,11 @@ def _asked(words: Sequence[str], *with_value: str) -> dict[str, str]:
 
 
 def _filtered(stage: Stage, asked: dict[str, str], words: Sequence[str]) -> list[Job]:
-    wanted = {"name": asked.get("--name"), "user": user() if "--me" in words else None}
-    given = {column: value for column, value in wanted.items() if value is not None}
-    return stage.jobs(" AND ".join(["1", *(f"{column} = ?" for column in given)]), *given.values())
+    names = asked["--name"].split(",") if "--name" in asked else []
+    mine = [user()] if "--me" in words else []
+    given = [(column, values) for column, values in (("name", names), ("user", mine)) if values]
+    where = [f"{column} IN ({', '.join('?' * len(values))})" for column, values in given]
+    return stage.jobs(" AND ".join(["1", *where]), *(value for _, values in given for value in values))
 
 
 def _collapsed(jobs: Sequence[Job]) -> list[tuple[str, Job]]:

@@ -107,12 +107,16 @@ class Cluster(Protocol):
         """Queue it and return its id; raise RefusedError, BusyError, or DoubtError when the outcome is not known."""
         ...
 
+    def looks_left(self) -> int | None:
+        """How often it may be asked within the next minute; None: as often as one likes."""
+        ...
+
     def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
         """Say of every job whether it is alive; raise BusyError when it has been asked often enough."""
         ...
 
-    def find(self, name: str) -> str | None:
-        """Return the id of the job of that name, None when there surely is none; raise DoubtError otherwise."""
+    def find(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return the ids of the jobs of these names, without those of which there surely is none; else DoubtError."""
         ...
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:

@@ -7,9 +7,9 @@ PER_MINUTE = 12  # calls to one cluster, however many runs live and however many
 
 
 class Urgency(Enum):
-    """What a call is for; each kind has its part of the slots, and the more urgent has those of the others too."""
+    """What a call is for; each kind has its part of the slots, and some of them in common with the next."""
 
-    ACT = range(PER_MINUTE)  # submit, cancel
+    ACT = range(5, PER_MINUTE)  # submit, cancel: however much is, three looks a minute are left
     ASK = range(7)  # how jobs are: whatever is asked, five submissions a minute go at once
     TELL = range(2)  # what the cluster looks like: for people
 
@@ -19,8 +19,8 @@ class Gate(Protocol):
         """Take the right to one call; False when the minute's calls are spent."""
         ...
 
-    def is_open(self, urgency: Urgency) -> bool:
-        """Whether one might enter now; nothing is taken."""
+    def free(self, urgency: Urgency) -> int:
+        """How many calls might enter now; nothing is taken."""
         ...
 
     def note(self, command: str, outcome: str, seconds: float) -> None:
@@ -34,8 +34,8 @@ class OpenGate:
     def enter(self, urgency: Urgency) -> bool:
         return True
 
-    def is_open(self, urgency: Urgency) -> bool:
-        return True
+    def free(self, urgency: Urgency) -> int:
+        return PER_MINUTE
 
     def note(self, command: str, outcome: str, seconds: float) -> None:
         pass

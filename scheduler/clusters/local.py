@@ -33,6 +33,9 @@ class Local:
     def may_submit(self) -> bool:
         return True
 
+    def looks_left(self) -> None:
+        return None
+
     def submit(self, job: Job | Array) -> str:
         assert isinstance(job, Job), "this machine takes one job at a time"
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
@@ -57,8 +60,8 @@ class Local:
         self._bury()
         return {job.id: self._ask_one(job.id) for job in jobs}
 
-    def find(self, name: str) -> str | None:
-        return next((local_job_id(known, leader.pid) for leader, known in _leaders() if known == name), None)
+    def find(self, names: Sequence[str]) -> Mapping[str, str]:
+        return {known: local_job_id(known, leader.pid) for leader, known in _leaders() if known in names}
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
         for job_id in job_ids:

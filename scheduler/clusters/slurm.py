@@ -27,6 +27,7 @@ from scheduler.clusters.cluster import (
 )
 from scheduler.clusters.gate import Gate, OpenGate, Urgency
 from scheduler.clusters.slurm_commands import SUBMIT_S, TIMED_OUT, Commands, Said
+from scheduler.clusters.slurm_find import find
 from scheduler.clusters.slurm_ids import gather
 from scheduler.clusters.slurm_jobs import how_are
 
@@ -56,7 +57,10 @@ class Slurm:
         return self._limits
 
     def may_submit(self) -> bool:
-        return time.monotonic() > self._full_until and self._commands.gate.is_open(Urgency.ACT)
+        return time.monotonic() > self._full_until and self._commands.gate.free(Urgency.ACT) > 0
+
+    def looks_left(self) -> int:
+        return self._commands.gate.free(Urgency.ASK)
 
     def submit(self, job: Job | Array) -> str:
         path = job.folder.script if isinstance(job, Array) else job.folder.submission / f"{job.name}.sh"
@@ -82,20 +86,8 @@ class Slurm:
         except DoubtError as doubt:
             return {job.id: Unknown(str(doubt)) for job in jobs}
 
-    def find(self, name: str) -> str | None:
-        # a part of submitting: looks at other jobs must not keep it waiting
-        act = Urgency.ACT
-        jobs = ("squeue", "--me", "-h", "-t", "all", f"--name={name}", "-o", "%F|%T")
-        if queued := _first_id(self._commands.ask(*jobs, urgency=act)):
-            return queued
-        try:
-            ended = ("sacct", "-X", "-n", "-P", "-S", "now-7days", f"--name={name}", "-o", "JobID,State")
-            told = self._commands.ask(*ended, urgency=act)
-        except BusyError:
-            raise
-        except DoubtError:  # a cluster without accounting: squeue's answer is all there is
-            return None
-        return _first_id(told)
+    def find(self, names: Sequence[str]) -> Mapping[str, str]:
+        return find(names, self._commands)
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
         # scancel escalates from TERM to KILL by itself, after the cluster's KillWait; an array is one word
@@ -128,14 +120,6 @@ class Slurm:
         if any(phrase in lower for phrase in FULL):
             raise FullError(said.words)
         raise RefusedError(said.words or f"sbatch: exit code {said.code}")
-
-
-def _first_id(told: str) -> str | None:
-    """The first id in lines such as "77_3|RUNNING", None when there is no line; raise DoubtError on any other line."""
-    found = [re.fullmatch(r"(\d+)(?:_\S+)?\|.*", line.strip()) for line in told.splitlines()]
-    if not all(found):
-        raise DoubtError(f"this is no list of jobs: {told!r:.200}")
-    return found[0].group(1) if found and found[0] else None
 
 
 def _is_about_ended(said: Said) -> bool:

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
+from contract.folder import GIVEN_UP, RunFolder
+from scheduler.clusters import local
+from scheduler.launch import launch
+from scheduler.site import Site
+from store import runs
+from store.session import transaction
+from tests.conftest import Experiment
+from tests.faults.audit import all_is_well
+from tests.faults.points import watched
 from tests.flow.service import Service, running
 
 pytestmark = pytest.mark.flow
@@ -28,6 +38,14 @@ AWAY_S = 3.0  # long enough for the run to go on a good way without the part
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with running(tmp_path_factory.mktemp("killed"), {"BIGBATCH_SLURM": "false", "BIGBATCH_LOCAL_RANKS": "2"}) as it:
         yield it
+
+
+@pytest.fixture
+def site(sqlite_engine: Engine, tmp_path: Path, experiment: Experiment) -> Site:
+    """Another service's, with one run queued."""
+    with transaction(sqlite_engine) as db:
+        runs.create(db, experiment())
+    return Site(sqlite_engine, {"local": local.Local()}, tmp_path / "runs", local_ranks=2)
 
 
 @pytest.mark.parametrize("part", ["worker", "api", "clock"])
@@ -54,18 +72,29 @@ def steps_written(folder: Path) -> list[int]:
     return [line["step"] for line in lines if line["kind"] == "points" and "loss" in line["values"]]
 
 
-def test_a_worker_killed_while_it_submits_loses_no_run_and_doubles_none(service: Service) -> None:
-    """Forces the fault: SIGKILL to the worker as soon as a run is no longer queued, at whatever point it then is.
-
-    The points between are forced one by one, with a puppet for a cluster, in tests/scheduler/test_launch.py.
-    """
-    first, second = service.post(SPEC.replace("epochs: 8", "epochs: 1"))
-    while service.get(f"/runs/{first}")["state"] == "queued":
-        time.sleep(0.005)
-    service.kill("worker")
-    service.start("worker")
-    for run_id in (first, second):
+def test_a_worker_killed_before_its_job_began_submits_again_and_after_that_adopts(
+    service: Service, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: SIGKILL to the worker at the first and at the last line of handing a job to this machine."""
+    points = lines_of_a_submission(site, monkeypatch)
+    attempts = []
+    for point in (points[0], points[-1]):
+        service.kill("worker")
+        service.start("worker", module="tests.faults.dying_worker", more=[point])
+        (run_id,) = service.post(SPEC.replace("epochs: 8", "epochs: 1").replace("[0, 1]", "[0]"))
+        service.processes["worker"].wait(60)
+        service.start("worker")
         run = service.wait_for_end(run_id, 180)
-        assert run["state"] == "done", service.story(run_id)
-        claims = list((Path(run["folder"]) / "attempts").glob("[0-9].json"))
-        assert len(claims) == 1, "exactly one job has trained"
+        all_is_well(service, [run_id], list)
+        folder = RunFolder(Path(run["folder"]))
+        attempts.append([folder.claimed_by(attempt + 1) == GIVEN_UP for attempt in range(run["attempt"])])
+    assert attempts == [[True, False], [False]], "nobody has the attempt that was given up, one job has the other"
+
+
+def lines_of_a_submission(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The points within a submission to this machine, found by watching one of a job that does nothing."""
+    monkeypatch.setattr(local, "_command", lambda _: ["true"])
+    seen: list[str] = []
+    with watched(seen.append):
+        launch(site)
+    return [point for point in seen if point.rpartition(" > ")[2].startswith("local.py")]

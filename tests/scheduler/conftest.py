@@ -1,6 +1,7 @@
 """A site whose cluster does as it is told: for faults that a real one cannot be made to have."""
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from contract.cluster import ClusterReport
 from contract.event import Event
 from contract.run import State
 from scheduler.clusters.cluster import Alive, Answer, Array, DoubtError, Held, Job, Limits
+from scheduler.launch import launch
 from scheduler.site import Site
 from store import runs
 from store.session import snapshot, transaction
@@ -43,11 +45,14 @@ class Puppet:
             raise self.trouble
         return job_id
 
+    def looks_left(self) -> None:
+        return None
+
     def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
         return {job.id: self.answers.get(job.id, Alive()) for job in jobs}
 
-    def find(self, name: str) -> str | None:
-        return next((job_id for job_id, known in self.jobs.items() if known.name == name), None)
+    def find(self, names: Sequence[str]) -> Mapping[str, str]:
+        return {known.name: job_id for job_id, known in self.jobs.items() if known.name in names}
 
     def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
         self.cancelled += [(job_id, force) for job_id in job_ids]
@@ -97,6 +102,21 @@ def run_ids(site: Site, experiment: Experiment) -> list[int]:
 def read(site: Site, run_id: int) -> Run:
     with snapshot(site.engine) as db:
         return db.get_one(Run, run_id)
+
+
+def eight_launch(site: Site) -> None:
+    """Eight launchers begin at the same moment on the same queued runs."""
+    together = threading.Barrier(8)
+
+    def go() -> None:
+        together.wait()
+        launch(site)
+
+    threads = [threading.Thread(target=go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def states(site: Site) -> list[State]:

@@ -1,6 +1,5 @@
 """Sweeps on a cluster that takes arrays: many runs in one submission, each exactly once, within caps and limits."""
 
-import threading
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +20,7 @@ from store.session import transaction
 from store.tables import Experiment as Stored
 from store.tables import Run
 from tests.conftest import Experiment
-from tests.scheduler.conftest import Puppet, read, states
+from tests.scheduler.conftest import Puppet, eight_launch, read, states
 
 SLURM = {"kind": "slurm", "ranks_per_node": 2}
 AT_ONCE = timedelta(0)
@@ -78,17 +77,8 @@ def test_a_sweep_goes_in_arrays_as_large_as_the_cluster_takes(site: Site, far: F
 
 def test_eight_launchers_put_a_sweep_of_fifty_into_arrays_once(site: Site, far: Far, experiment: Experiment) -> None:
     """Forces the race: eight launchers begin at the same moment on the same fifty queued runs."""
-    run_ids, together = sweep_of(site, experiment, 50), threading.Barrier(8)
-
-    def go() -> None:
-        together.wait()
-        launch(site)
-
-    threads = [threading.Thread(target=go) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_ids = sweep_of(site, experiment, 50)
+    eight_launch(site)
     assert sum(sizes(far)) == 50
     assert len({read(site, run_id).job_id for run_id in run_ids}) == 50
     assert states(site) == [State.PENDING] * 50

@@ -3,6 +3,7 @@
 import shutil
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -134,8 +135,14 @@ def test_a_broker_and_a_database_that_do_not_answer_are_errors(tmp_path: Path) -
     assert "secret" not in told["database"].found
 
 
+class Disk(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
 def test_too_little_space_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk with 10 MB left."""
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**12, 10**12 - 10**7, 10**7))  # type: ignore[attr-defined]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12 - 10**7, 10**7))
     (check, *_) = [check for check in examine(Settings(home=tmp_path, slurm=False), []) if check.area == "space"]
     assert check.grade is Grade.ERROR

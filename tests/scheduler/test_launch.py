@@ -1,7 +1,6 @@
 """Launching: each run once, whatever happens in between; refusals in the cluster's own words."""
 
 import errno
-import threading
 from datetime import timedelta
 
 import pytest
@@ -9,7 +8,8 @@ from sqlalchemy import Engine, update
 
 from contract.folder import RunFolder
 from contract.run import State
-from scheduler.clusters.cluster import DoubtError, Job, RefusedError
+from scheduler.clusters.cluster import DoubtError, Gone, Job, RefusedError
+from scheduler.collect import collect
 from scheduler.launch import launch
 from scheduler.recover import recover
 from scheduler.site import Site, job_name
@@ -17,7 +17,7 @@ from store import launches, runs
 from store.session import snapshot, transaction
 from store.tables import Run
 from tests.conftest import Experiment
-from tests.scheduler.conftest import Puppet, read, states
+from tests.scheduler.conftest import Puppet, eight_launch, read, states
 
 AT_ONCE = timedelta(0)
 
@@ -34,17 +34,7 @@ def test_eight_launchers_submit_fifty_runs_once_each(site: Site, puppet: Puppet,
     """Forces the race: eight launchers begin at the same moment on the same fifty queued runs."""
     with transaction(site.engine) as db:
         runs.create(db, experiment({"seed": list(range(50))}))
-    together = threading.Barrier(8)
-
-    def go() -> None:
-        together.wait()
-        launch(site)
-
-    threads = [threading.Thread(target=go) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    eight_launch(site)
     names = [job.name for job in puppet.jobs.values()]
     assert (len(names), len(set(names))) == (50, 50)
     assert states(site) == [State.PENDING] * 50
@@ -129,6 +119,29 @@ def test_a_job_that_the_cluster_takes_after_it_was_given_up_may_not_train(site: 
     recover(site, AT_ONCE)
     assert read(site, run_ids[0]).state == State.QUEUED
     assert site.folder_of(read(site, run_ids[0])).claim(1, "late") != "late"
+
+
+def test_a_submission_that_comes_through_as_it_is_given_up_is_made_again(
+    site: Site, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the race: a launcher stores its job's id after its attempt was claimed, before the run is queued again."""
+    take(site, run_ids[0])
+    name, claim = str(read(site, run_ids[0]).job_name), RunFolder.claim
+
+    def overtaken(folder: RunFolder, attempt: int, job: str) -> str:
+        holder = claim(folder, attempt, job)
+        with transaction(site.engine) as db:
+            launches.place(db, name, "job9")
+        return holder
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "claim", overtaken)
+        recover(site, AT_ONCE)
+    assert read(site, run_ids[0]).state == State.PENDING
+    puppet.answers["job9"] = Gone("exit code 3")  # it found its attempt taken
+    collect(site)
+    run = read(site, run_ids[0])
+    assert (run.state, run.attempt) == (State.QUEUED, 1), run.reason
 
 
 def test_a_worker_without_the_cluster_gives_nothing_up(site: Site, run_ids: list[int]) -> None:

@@ -59,7 +59,7 @@ def marked() -> list[psutil.Process]:
 def test_a_job_lives_and_is_found_by_name_from_another_process(cluster: Local, job: Job) -> None:
     job_id = cluster.submit(job)
     other = Local()  # knows nothing of what the first one started, as a worker that came up after a crash
-    assert (other.ask([Held(job_id, "")])[job_id], other.find(job.name)) == (Alive(), job_id)
+    assert (other.ask([Held(job_id, "")])[job_id], other.find([job.name])) == (Alive(), {job.name: job_id})
     assert [queued.job_id for queued in other.report().queue] == [job_id]
 
 
@@ -72,7 +72,7 @@ def test_cancelling_ends_every_process_of_the_job(cluster: Local, job: Job) -> N
     wait_for("the end", lambda: answers.append(cluster.ask([Held(job_id, "")])[job_id]) or answers[-1] != Alive())
     assert answers[-1] == Gone("the job was ended by SIGTERM")
     wait_for("the end of the others", lambda: not marked())
-    assert cluster.find(job.name) is None
+    assert not cluster.find([job.name])
     cluster.cancel([job_id])
 
 

@@ -22,7 +22,7 @@ from scheduler.stop import stop
 from scheduler.sweep import sweep
 from store import attempts, runs
 from store.session import snapshot, transaction
-from store.tables import Cluster, Run
+from store.tables import Cluster, Run, now
 from tests.conftest import Experiment
 from tests.scheduler.conftest import read, say
 from tests.scheduler.test_arrays import SLURM, Far
@@ -83,6 +83,16 @@ def test_a_cluster_is_asked_at_its_pace_and_by_one_worker(site: Site, far: Far, 
     assert len(asked) == 1
     look_now(site)
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize(("left", "wait_s"), [(7, 6.0), (3, 60 / 7), (1, 20.0), (0, 20.0)])
+def test_looks_come_seldom_when_few_are_left(site: Site, far: Far, run_id: int, left: int, wait_s: float) -> None:
+    far.looks_left = lambda: left  # type: ignore[assignment, method-assign, return-value]
+    look_now(site)
+    with snapshot(site.engine) as db:
+        after = db.get_one(Cluster, "slurm").look_after
+    assert after is not None
+    assert (after - now()).total_seconds() == pytest.approx(wait_s, abs=1.0)
 
 
 def test_points_arrive_while_the_cluster_is_silent(site: Site, far: Far, run_id: int) -> None:

@@ -92,19 +92,25 @@ def test_garbage_is_neither_a_job_that_was_found_nor_one_that_is_not_there(play:
     """Forces the fault: squeue answers what is no list of jobs, while a submission is looked for by its name."""
     play("squeue", f'printf "{garbage}\\n"')
     with pytest.raises(DoubtError, match="no list of jobs"):
-        Slurm().find(MINE)
+        Slurm().find([MINE])
 
 
 def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
-    play("squeue", f'case "$*" in *--name={MINE}*) echo "9_[0-3]|9";; esac')
-    assert Slurm().find(MINE) == "9"
+    play("squeue", f'case "$*" in *--name={MINE}*) echo "9_[0-3]|{MINE}";; esac')
+    assert Slurm().find([MINE]) == {MINE: "9"}
     play("squeue", "true")
-    assert Slurm().find(MINE) is None
-    play("sacct", 'echo "11_3|COMPLETED"')
-    assert Slurm().find(MINE) == "11"
+    assert Slurm().find([MINE]) == {}
+    play("sacct", f'echo "11_3|{MINE}"')
+    assert Slurm().find([MINE]) == {MINE: "11"}
     play("squeue", "exit 1")
     with pytest.raises(DoubtError):
-        Slurm().find(MINE)
+        Slurm().find([MINE])
+
+
+def test_many_names_are_looked_for_by_one_call_and_what_is_missing_by_another(play: Play) -> None:
+    play("squeue", 'case "$*" in *--name=here,ended,never*) echo "9|here"; echo "9|here";; esac')
+    play("sacct", 'case "$*" in *--name=ended,never*) echo "7_0|ended"; echo "7_1|ended";; esac')
+    assert Slurm().find(["here", "ended", "never"]) == {"here": "9", "ended": "7"}
 
 
 def test_words_of_states_that_nobody_knows_are_no_answer() -> None:
