@@ -72,6 +72,7 @@ def steps_written(folder: Path) -> list[int]:
     return [line["step"] for line in lines if line["kind"] == "points" and "loss" in line["values"]]
 
 
+@pytest.mark.long
 def test_a_worker_killed_before_its_job_began_submits_again_and_after_that_adopts(
     service: Service, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,11 +134,13 @@ def test_a_worker_killed_wherever_the_world_has_changed_loses_no_run_and_doubles
     run_ids = []
     for point in changed:
         on.service.kill("worker")
+        on.a_minute_later()  # each of them reads Slurm's limits anew
         on.service.start("worker", module="tests.faults.dying_worker", more=[point])
         run_ids += on.post(2)
         on.service.processes["worker"].wait(60)
     on.service.start("worker")
-    on.all_done(run_ids, 500)  # each of them is looked for by two calls, of twelve a minute
+    on.a_minute_later()
+    on.all_done(run_ids, 240)
 
 
 def recorded(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
