@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,7 @@ from tests.faults.points import kill_at, watched
 from tests.faults.standin import call_in_process, trains
 
 NO_PATIENCE = timedelta(0)
+COMPILED: dict[Any, Any] = {}  # statements, once for all worlds
 
 
 class World:
@@ -42,7 +44,7 @@ class World:
         return World(home)
 
     def site(self) -> Site:
-        engine = engine_for(f"sqlite:///{self.home / 'bigbatch.db'}")
+        engine = engine_for(f"sqlite:///{self.home / 'bigbatch.db'}").execution_options(compiled_cache=COMPILED)
         return Site(engine, {"slurm": Slurm("python")}, self.home / "runs", local_ranks=1)
 
     def stage(self) -> Stage:
