@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from lab.standin.stage import Job, Settings, Stage
 from store.session import engine_for, transaction
-from store.tables import CallSlot
+from store.tables import CallSlot, Cluster
 from tests.faults import light
 from tests.faults.audit import all_is_well
 from tests.faults.standin import carried, on_path
@@ -42,10 +42,11 @@ class OnStandIn:
     stage: Stage
 
     def a_minute_later(self) -> None:
-        """The calls of Slurm that a minute bears are there again, as if what was before had ended long ago."""
+        """A minute's calls of Slurm are there again, and it need not be spared: what was before ended long ago."""
         inside = f"sqlite:///{self.service.environment['BIGBATCH_HOME']}/bigbatch.db"
         with transaction(engine_for(self.service.environment.get("BIGBATCH_DATABASE", inside))) as db:
             db.execute(update(CallSlot).values(at=0.0))
+            db.execute(update(Cluster).values(look_after=None))
 
     def post(self, seeds: int = 1, *, epochs: int = 1, name: str = "fault") -> list[int]:
         text = SPEC.format(name=name, epochs=epochs, seeds=", ".join(map(str, range(seeds))))
