@@ -3,6 +3,7 @@
 import copy
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -34,8 +35,8 @@ def net() -> nn.Module:
 
 
 def order(name: str) -> Order:
-    world = dist.get_world_size()
-    return {"original": RankOrder(world, timeout_s=TIMEOUT_S), "async": FirstCome(), "hogwild": LockFree()}[name]
+    kinds: dict[str, Callable[..., Order]] = {"original": RankOrder, "async": FirstCome, "hogwild": LockFree}
+    return kinds[name](dist.get_world_size(), timeout_s=TIMEOUT_S)
 
 
 def center(name: str, start_N: Tensor) -> Center:

@@ -99,10 +99,11 @@ def _door(choice: choices.EASGD | choices.AsyncSGD, move: Move, lengths: list[in
 
 
 def _order(choice: choices.EASGD | choices.AsyncSGD) -> Order:
+    world = dist.get_world_size()
     match choice.variant:
         case "original":
-            return RankOrder(dist.get_world_size(), timeout_s=TURN_S)
+            return RankOrder(world, timeout_s=TURN_S)
         case "hogwild":
-            return LockFree()
+            return LockFree(world, timeout_s=TURN_S)
         case _:
-            return FirstCome()
+            return FirstCome(world, timeout_s=TURN_S)

@@ -12,7 +12,7 @@ from torch import Tensor
 from trainers.rules.move import Move
 from trainers.rules.order import Order
 from trainers.rules.rule import RIDERS
-from trainers.rules.talk import GO, HEADER, Parts, answer_call, read, receive, send
+from trainers.rules.talk import GO, HEADER, RECEIPT, Parts, answer_call, read, receive, send
 from trainers.rules.timed import Timed, untimed
 
 NO_WISH = (0.0,) * (RIDERS - 1)
@@ -102,6 +102,8 @@ class Keeper:
                     self.move(part, message_N[part], number, answer_n=answer_N[part])
                 send(sock, answer_N[part])
             self._updates[rank] += 1
+            if self._order.asks_receipt:
+                read(sock, len(RECEIPT))
         return True
 
     def state_dict(self) -> dict[str, Any]:

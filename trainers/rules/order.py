@@ -1,6 +1,7 @@
 """In which order a center answers: what tells Original, Async and Hogwild EASGD (and SGD) apart.
 
 An exchange is a talk (a replica's message comes in, the answer goes out) and within it updates of the center.
+Async and Hogwild keep a pace (pace.py) and no order.
 """
 
 from collections.abc import Iterator
@@ -9,9 +10,12 @@ from threading import Condition, Lock
 from typing import Protocol
 
 from trainers.collectives.wire.lost import RankLost
+from trainers.rules.pace import Pace
 
 
 class Order(Protocol):
+    asks_receipt: bool  # a talk ends when the replica says that it has the answer, not when that is on its way
+
     def talk(self, rank: int) -> AbstractContextManager[None]:
         """Wait until it is the rank's turn to talk."""
         ...
@@ -29,14 +33,14 @@ class Order(Protocol):
         ...
 
 
-class FirstCome:
+class FirstCome(Pace):
     """Async: whoever comes first is served first; updates exclude each other."""
 
-    def __init__(self) -> None:
-        self._lock = Lock()
+    asks_receipt = False
 
-    def talk(self, rank: int) -> AbstractContextManager[None]:
-        return nullcontext()
+    def __init__(self, world: int, *, timeout_s: float) -> None:
+        super().__init__(world, timeout_s=timeout_s)
+        self._lock = Lock()
 
     def update(self) -> AbstractContextManager[object]:
         return self._lock
@@ -44,15 +48,11 @@ class FirstCome:
     def still(self) -> AbstractContextManager[object]:
         return self._lock
 
-    def leave(self, rank: int) -> None:
-        """Nobody waits for anybody."""
 
-
-class LockFree:
+class LockFree(Pace):
     """Hogwild (Recht, Re, Wright & Niu, 2011): FirstCome without the lock; updates may overwrite each other."""
 
-    def talk(self, rank: int) -> AbstractContextManager[None]:
-        return nullcontext()
+    asks_receipt = False
 
     def update(self) -> AbstractContextManager[object]:
         return nullcontext()
@@ -60,12 +60,15 @@ class LockFree:
     def still(self) -> AbstractContextManager[object]:
         return nullcontext()  # never still: what is read is of several moments, as every replica reads it
 
-    def leave(self, rank: int) -> None:
-        """Nobody waits for anybody."""
-
 
 class RankOrder:
-    """Original: the center talks to one rank at a time, and never to i + 1 before i (You et al., 2017, Algorithm 1)."""
+    """Original: the center talks to one rank at a time, and never to i + 1 before i (You et al., 2017, Algorithm 1).
+
+    The paper's sends block until they are received. On a socket an answer would still be on the wire while the next
+    rank's message comes in; the receipt makes a talk as long as it is there.
+    """
+
+    asks_receipt = True
 
     def __init__(self, world: int, *, timeout_s: float) -> None:
         self._queue = list(range(world))  # whose turn it is stands first

@@ -15,7 +15,7 @@ from trainers.collectives.runner import TIMEOUT_S
 from trainers.rules.keeper import Keeper
 from trainers.rules.move import Move
 from trainers.rules.order import Order
-from trainers.rules.talk import GO, HEADER, Parts, call, doors, lost, read, receive, send
+from trainers.rules.talk import GO, HEADER, RECEIPT, Parts, call, doors, lost, read, receive, send
 from trainers.rules.timed import Timed, untimed
 
 
@@ -34,6 +34,7 @@ class Door:
     ) -> None:
         rank, world = dist.get_rank(group), dist.get_world_size(group)
         self._parts, self._timeout_s = parts or [slice(None)], timeout_s
+        self._asks_receipt = order.asks_receipt
         self._message_N, self._answer_N = torch.empty_like(move.c_N), torch.empty_like(move.c_N)
         self.keeper = Keeper(move, order, self._parts, world=world, updating=updating) if rank == 0 else None
         door, address, secret = doors(rank == 0, group)
@@ -62,6 +63,8 @@ class Door:
             for part in self._parts:
                 send(self._sock, message_N[part])
                 receive(self._sock, self._answer_N[part])
+            if self._asks_receipt:
+                self._sock.sendall(RECEIPT)
         except (EOFError, OSError) as error:
             raise lost(error, self._timeout_s) from error
         return [loss, *heard]

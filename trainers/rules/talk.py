@@ -1,4 +1,8 @@
-"""How a replica talks to a center on another host: a header, a word to let it speak, then parts and their answers."""
+"""How a replica talks to a center on another host: a header, a word to let it speak, then parts and their answers.
+
+Where the order asks for it (order.py) a receipt ends the talk: whoever sends only knows that what it sent lies in a
+buffer, and only the reader that it was read.
+"""
 
 import hmac
 import secrets
@@ -19,6 +23,7 @@ from trainers.rules.rule import RIDERS
 HELLO = struct.Struct("<16sI")  # the keeper's secret, the caller's rank
 HEADER = struct.Struct("<?xxxxxxxdd")  # does it go on (or say goodbye), alpha or rate, loss
 GO = struct.Struct(f"<{RIDERS - 1}d")  # it may speak; the keeper's wishes, 0 for none
+RECEIPT = b"r"  # the last answer was read
 Parts = Sequence[slice]  # of the vector, each a message of its own
 
 
