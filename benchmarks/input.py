@@ -25,6 +25,7 @@ from torch import Tensor
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 
+from trainers.data.bad import BadImages
 from trainers.data.folder import Listing, listings
 from trainers.data.images import Images, bad_marks
 from trainers.data.loader import load
@@ -84,7 +85,8 @@ def ways(train: Listing) -> Iterator[tuple[str, Split, int]]:
 
 
 def images(train: Listing, memory: Memory | None = None) -> Images:
-    return Images(train, SIZE, *COLORS, 0, bad_marks(len(train)), seed=0, memory=memory)
+    bad = BadImages(train.root / "bad-images", 0)
+    return Images(train, SIZE, *COLORS, bad, bad_marks(len(train)), seed=0, memory=memory)
 
 
 def steps() -> list[Tensor]:

@@ -13,6 +13,7 @@ attempts/N.again        the job that has attempt N was begun a second time by it
 attempts/N.ranks        who the ranks of attempt N are and how their clocks differ; rank 0 writes it when all have met
 attempts/N.rank-R.json  why rank R of attempt N fell
 attempts/N.log          where in out.log attempt N begins
+bad-images/             the images that could not be decoded, a file each
 checkpoints/            what the run goes on from after it was ended (trainers/checkpoints)
 submission/             what the cluster was given
 """
@@ -53,6 +54,10 @@ class RunFolder:
     @property
     def log(self) -> Path:
         return self.path / "out.log"
+
+    @property
+    def bad_images(self) -> Path:
+        return self.path / "bad-images"
 
     @property
     def checkpoints(self) -> Path:

@@ -87,7 +87,7 @@ def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) ->
     stopwatch, precision = Stopwatch(device), Precision(DTYPES[run.precision], device)
     watch = Watch(timeout_s=run.collective.timeout_s)
     timed = partial(stopwatch.timed, series.COMMUNICATION_S)
-    images, heldout = data.data(run.data, run.seed)
+    images, heldout = data.data(run.data, run.seed, bad_images=report.folder.bad_images)
     model = models.model(run).to(device)
     normalization.normalize(model, run.batch_norm, timed=timed)
     randomness.seed(run.seed, rank=place.rank, step=0)  # dropout's masks, alike on all ranks, would not average out

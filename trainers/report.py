@@ -22,7 +22,7 @@ class Report:
     """Says what happens in one attempt; silent on every rank but the first."""
 
     def __init__(self, folder: RunFolder, attempt: int, *, rank: int) -> None:
-        self._attempt, self._events = attempt, folder.events
+        self.folder, self._attempt = folder, attempt
         self.kept = Kept(folder, self.chose)
         self._file: int | None = None
         self._times: int | None = None
@@ -49,7 +49,7 @@ class Report:
         """Say from which checkpoint this attempt goes on, and how many steps of earlier ones are taken again."""
         if self._file is None:
             return
-        lost = max(0, last_step(self._events) - step)
+        lost = max(0, last_step(self.folder.events) - step)
         self._say(Resumed(attempt=self._attempt, at=time.time(), step=step, lost_steps=lost, notes=list(notes)))
         print("; ".join([f"attempt {self._attempt} goes on from step {step}", *notes]), flush=True)
 

@@ -97,7 +97,7 @@ class Folder(Spec):
     ]  # ImageNet's
     deviation: Annotated[list[Shade], THREE] = [0.229, 0.224, 0.225]
     workers: Annotated[int, Field(ge=0, le=256)] = 2  # processes of each rank that decode while a step runs
-    max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0  # on each rank, before the run fails
+    max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0  # over the whole run, before it fails
     in_memory: InMemory | None = None  # none: files are read when they are needed
 
     @property

@@ -12,16 +12,17 @@ from PIL import Image
 from contract.choices.data import Folder
 from tests.trainers.jobs import HOUSE
 from tests.trainers.pictures import draw, tree
+from trainers.data.bad import BadImages, TooManyBadImages
 from trainers.data.crop import RATIO, draws, middle_box, random_box
 from trainers.data.folder import agree, listings
-from trainers.data.images import Images, TooManyBadImages, bad_marks
+from trainers.data.images import Images, bad_marks
 
 MEAN = DEVIATION = (0.5, 0.5, 0.5)
 
 
 def images(root: Path, *, seed: int | None = 3, max_bad: int = 0) -> Images:
     train, _, _ = listings(root)
-    return Images(train, 16, MEAN, DEVIATION, max_bad, bad_marks(len(train)), seed)
+    return Images(train, 16, MEAN, DEVIATION, BadImages(root / "bad-images", max_bad), bad_marks(len(train)), seed)
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from tests.trainers.jobs import events, finish, prepare, start
 from tests.trainers.pictures import tree
 from tests.trainers.ranks import on_ranks
 from trainers.build import data
+from trainers.data.folder import listings
+from trainers.data.sampler import permutation, slices
 from trainers.feed import Feed
 from trainers.place import here
 
@@ -47,7 +49,7 @@ def prepare_run(path: Path, root: Path, run: dict[str, Any] | None = None, **cho
 def fed(folder: RunFolder) -> list[tuple[float, list[int]]]:
     """Go through two epochs, the first from its second step on, as a rank does; return what every step was given."""
     run, place = folder.read_spec(), here(dist.get_rank(), dist.get_world_size())
-    train, _ = data.data(run.data, run.seed)
+    train, _ = data.data(run.data, run.seed, bad_images=folder.bad_images)
     workers = run.data.workers
     feed = Feed(train, run.course, seed=run.seed, place=place, device=torch.device("cpu"), workers=workers)
     given = []
@@ -78,19 +80,43 @@ def test_a_killed_run_finds_its_images_again_where_the_shuffle_had_put_them(tmp_
 
 
 def test_counts_that_are_not_those_of_the_folder_are_found_before_the_first_step(tmp_path: Path, root: Path) -> None:
-    run = prepare_run(tmp_path, root, train_samples=40).read_spec()
+    folder = prepare_run(tmp_path, root, train_samples=40)
+    run = folder.read_spec()
     with pytest.raises(ValueError, match=r"not what the spec states: data.train_samples is 40, but there are 39"):
-        data.data(run.data, run.seed)
+        data.data(run.data, run.seed, bad_images=folder.bad_images)
 
 
-def test_an_image_that_a_worker_cannot_decode_is_named_in_the_runs_reason(tmp_path: Path) -> None:
-    """Forces files that are no images; the error crosses from a worker to its rank."""
-    root = tree(tmp_path / "images", {"train/cat": 20, "train/dog": 19, "val/cat": 4, "val/dog": 3})
-    for path in (root / "train" / "dog").iterdir():
+def broken(root: Path) -> list[Path]:
+    """Files that are no images: one for each of two ranks in the first step of seed 0, and one that is held out."""
+    root = tree(root, {"train/cat": 20, "train/dog": 19, "val/cat": 4, "val/dog": 3})
+    train, heldout, _ = listings(root)
+    order_N = permutation(len(train), seed=0, epoch=0)
+    paths = [train.path(int(next(slices(order_N, 8, rank=rank, world=2))[0])) for rank in (0, 1)] + [heldout.path(2)]
+    for path in paths:
         path.write_bytes(b"no image")
-    folder = prepare_run(tmp_path / "run", root, workers=1, max_bad_images=1)
+    return paths
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_bad_images_are_named_and_counted_once_over_all_ranks_epochs_and_splits(tmp_path: Path, workers: int) -> None:
+    """Forces files that are no images; within four epochs either rank comes to most of them."""
+    paths = broken(tmp_path / "images")
+    folder = prepare_run(tmp_path / "run", tmp_path / "images", {"epochs": 4}, workers=workers, max_bad_images=3)
+    status, said = finish(start(folder))
+    assert status == 0
+    lines = [line for line in said.splitlines() if "cannot be decoded" in line]
+    assert sorted(line.split(" cannot be")[0] for line in lines) == sorted(map(str, paths))
+    assert {line.split("place, ")[1] for line in lines} >= {"2 of at most 3", "3 of at most 3"}
+    notes = [note.read_text() for note in folder.bad_images.iterdir()]
+    assert sorted(note.split(" cannot be")[0] for note in notes) == sorted(map(str, paths))
+
+
+def test_one_bad_image_more_than_allowed_ends_the_run_whichever_rank_has_it(tmp_path: Path) -> None:
+    """Forces a file that is no image on each of two ranks; the error crosses from a worker to its rank."""
+    paths = broken(tmp_path / "images")
+    folder = prepare_run(tmp_path / "run", tmp_path / "images", workers=1, max_bad_images=1)
     status, _ = finish(start(folder))
     assert status == 1
     (reason,) = [event.reason for event in events(folder) if isinstance(event, Failed)]
-    assert "cannot be decoded" in reason
+    assert any(f"{path} cannot be decoded" in reason for path in paths[:2])
     assert "images like it: 2, data.max_bad_images: 1" in reason

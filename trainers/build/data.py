@@ -8,6 +8,7 @@ import torch.distributed as dist
 
 from contract.choices import data as choices
 from contract.settings import Settings
+from trainers.data.bad import BadImages
 from trainers.data.digits import digits
 from trainers.data.folder import Listing, agree, listings
 from trainers.data.glyphs import glyphs
@@ -19,13 +20,13 @@ from trainers.data.split import Split
 from trainers.data.synthetic import synthetic
 
 
-def data(choice: choices.Data, seed: int) -> tuple[Split, Split]:
-    """The training and the held-out split."""
+def data(choice: choices.Data, seed: int, *, bad_images: Path | None = None) -> tuple[Split, Split]:
+    """The training and the held-out split; `bad_images`: where all ranks note files that cannot be decoded."""
     match choice:
         case choices.Digits():
             return digits()
         case choices.Folder():
-            return _folder(choice, seed)
+            return _folder(choice, seed, bad_images)
         case choices.Glyphs():
             return glyphs(
                 choice.classes,
@@ -69,15 +70,15 @@ def _pairs(choice: choices.Pairs) -> tuple[Split, Split]:
     return train, heldout
 
 
-def _folder(choice: choices.Folder, seed: int) -> tuple[Split, Split]:
+def _folder(choice: choices.Folder, seed: int, bad_images: Path | None) -> tuple[Split, Split]:
     """Read the folder and see that it holds what the spec states."""
+    assert bad_images is not None, "a folder's bad images are noted in the run's own folder"
     root = Path(choice.path)
     train, heldout, classes = listings(root, heldout_samples=choice.heldout_samples)
     stated = (choice.classes, choice.train_samples, choice.heldout_samples)
     agree(root, (len(classes), len(train), len(heldout)), stated)
-    images = partial(
-        Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, max_bad=choice.max_bad_images
-    )
+    bad = BadImages(bad_images, choice.max_bad_images)
+    images = partial(Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, bad=bad)
     memory = _memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
     return (
         images(train, is_bad_N=bad_marks(len(train)), seed=seed, memory=memory),

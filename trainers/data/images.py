@@ -1,10 +1,9 @@
 """Image files as a split: decoded, cropped, mirrored and normalized when a batch is asked for.
 
 What becomes of an image depends on the seed, the epoch and its number alone, so any rank and any worker makes the same
-sample of it. One that cannot be decoded is named, counted and replaced by the next that can, up to a limit.
+sample of it. One that cannot be decoded is named, counted (bad.py) and replaced by the next that can, up to a limit.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -14,15 +13,12 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from trainers.data.bad import BadImages, TooManyBadImages
 from trainers.data.crop import Box, draws, middle_box, random_box
 from trainers.data.memory import Files, Memory
 
 Color = Sequence[float]  # of red, green, blue, from 0 to 1
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # what Pillow raises on a broken file
-
-
-class TooManyBadImages(ValueError):
-    """More images cannot be decoded than the spec lets pass."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Images:
     size: int
     mean: Color
     deviation: Color
-    max_bad: int
+    bad: BadImages
     is_bad_N: Tensor  # bool, in shared memory: every worker process of this rank knows what one has found
     seed: int | None = None  # of random crops; none: the middle
     epoch: int = 0
@@ -60,17 +56,10 @@ class Images:
                 try:
                     return self._decode(number), self.source.labels[number]
                 except UNREADABLE as error:
-                    self._note(number, error)
+                    self.is_bad_N[number] = True
+                    self.bad.note(self.source.path(number), error)
             number = (number + 1) % len(self)
         raise TooManyBadImages(f"none of {len(self)} images can be decoded")
-
-    def _note(self, number: int, error: BaseException) -> None:
-        self.is_bad_N[number] = True
-        bad = int(self.is_bad_N.sum())
-        said = f"{self.source.path(number)} cannot be decoded ({error})"
-        if bad > self.max_bad:
-            raise TooManyBadImages(f"{said}; images like it: {bad}, data.max_bad_images: {self.max_bad}") from error
-        print(f"{said}; another one takes its place, {bad} of at most {self.max_bad}", file=sys.stderr, flush=True)
 
     def _decode(self, number: int) -> np.ndarray:
         """Return bytes (size, size, 3)."""
