@@ -55,7 +55,7 @@ def compare(baseline: Trial, other: Trial, accuracy: float | None = None) -> Com
     assert first is not None
     assert second is not None
     if not (first.seconds > 0 and second.seconds > 0):
-        raise Unfair(["the time of the steps was not recorded"])
+        raise Unfair(["the time until then was not recorded"])
     differences = dict(_differences(baseline.spec.model_dump(mode="json"), other.spec.model_dump(mode="json")))
     return Comparison(baseline, other, target, first, second, differences, list(_remarks(baseline, other)))
 

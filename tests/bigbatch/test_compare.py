@@ -9,17 +9,16 @@ from tests.bigbatch.conftest import SPEC, Call, Site
 from tests.bigbatch.seed import TO_RUNNING
 
 
-def trained(site: Site, run_id: int, *, step_s: float, accuracy: float) -> None:
-    """A run of four steps, evaluated after each of them."""
+def trained(site: Site, run_id: int, *, seconds: float, accuracy: float) -> None:
+    """A run of one step, evaluated after so many seconds."""
     seed.move(site, run_id, (*TO_RUNNING, State.DONE))
-    parts = {"compute_s": step_s, "communication_s": 0.0, "input_s": 0.0}
-    seed.measure(site, run_id, 4, **parts, epoch=1.0, heldout_accuracy=accuracy)
+    seed.measure(site, run_id, 1, compute_s=9.0, epoch=1.0, trained_s=seconds, heldout_accuracy=accuracy)
 
 
 def test_a_speedup_comes_with_accuracy_and_choices(client: Client, site: Site, call: Call) -> None:
     one, two = client.create(SPEC).runs
-    trained(site, one, step_s=2.0, accuracy=0.9)
-    trained(site, two, step_s=0.5, accuracy=0.95)
+    trained(site, one, seconds=2.0, accuracy=0.9)
+    trained(site, two, seconds=0.5, accuracy=0.95)
     said = call("compare", one, two)
     assert said.code == 0
     assert f"4.00 x as fast as run {one} to an accuracy of 90.00 %" in said.out
@@ -35,8 +34,8 @@ def test_a_speedup_comes_with_accuracy_and_choices(client: Client, site: Site, c
 
 def test_an_unfair_comparison_is_refused_with_its_reasons(client: Client, site: Site, call: Call) -> None:
     one, two = client.create(SPEC).runs
-    trained(site, one, step_s=2.0, accuracy=0.9)
-    trained(site, two, step_s=0.5, accuracy=0.8)
+    trained(site, one, seconds=2.0, accuracy=0.9)
+    trained(site, two, seconds=0.5, accuracy=0.8)
     said = call("compare", one, two)
     assert said.code == 1
     assert f"run {two} never reached an accuracy of 90.00 %: its best is 80.00 %" in said.err

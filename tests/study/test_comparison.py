@@ -7,7 +7,7 @@ import pytest
 from contract.run import State
 from contract.spec import RunSpec
 from study.comparison import Unfair, compare
-from study.trial import PARTS, Mark, Trial, trial
+from study.trial import Mark, Trial, trial
 
 SPEC: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
@@ -24,24 +24,18 @@ def done(name: str, *accuracies: float, step_s: float = 1.0, state: State = Stat
     return Trial(name, state, RunSpec.model_validate({**SPEC, **fields}), marks)
 
 
-def test_a_trial_sums_the_seconds_of_the_steps_before_each_evaluation() -> None:
+def test_a_trial_is_what_each_evaluation_found_and_when() -> None:
     points = {
-        "compute_s": [(step, 2.0) for step in range(1, 5)],
-        "communication_s": [(step, 0.5) for step in range(1, 5)],
-        "input_s": [(1, 1.0), (3, None)],
-        "epoch": [(2, 1.0), (4, 2.0)],
-        "heldout_accuracy": [(2, 0.5), (4, 0.75)],
+        "loss": [(step, 1.0) for step in range(1, 7)],
+        "epoch": [(2, 1.0), (4, 2.0), (6, 3.0)],
+        "trained_s": [(2, 6.0), (4, 11.0), (6, 17.0)],
+        "heldout_accuracy": [(2, 0.5), (4, 0.75), (6, None)],
     }
     found = trial("run 1", State.DONE, RunSpec.model_validate(SPEC), points)
     assert found.marks == [Mark(2, 1.0, 6.0, 0.5), Mark(4, 2.0, 11.0, 0.75)]
     assert found.best == 0.75
     assert found.reached(0.6) == found.marks[1]
     assert found.reached(0.8) is None
-
-
-def test_the_parts_of_a_step_are_its_seconds() -> None:
-    assert {"compute_s", "update_s", "communication_s", "input_s"} <= set(PARTS)
-    assert not {"samples_per_s", "loss", "learning_rate"} & set(PARTS)
 
 
 def test_a_speedup_is_told_with_all_that_differs() -> None:
@@ -71,7 +65,7 @@ def test_whoever_trades_accuracy_for_time_is_refused() -> None:
         (done("run 2", 0.9, state=State.FAILED), "run 2 is failed, not done"),
         (done("run 2"), "run 2 was never evaluated"),
         (done("run 1", 0.9), "run 1 is compared with itself"),
-        (done("run 2", 0.9, step_s=0.0), "the time of the steps was not recorded"),
+        (done("run 2", 0.9, step_s=0.0), "the time until then was not recorded"),
     ],
 )
 def test_a_comparison_that_misleads_is_refused_with_its_reason(other: Trial, reason: str) -> None:
