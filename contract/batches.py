@@ -21,12 +21,15 @@ def passes(share: int, micro_batch: int | None) -> list[int]:
     return [share // count + (number < share % count) for number in range(count)]
 
 
-def share_misfit(batch: int, *, world: int, group: int, micro_batch: int | None) -> str | None:
-    """What keeps `world` ranks, of which `group` normalize together, from steps of `batch` samples; None if nothing."""
+def share_misfit(batch: int, *, world: int, group: int | None, micro_batch: int | None) -> str | None:
+    """What keeps `world` ranks from steps of `batch` samples; None if nothing.
+
+    `group`: so many of them normalize over their common batch; none: the net has no batch normalization.
+    """
     share, rest = divmod(batch, world)
     if rest:
         return f"batch {batch} does not divide over {world} ranks"
-    if passes(share, micro_batch)[-1] * group >= 2:
+    if group is None or passes(share, micro_batch)[-1] * group >= 2:
         return None
     if share == 1:
         told = f"batch {batch} over {world} ranks is 1 image per rank"
@@ -39,10 +42,10 @@ def share_misfit(batch: int, *, world: int, group: int, micro_batch: int | None)
 
 def stage_misfits(stages: list[BatchStage], epochs: int) -> Iterator[Fault]:
     """Stages that do not follow each other within the run."""
-    for before, epoch in pairwise([0, *(stage.epoch for stage in stages)]):
+    for number, (before, epoch) in enumerate(pairwise([0, *(stage.epoch for stage in stages)])):
+        path = f"batch_stages.{number}.epoch"
         if epoch <= before:
-            message = f"the stage at epoch {epoch} does not come after epoch {before}"
-            yield Fault(path="batch_stages", message=message)
+            yield Fault(path=path, message=f"the stage at epoch {epoch} does not come after epoch {before}")
         elif epoch >= epochs:
             message = f"the stage at epoch {epoch} is never reached: the run has {epochs} epochs"
-            yield Fault(path="batch_stages", message=message)
+            yield Fault(path=path, message=message)

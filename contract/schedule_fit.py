@@ -4,20 +4,28 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from contract.choices.schedules import Cosine, Polynomial, Schedule, Step
+from contract.course import Course
 from contract.faults import Fault
 
 
-def schedule_misfits(schedule: Schedule, epochs: int) -> Iterator[Fault]:
-    """What keeps the rate from being what the schedule says over all `epochs`, with the sums."""
+def schedule_misfits(schedule: Schedule, course: Course) -> Iterator[Fault]:
+    """What keeps the rate from being what the schedule says over the whole course, with the sums."""
+    epochs, warmup = course.epochs, schedule.warmup_epochs
     yield from _warmup_misfits(schedule, epochs)
-    begins = [stage.epoch for stage in schedule.stages]
-    yield from _order_misfits("stages", "stage", begins, schedule.warmup_epochs, epochs=epochs)
+    begins = [(f"stages.{number}.epoch", stage.epoch) for number, stage in enumerate(schedule.stages)]
+    yield from _order_misfits("stage", begins, warmup, epochs=epochs)
     if isinstance(schedule, Step):
-        yield from _order_misfits("milestones", "milestone", schedule.milestones, schedule.warmup_epochs, epochs=epochs)
-    lowest = min([schedule.rate, *(stage.rate for stage in schedule.stages)])
-    if isinstance(schedule, Polynomial | Cosine) and not schedule.scaling and schedule.end_rate > lowest:
-        message = f"the rate would rise to {schedule.end_rate:g}, above the peak of {lowest:g}"
+        marks = [(f"milestones.{number}", mark) for number, mark in enumerate(schedule.milestones)]
+        yield from _order_misfits("milestone", marks, warmup, epochs=epochs)
+    if isinstance(schedule, Polynomial | Cosine) and schedule.end_rate > (lowest := _lowest_peak(schedule, course)):
+        scaled = ", scaled to the batch" if schedule.scaling else ""
+        message = f"the rate would rise to {schedule.end_rate:g}, above the peak of {lowest:g}{scaled}"
         yield Fault(path="end_rate", message=message)
+
+
+def _lowest_peak(schedule: Schedule, course: Course) -> float:
+    changes = [0.0, *(stage.epoch for stage in schedule.stages), *(float(stage.epoch) for stage in course.stages)]
+    return min(schedule.peak_at(epoch, course.batch_in(int(epoch))) for epoch in changes)
 
 
 def _warmup_misfits(schedule: Schedule, epochs: int) -> Iterator[Fault]:
@@ -35,8 +43,9 @@ def _warmup_misfits(schedule: Schedule, epochs: int) -> Iterator[Fault]:
         yield Fault(path="start_rate", message=message)
 
 
-def _order_misfits(path: str, word: str, marks: list[float], warmup: float, *, epochs: int) -> Iterator[Fault]:
-    for before, mark in pairwise([0.0, *marks]):
+def _order_misfits(word: str, marks: list[tuple[str, float]], warmup: float, *, epochs: int) -> Iterator[Fault]:
+    """`marks`: where each stands, and its epoch."""
+    for (_, before), (path, mark) in pairwise([("", 0.0), *marks]):
         if mark <= before:
             yield Fault(path=path, message=f"the {word} at epoch {mark:g} does not come after epoch {before:g}")
         elif mark < warmup:

@@ -100,7 +100,7 @@ class RunSpec(Spec):
             yield fault
         if fault := misfit(self.collective, world):
             yield Fault(path=f"collective.{fault.path}", message=fault.message)
-        for fault in schedule_misfits(self.schedule, self.epochs):
+        for fault in schedule_misfits(self.schedule, self.course):
             yield Fault(path=f"schedule.{fault.path}", message=fault.message)
         if self.steps >= 2**31:
             message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
@@ -112,14 +112,16 @@ class RunSpec(Spec):
 
     def _batch_misfits(self) -> Iterator[Fault]:
         world, group = self.resources.world, self.batch_norm.group
+        together = group if self.model.normalizes else None
         yield from stage_misfits(self.batch_stages, self.epochs)
-        for path, batch in [("batch", self.batch), *(("batch_stages", stage.batch) for stage in self.batch_stages)]:
+        stages = [(f"batch_stages.{number}.batch", stage.batch) for number, stage in enumerate(self.batch_stages)]
+        for path, batch in [("batch", self.batch), *stages]:
             if batch > self.data.train_samples:
                 message = (
                     f"batch {batch} is larger than the {self.data.train_samples} training samples of {self.data.kind}"
                 )
                 yield Fault(path=path, message=message)
-            if told := share_misfit(batch, world=world, group=group, micro_batch=self.micro_batch):
+            if told := share_misfit(batch, world=world, group=together, micro_batch=self.micro_batch):
                 yield Fault(path=path, message=told)
         if world % group:
             message = f"{world} ranks do not divide into groups of {group}"

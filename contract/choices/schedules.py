@@ -39,10 +39,15 @@ class _Schedule(Spec):
 
     def peak(self, batch: int) -> float:
         """The highest rate, at a global batch."""
-        highest = max([self.rate, *(stage.rate for stage in self.stages)])
-        if self.scaling is None:
-            return highest
-        return float(highest * (batch / self.scaling.reference_batch) ** self.scaling.power)
+        return max([self.rate, *(stage.rate for stage in self.stages)]) * self.scale(batch)
+
+    def peak_at(self, epoch: float, batch: int) -> float:
+        """The peak rate that holds in an epoch, at its global batch."""
+        return [self.rate, *(stage.rate for stage in self.stages if stage.epoch <= epoch)][-1] * self.scale(batch)
+
+    def scale(self, batch: int) -> float:
+        """What the rates are multiplied by at a global batch."""
+        return 1.0 if self.scaling is None else float((batch / self.scaling.reference_batch) ** self.scaling.power)
 
 
 class Constant(_Schedule):

@@ -38,19 +38,19 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"batch_stages": [{"epoch": 1, "batch": 130}]},
-            "base.batch_stages: batch 130 does not divide over 4 ranks",
+            "base.batch_stages.0.batch: batch 130 does not divide over 4 ranks",
         ),
         (
             {"batch_stages": [{"epoch": 1, "batch": 1440}]},
-            "base.batch_stages: batch 1440 is larger than the 1437 training samples of digits",
+            "base.batch_stages.0.batch: batch 1440 is larger than the 1437 training samples of digits",
         ),
         (
             {"batch_stages": [{"epoch": 2, "batch": 128}, {"epoch": 1, "batch": 256}]},
-            "base.batch_stages: the stage at epoch 1 does not come after epoch 2",
+            "base.batch_stages.1.epoch: the stage at epoch 1 does not come after epoch 2",
         ),
         (
             {"batch_stages": [{"epoch": 3, "batch": 128}]},
-            "base.batch_stages: the stage at epoch 3 is never reached: the run has 3 epochs",
+            "base.batch_stages.0.epoch: the stage at epoch 3 is never reached: the run has 3 epochs",
         ),
         ({"batch_norm": {"group": 3}}, "base.batch_norm.group: 4 ranks do not divide into groups of 3"),
         ({"batch": 2048}, "base.batch: batch 2048 is larger than the 1437 training samples of digits"),
@@ -117,23 +117,27 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"schedule": {"kind": "step", "rate": 1.0, "milestones": [1.0, 3.0]}},
-            "base.schedule.milestones: the milestone at epoch 3 is never reached: the run has 3 epochs",
+            "base.schedule.milestones.1: the milestone at epoch 3 is never reached: the run has 3 epochs",
         ),
         (
             {"schedule": {"kind": "step", "rate": 1.0, "milestones": [2.0, 1.5]}},
-            "base.schedule.milestones: the milestone at epoch 1.5 does not come after epoch 2",
+            "base.schedule.milestones.1: the milestone at epoch 1.5 does not come after epoch 2",
         ),
         (
             {"schedule": {"kind": "step", "rate": 1.0, "warmup_epochs": 2.0, "milestones": [1.5]}},
-            "base.schedule.milestones: the milestone at epoch 1.5 lies within the warm-up of 2 epochs",
+            "base.schedule.milestones.0: the milestone at epoch 1.5 lies within the warm-up of 2 epochs",
         ),
         (
             {"schedule": {"kind": "constant", "rate": 1.0, "stages": [{"epoch": 30, "rate": 2.0}]}},
-            "base.schedule.stages: the stage at epoch 30 is never reached: the run has 3 epochs",
+            "base.schedule.stages.0.epoch: the stage at epoch 30 is never reached: the run has 3 epochs",
         ),
         (
             {"schedule": {"kind": "cosine", "rate": 1.0, "end_rate": 2.0}},
             "base.schedule.end_rate: the rate would rise to 2, above the peak of 1",
+        ),
+        (
+            {"schedule": {"kind": "cosine", "rate": 1.0, "end_rate": 0.75, "scaling": {"reference_batch": 128}}},
+            "base.schedule.end_rate: the rate would rise to 0.75, above the peak of 0.5, scaled to the batch",
         ),
         (
             {"schedule": {"kind": "constant", "rate": 1.0, "scaling": {"reference_batch": 0}}},
@@ -151,6 +155,13 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
 )
 def test_a_misfit_is_named_with_its_field_and_sum(base: dict[str, Any], complaint: str) -> None:
     assert complaints(base) == [complaint]
+
+
+def test_a_net_without_batch_normalization_takes_one_image_a_pass() -> None:
+    lenet = {"model": {"kind": "lenet"}, "data": {"kind": "glyphs"}}
+    run = RunSpec.model_validate({**BASE, **lenet, "batch": 12, "micro_batch": 1})
+    assert (run.batch_per_rank, run.micro_batch) == (3, 1)
+    assert RunSpec.model_validate({**BASE, **lenet, "batch": 4}).batch_per_rank == 1
 
 
 def test_an_unknown_model_is_refused_with_those_there_are() -> None:

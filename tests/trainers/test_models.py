@@ -4,6 +4,7 @@ import pytest
 import torch
 from pydantic import TypeAdapter
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from contract.choices.models import Model
 from trainers.build.models import net
@@ -80,6 +81,11 @@ def test_every_weight_has_a_gradient_and_a_start_that_the_seed_makes(kind: str) 
     Heads(CrossEntropy(), weight=0.3)(output, torch.arange(4)).backward()
     silent = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
     assert silent == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_choice_knows_whether_its_net_normalizes_over_the_batch(kind: str) -> None:
+    assert choice(kind).normalizes is any(isinstance(module, _BatchNorm) for module in unreal(kind).modules())
 
 
 def test_auxiliary_heads_speak_in_training_alone() -> None:
