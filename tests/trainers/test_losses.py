@@ -55,6 +55,12 @@ def test_auxiliary_heads_count_by_their_weight_in_training_and_not_else() -> Non
     assert torch.equal(heads(last_BK, y_B), plain(last_BK, y_B))
 
 
+@pytest.mark.parametrize("loss", [CrossEntropy(), Translation(padding=PAD)])
+def test_several_outputs_without_a_weight_are_refused(loss: CrossEntropy | Translation) -> None:
+    with pytest.raises(TypeError, match="the net returns 2 outputs, and has no aux_weight"):
+        loss((draw(2, 5), draw(2, 5)), torch.tensor([0, 1]))
+
+
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 def test_a_translation_s_loss_is_summed_over_tokens_without_padding_and_averaged_over_sentences(eps: float) -> None:
     logits_BTV, y_BT = draw(2, 3, 5), torch.tensor([[4, 1, PAD], [2, 1, 3]])

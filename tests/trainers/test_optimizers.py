@@ -65,6 +65,12 @@ def test_policies_differ_where_a_weight_has_one_dimension() -> None:
     assert [group["adapt"] for group in adapting_groups(model, "one_dimensional")] == [False]
 
 
+@pytest.mark.parametrize("norm", [nn.BatchNorm2d(4), nn.LayerNorm(4), nn.GroupNorm(2, 4), nn.RMSNorm([2, 2])], ids=repr)
+def test_every_kind_of_normalization_is_one(norm: nn.Module) -> None:
+    (group,) = adapting_groups(nn.Sequential(norm), "bias_and_norm")
+    assert group["adapt"] is False
+
+
 def test_a_recurrent_layer_s_biases_are_biases() -> None:
     groups = decaying_groups(nn.LSTM(3, 4, num_layers=2), "bias_and_norm")
     assert [len(group["params"]) for group in groups] == [4, 4]

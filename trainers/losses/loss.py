@@ -20,6 +20,14 @@ class Loss(Protocol):
         ...
 
 
+def one(output: Output) -> Tensor:
+    """A net's only output; raises TypeError where it has several and nobody says how much the others count."""
+    if isinstance(output, Tensor):
+        return output
+    message = f"in training the net returns {len(output)} outputs, and has no aux_weight for those behind the first"
+    raise TypeError(message)
+
+
 def wide(logits: Tensor) -> Tensor:
     """Logits in float32 at least: in 16 bits the sum of a softmax over many classes keeps two or three digits."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -11,7 +11,7 @@ from torch.nn import Parameter
 from torch.nn.modules.batchnorm import _NormBase
 
 Exempt = Literal["none", "bias_and_norm", "one_dimensional"]
-NORMS = (_NormBase, nn.LayerNorm, nn.GroupNorm)
+NORMS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
 
 def adapting_groups(model: nn.Module, skip: Exempt) -> list[dict[str, Any]]:
