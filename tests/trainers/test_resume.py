@@ -39,8 +39,18 @@ def resumed(folder: RunFolder) -> list[Resumed]:
         ("", {"optimizer": {"kind": "lars"}, "schedule": {"kind": "constant", "rate": 5.0}}),
         ("dropout", {"optimizer": {"kind": "lamb"}, "schedule": {"kind": "constant", "rate": 0.01}, "ema_decay": 0.8}),
         ("", {"precision": "float16"}),
+        (
+            "",
+            {
+                "batch_stages": [{"epoch": 1, "batch": 280}],
+                "micro_batch": 50,
+                "batch_norm": {"group": 2, "statistics": "last_batch"},
+                "label_smoothing": 0.1,
+                "clip_norm": 1.0,
+            },
+        ),
     ],
-    ids=["nesterov", "lars", "dropout-lamb-average", "float16-loss-scale"],
+    ids=["nesterov", "lars", "dropout-lamb-average", "float16-loss-scale", "stages-passes-group-norm"],
 )
 def test_a_run_killed_again_and_again_has_the_losses_of_one_never_stopped(
     net: str, choices: dict[str, Any], tmp_path: Path

@@ -6,7 +6,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import ring, torus
+from trainers.collectives import colors, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.plan import Round, Send
 from trainers.collectives.runner import Allreduce, follow
 
@@ -15,10 +15,16 @@ TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
 def bound_plans(world: int) -> dict[str, Allreduce]:
-    grids = [rows for rows in range(1, world + 1) if world % rows == 0]
+    """Every algorithm on one host, in every shape that is unlike the others; over two hosts where these matter."""
     ranks = range(world)
-    plans = {f"torus {rows}": follow(torus.allreduce(ranks, ranks, rows=rows), chunks=world) for rows in grids}
-    return {"ring": follow(ring.allreduce(ranks, ranks), chunks=world), **plans}
+    one, two = [ranks], [part for part in (ranks[: world // 2], ranks[world // 2 :]) if part]
+    plans = {"ring": ring.plan(one), "halving_doubling": halving_doubling.plan(one)}
+    plans |= {f"tree over {len(hosts)} hosts": tree.plan(hosts) for hosts in (one, two)}
+    plans |= {f"torus of {rows} rows": torus.plan(one, rows=rows) for rows in range(1, world + 1) if world % rows == 0}
+    plans |= {f"{k} colors": colors.plan(one, k=k) for k in (2, 3, 4) if k <= world}
+    plans |= {f"groups of {size}": hierarchical.plan(one, group=size) for size in (2, 3, 4) if size <= world}
+    plans |= {f"{servers} servers": server.plan(one, servers=servers) for servers in sorted({1, min(2, world), world})}
+    return {name: follow(plan, chunks=plan.chunks) for name, plan in plans.items()}
 
 
 def part(rank: int, length: int, dtype: torch.dtype) -> Tensor:
