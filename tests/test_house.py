@@ -11,6 +11,7 @@ import pytest
 from contract.document import read
 from contract.experiment import ExperimentSpec
 from contract.settings import Settings
+from contract.spec import RunSpec
 
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn"}
@@ -119,6 +120,11 @@ def test_every_python_file_says_what_it_is() -> None:
 @pytest.mark.parametrize("recipe", sorted((HOUSE / "recipes").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_recipe_parses(recipe: Path) -> None:
     assert ExperimentSpec.model_validate(read(recipe.read_bytes())).points()
+
+
+def test_every_field_of_a_run_is_in_the_guide() -> None:
+    guide = (HOUSE / "docs" / "guide.md").read_text()
+    assert [name for name in RunSpec.model_fields if f"`{name}`" not in guide] == []
 
 
 def test_every_setting_is_documented() -> None:

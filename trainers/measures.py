@@ -1,7 +1,7 @@
 """What every step measured, told with the times of all ranks.
 
 A collective ends on all ranks at once, so a rank that came to it early waits for the last one: with b_r what rank r was
-busy (compute and input) and c_r how long it was in collectives,
+busy (compute, update and input) and c_r how long it was in collectives,
 
     idle_r = min(c_r, max_k b_k - b_r),   communication_r = c_r - idle_r
 
