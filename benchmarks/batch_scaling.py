@@ -1,9 +1,11 @@
 """How large may the batch grow at equal epochs: SGD with linear scaling, LARS, LARS with batch control?
 
-    python -m benchmarks.batch_scaling [--workers 2] [--kept FILE] [--quick]
+    python -m benchmarks.batch_scaling [--workers 2] [--kept FILE] [--quick | --longer 4]
 
 Every method's rate is tuned on a grid with a seed of its own: linear scaling's at the smallest batch, as the rule has
 it (Goyal et al., 2017); the others' at every batch, as You et al. (2017) did. Then three other seeds are run.
+`--longer` takes the rates of the report and more epochs: what falls behind for want of steps comes back, what falls
+behind because its rate is too large does not.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from benchmarks.solo import outcomes
 
 One = tuple[str, int, float, int]  # method, batch, rate, seed
 REPORT = Path(__file__).parent / "results" / "batch_scaling.json"
+LONGER = REPORT.with_name("batch_scaling_longer.json")
 PLOT = Path(__file__).parents[1] / "docs" / "images" / "batch-scaling.png"
 BATCHES = [64, 128, 256, 512, 1024, 2048]  # 1,024 steps in all to 32
 SEEDS = [1, 2, 3]
@@ -32,14 +35,17 @@ GRID = {
     "lars": [16.0, 32.0, 64.0, 128.0, 256.0],
     "lars, batch control": [16.0, 32.0, 64.0, 128.0, 256.0],
 }
+EPOCHS = 8
 BASE: dict[str, Any] = {
     "model": {"kind": "convnet", "width": 8},
     "data": {"kind": "glyphs", "classes": 26, "train_samples": 8_192, "heldout_samples": 4_000},
-    "epochs": 8,
+    "epochs": EPOCHS,
 }
 SGD = {"kind": "sgd", "momentum": 0.9, "weight_decay": 0.0005}
 LARS = {"kind": "lars", "momentum": 0.9, "weight_decay": 0.0005, "trust_coefficient": 0.001, "skip": "none"}
 FALL = {"kind": "polynomial", "power": 2.0, "warmup_epochs": 2.0}
+LONGER_BATCHES = {"sgd": [64, 128, 256, 512], "lars": [64, 128, 256, 512, 1024]}
+LONGER_SEEDS = SEEDS[:2]
 GROWN_FROM_EPOCH = 3  # batch control trains with a quarter of the batch before
 
 
@@ -61,16 +67,15 @@ def run(method: str, batch: int, rate: float, seed: int) -> dict[str, Any]:
             raise ValueError(f"no method is called {method!r}; there are {', '.join(GRID)}")
 
 
-def carried_out(wanted: list[One], workers: int, kept: Path) -> list[dict[str, Any]]:
+def carried_out(wanted: list[One], workers: int, kept: Path, *, epochs: int = EPOCHS) -> list[dict[str, Any]]:
     """Return a row for each run; those that are `kept` from before are not run again."""
     lines = kept.read_text().splitlines() if kept.exists() else []
     known = {(row["method"], row["batch"], row["rate"], row["seed"]): row for row in map(json.loads, lines)}
     missing = [one for one in wanted if one not in known]
-    said = outcomes([run(*one) for one in missing], workers=workers)
-    for one, epochs in zip(missing, said, strict=True):
-        is_whole = len(epochs) == BASE["epochs"]
+    said = outcomes([{**run(*one), "epochs": epochs} for one in missing], workers=workers)
+    for one, told in zip(missing, said, strict=True):
         row: dict[str, Any] = dict(zip(("method", "batch", "rate", "seed"), one, strict=True))
-        row["accuracy"] = epochs[-1]["heldout_accuracy"] if is_whole else None
+        row["accuracy"] = told[-1]["heldout_accuracy"] if len(told) == epochs else None
         known[one] = row
         with kept.open("a") as file:
             file.write(json.dumps(row) + "\n")
@@ -98,10 +103,10 @@ def tuned(batches: list[int], workers: int, kept: Path) -> tuple[dict[tuple[str,
     return chosen, rows
 
 
-def summary(rows: list[dict[str, Any]], batches: list[int]) -> list[dict[str, Any]]:
+def summary(rows: list[dict[str, Any]], asked: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
     """Mean and spread over the seeds, for every method and batch."""
     out = []
-    for method, batch in product(GRID, batches):
+    for method, batch in asked:
         found = [row["accuracy"] or 0.0 for row in rows if (row["method"], row["batch"]) == (method, batch)]
         spread = statistics.stdev(found) if len(found) > 1 else 0.0
         out.append({"method": method, "batch": batch, "mean": statistics.mean(found), "stdev": spread})
@@ -116,6 +121,20 @@ def holds_to(points: list[dict[str, Any]], method: str, *, baseline: float) -> i
             break
         held = point["batch"]
     return held
+
+
+def longer(times: int, workers: int, kept: Path) -> None:
+    """Give SGD and LARS more epochs at the rates of the report; write how far each holds then."""
+    rates = {(row["method"], row["batch"]): row["rate"] for row in json.loads(REPORT.read_text())["rows"]}
+    asked = [(method, batch) for method, batches in LONGER_BATCHES.items() for batch in batches]
+    wanted = [(method, batch, rates[method, batch], seed) for method, batch in asked for seed in LONGER_SEEDS]
+    rows = carried_out(wanted, workers, kept, epochs=times * EPOCHS)
+    points = summary(rows, asked)
+    baseline = max(point["mean"] for point in points if point["batch"] == BATCHES[0])
+    held = {method: holds_to(points, method, baseline=baseline) for method in LONGER_BATCHES}
+    print(f"{times * EPOCHS} epochs: within one point of {baseline:.2%} up to {held}")
+    report = {"epochs": times * EPOCHS, "baseline": baseline, "holds_to": held, "points": points, "rows": rows}
+    LONGER.write_text(json.dumps(report, indent=1) + "\n")
 
 
 def plot(points: list[dict[str, Any]], baseline: float) -> None:
@@ -147,13 +166,17 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--kept", type=Path, help="a file of runs that are done; one that was stopped goes on from it")
     parser.add_argument("--quick", action="store_true", help="two batches and one seed, and no report")
+    parser.add_argument("--longer", type=int, metavar="TIMES", help="so many times the epochs, at the report's rates")
     options = parser.parse_args()
+    if options.longer:
+        longer(options.longer, options.workers, options.kept or Path(tempfile.mkdtemp()) / "runs.jsonl")
+        return
     batches, seeds = (BATCHES[::5], SEEDS[:1]) if options.quick else (BATCHES, SEEDS)
     kept = options.kept or Path(tempfile.mkdtemp()) / "runs.jsonl"
     rates, tuning = tuned(batches, options.workers, kept)
     wanted = [(method, batch, rates[method, batch], seed) for method, batch in rates for seed in seeds]
     rows = carried_out(wanted, options.workers, kept)
-    points = summary(rows, batches)
+    points = summary(rows, product(GRID, batches))
     baseline = max(point["mean"] for point in points if point["batch"] == batches[0])
     held = {method: holds_to(points, method, baseline=baseline) for method in GRID}
     for method, batch in held.items():
