@@ -1,5 +1,7 @@
 """Gradients leave in buckets while backward goes on, always the same ones in the same order."""
 
+import os
+import signal
 from threading import Event
 
 import pytest
@@ -9,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn import Parameter
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import native
+from trainers.collectives import native, ring
+from trainers.collectives.runner import follow
+from trainers.collectives.wire.lost import RankLost
 from trainers.rules import buckets
 from trainers.rules.buckets import divided
 from trainers.rules.rule import RIDERS
@@ -119,3 +123,33 @@ def test_a_layer_that_the_last_pass_leaves_out_is_summed_with_what_it_has() -> N
     for lengths, biases in on_ranks(2, learn_of_a_part):
         assert lengths == [LAYER, LAYER, LAYER + RIDERS]
         assert biases.tolist() == [0.5, 1.0, 1 - 3 / 2]
+
+
+def lose_a_rank_in_backward() -> list[int]:
+    """SIGKILL to rank 1 in its backward pass, when its first bucket has been summed and its second has not begun."""
+    buckets.LAST_BYTES = buckets.BUCKET_BYTES = LAYER * 4
+    model, summed = nn.Sequential(*(nn.Linear(32, 32) for _ in range(3))), Event()
+    through_ring = follow(ring.allreduce(range(3), range(3)), chunks=3, timeout_s=30)
+
+    def allreduce(x_N: Tensor) -> None:
+        through_ring(x_N)
+        summed.set()
+
+    def fall(*_: object) -> None:
+        assert summed.wait(30)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if dist.get_rank() == 1:
+        model[2].register_full_backward_hook(fall)
+    rule = Sync(model.parameters(), torch.optim.SGD(model.parameters(), lr=0.1), allreduce=allreduce, world=3)
+    rule.last_pass()
+    model(torch.ones(1, 32, requires_grad=True)).sum().backward()
+    try:
+        rule.step(torch.zeros(1))
+    except RankLost as error:
+        return error.ranks
+    return []
+
+
+def test_a_rank_that_dies_in_backward_is_named_by_the_step_of_the_others() -> None:
+    assert on_ranks(3, lose_a_rank_in_backward, victim=1) == [[1], None, [1]]

@@ -9,7 +9,7 @@ from torch.futures import Future
 
 from trainers.collectives.runner import Allreduce
 
-Job = tuple[Tensor, Future[Tensor | Exception]]
+Outcome = Tensor | Exception  # torch's futures would turn an exception into a RuntimeError of its text
 
 
 class Beside:
@@ -20,19 +20,19 @@ class Beside:
 
     def __init__(self, allreduce: Allreduce) -> None:
         self._allreduce = allreduce
-        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Tensor, Future[Outcome]]] = SimpleQueue()
         self._thread: Thread | None = None
 
-    def begin(self, x_N: Tensor) -> Future[Tensor]:
-        """Begin to sum a flat vector in place; to wait for the future raises what the sum raised."""
+    def begin(self, x_N: Tensor) -> Future[Outcome]:
+        """Begin to sum a flat vector in place; the future is for `summed`."""
         if x_N.device.type == "cuda":
             return self._on_a_stream(x_N)
         if self._thread is None:
             self._thread = Thread(target=self._work, name="allreduce", daemon=True)
             self._thread.start()
-        future: Future[Tensor | Exception] = Future()
+        future: Future[Outcome] = Future()
         self._jobs.put((x_N, future))
-        return future.then(_unwrapped)
+        return future
 
     def _work(self) -> None:
         while True:
@@ -44,19 +44,19 @@ class Beside:
             else:
                 future.set_result(x_N)
 
-    def _on_a_stream(self, x_N: Tensor) -> Future[Tensor]:
+    def _on_a_stream(self, x_N: Tensor) -> Future[Outcome]:
         stream = torch.cuda.Stream(x_N.device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream(x_N.device))
-        future: Future[Tensor] = Future(devices=[x_N.device])
+        future: Future[Outcome] = Future(devices=[x_N.device])
         with torch.cuda.stream(stream):
             self._allreduce(x_N)
             future.set_result(x_N)  # who waits for it, waits for the stream
         return future
 
 
-def _unwrapped(future: Future[Tensor | Exception]) -> Tensor:
-    # an exception that is set on a future reaches backward as "unable to cast to Tensor", one that is raised as it is
-    result = future.value()
-    if isinstance(result, Exception):
-        raise result
-    return result
+def summed(future: Future[Outcome]) -> Tensor:
+    """Wait for a sum and return it; raise what it raised."""
+    outcome = future.wait()
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome

@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from trainers.collectives import layout
 from trainers.collectives import torus as torus_plan
-from trainers.collectives.beside import Beside
+from trainers.collectives.beside import Beside, summed
 from trainers.collectives.native_torus import native_torus
 from trainers.collectives.runner import TIMEOUT_S, Allreduce, follow
 from trainers.collectives.wire.mesh import Mesh
@@ -48,4 +48,4 @@ def attach(model: DistributedDataParallel, allreduce: Allreduce) -> None:
 
 
 def _hook(averages: Beside, bucket: GradBucket) -> Future[Tensor]:
-    return averages.begin(bucket.buffer())
+    return averages.begin(bucket.buffer()).then(summed)

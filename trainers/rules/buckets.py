@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.futures import Future
 from torch.nn import Parameter
 
+from trainers.collectives.beside import Outcome, summed
 from trainers.rules.flat import Packed
 
 BUCKET_BYTES = (
@@ -39,10 +40,10 @@ class Reducer:
     `begin`: begins the sum over the ranks of a bucket's vector, of gradients times `factor`.
     """
 
-    def __init__(self, buckets: Sequence[Packed], *, factor: float, begin: Callable[[Tensor], Future[Tensor]]) -> None:
+    def __init__(self, buckets: Sequence[Packed], *, factor: float, begin: Callable[[Tensor], Future[Outcome]]) -> None:
         self._buckets, self._factor, self._begin_sum = buckets, factor, begin
         self._awaited: list[int] = []  # gradients of each bucket; none: the pass is not the step's last
-        self._begun: list[Future[Tensor]] = []
+        self._begun: list[Future[Outcome]] = []
         for number, bucket in enumerate(buckets):
             for p in bucket.params:
                 p.register_post_accumulate_grad_hook(partial(self._completed, number))  # type: ignore[no-untyped-call]
@@ -57,7 +58,7 @@ class Reducer:
             self._begin_next()
         begun, self._begun, self._awaited = self._begun, [], []
         for future in begun:
-            future.wait()
+            summed(future)
 
     def _completed(self, number: int, _: Tensor) -> None:
         if not self._awaited:
