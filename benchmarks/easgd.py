@@ -3,8 +3,9 @@
 `make bench NAME=easgd` writes benchmarks/results/easgd.json and docs/images/easgd.png; options try a part of it and
 print only: `python -m benchmarks.easgd --method "Sync EASGD 3" --seed 1 --epochs 3`.
 
-Four hosts of two ranks, as You, Buluc and Demmel (2017) compared their methods; every rate is tuned with a seed of its
-own on links that are not shaped. The ranks share one machine's cores: what they compute takes as long as they are many.
+Four hosts of two ranks, as You, Buluc and Demmel (2017) compared their methods. Every rate is tuned before, by `--tune`
+(benchmarks/results/easgd_tuning.json), with a seed of its own on links that are not shaped: it needs no quiet machine.
+The ranks share one machine's cores: what they compute takes as long as they are many.
 """
 
 import argparse
@@ -30,20 +31,21 @@ from contract.event import Points, reader
 from contract.folder import RunFolder
 from contract.spec import RunSpec
 
-RATE = "400mbit"
-# little to compute for what is exchanged; and the variants once more where compute weighs as it did in the paper
-LADDER: dict[str, Any] = {"net": "benchmarks.easgd_net:convolutions", "links": "200mbit", "rate": 0.2, "epochs": 8}
+RATE = "160mbit"
 HOSTS, RANKS_PER_HOST = 4, 2
 SEEDS, TUNING_SEED = [1, 2, 3], 0
-PERCEPTRON = "benchmarks.easgd_net:perceptron"
 RESULTS = Path(__file__).parent / "results" / "easgd.json"
+FASTER = ["1gbit", ""]
+PACKING = RESULTS.with_name("easgd_packing.json")
+TUNING = RESULTS.with_name("easgd_tuning.json")
 BASE: dict[str, Any] = {
     "data": {"kind": "digits"},
+    "model": {"kind": "import", "function": "benchmarks.easgd_net:net"},
     "batch": 192,
     "collective": {"kind": "torus", "rows": HOSTS},
     "resources": {"kind": "slurm", "nodes": HOSTS, "ranks_per_node": RANKS_PER_HOST},
 }
-EPOCHS = 10
+EPOCHS = 6
 
 # method: its rule, momentum and collective, and whose rate it takes, as its arithmetic is the same
 METHODS: dict[str, dict[str, Any]] = {
@@ -61,23 +63,23 @@ METHODS: dict[str, dict[str, Any]] = {
     "Parameter server": {"rule": {"kind": "sync"}, "collective": {"kind": "server"}, "as": "Sync SGD"},
 }
 GRID = {
-    "Original EASGD": [0.2, 0.5],
-    "Async EASGD": [0.2, 0.5],
-    "Async MEASGD": [0.02, 0.05],
-    "Sync EASGD 3": [0.2, 0.5],
-    "Async SGD": [0.03, 0.1],
-    "Async MSGD": [0.003, 0.01],
-    "Sync SGD": [0.2, 0.5],
+    "Original EASGD": [0.05, 0.1],
+    "Async EASGD": [0.05, 0.1],
+    "Async MEASGD": [0.01, 0.02],
+    "Sync EASGD 3": [0.05, 0.1],
+    "Async SGD": [0.005, 0.01],
+    "Async MSGD": [0.0005, 0.001],
+    "Sync SGD": [0.05, 0.1],
 }
 Wanted = tuple[str, float, int]  # method, rate, seed
+Values = dict[str, float | None]  # of one point, by series
 
 
-def spec(wanted: Wanted, epochs: int, net: str = PERCEPTRON) -> RunSpec:
+def spec(wanted: Wanted, epochs: int) -> RunSpec:
     """One run."""
     method, rate, seed = wanted
     choice = METHODS[method]
     own = {"rule": choice["rule"], "collective": choice.get("collective", BASE["collective"])}
-    own |= {"model": {"kind": "import", "function": net}}
     optimizer = {"kind": "sgd", "momentum": choice.get("momentum", 0.0)}
     schedule = {"kind": "constant", "rate": rate}
     return RunSpec.model_validate(
@@ -85,14 +87,14 @@ def spec(wanted: Wanted, epochs: int, net: str = PERCEPTRON) -> RunSpec:
     )
 
 
-def carried_out(wanted: list[Wanted], epochs: int, net: str = PERCEPTRON) -> list[dict[str, Any]]:
+def carried_out(wanted: list[Wanted], epochs: int) -> list[dict[str, Any]]:
     """Carry the runs out on the lab's hosts, one after the other; return what each came to."""
     with tempfile.TemporaryDirectory() as home:
         names = [
             f"{number:02} {method} rate {rate:g} seed {seed}" for number, (method, rate, seed) in enumerate(wanted)
         ]
         for name, one in zip(names, wanted, strict=True):
-            RunFolder(Path(home) / name).prepare(spec(one, epochs, net))
+            RunFolder(Path(home) / name).prepare(spec(one, epochs))
         task = {"folder": home, "runs": names, "ranks_per_host": RANKS_PER_HOST}
         on_ranks("benchmarks.easgd_rank", hosts(), RANKS_PER_HOST, task)
         return [row_of(one, RunFolder(Path(home) / name)) for name, one in zip(names, wanted, strict=True)]
@@ -114,6 +116,7 @@ def row_of(wanted: Wanted, folder: RunFolder) -> dict[str, Any]:
         "accuracies": [values[series.HELDOUT_ACCURACY] for values in epochs],
         "trained_s": [values[series.TRAINED_S] for values in epochs],
         "to_target_s": reached[0] if reached else None,
+        "crossed_s": crossed(epochs),
         "step_s": sum(parts.values()),
         "parts_s": parts,
         "communication_share": (parts[series.COMMUNICATION_S] + parts[series.IDLE_S]) / sum(parts.values()),
@@ -121,29 +124,41 @@ def row_of(wanted: Wanted, folder: RunFolder) -> dict[str, Any]:
     }
 
 
-def tuned(epochs: int) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Every method's rate: that which reaches the target after the fewest epochs, else ends most accurate."""
-    rows = carried_out([(method, rate, TUNING_SEED) for method, rates in GRID.items() for rate in rates], epochs)
+def crossed(epochs: list[Values]) -> float | None:
+    """When the accuracy would have crossed the target, had it gone straight from one evaluation to the next."""
+    before_s, before = 0.0, 0.0
+    for values in epochs:
+        at_s, accuracy = values[series.TRAINED_S] or 0.0, values[series.HELDOUT_ACCURACY] or 0.0
+        if accuracy >= TARGET:
+            return before_s + (at_s - before_s) * (TARGET - before) / (accuracy - before)
+        before_s, before = at_s, accuracy
+    return None
+
+
+def tune(methods: Sequence[str]) -> None:
+    """Try every rate of the grid, and write each method's best into the report of these tries."""
+    shape()
+    rows = carried_out([(method, rate, TUNING_SEED) for method in methods for rate in GRID[method]], EPOCHS)
+    known = json.loads(TUNING.read_text())["rows"] if TUNING.exists() else []
+    rows = [row for row in known if row["method"] not in methods] + rows
     best = {
-        method: min((row for row in rows if row["method"] == method), key=lambda row: rank_of(row["accuracies"]))
-        for method in GRID
+        row["method"]: row["rate"] for row in sorted(rows, key=lambda row: rank_of(row["accuracies"]), reverse=True)
     }
-    return {method: best[METHODS[method].get("as", method)]["rate"] for method in METHODS}, rows
+    TUNING.write_text(json.dumps({"rates": best, "rows": rows}, indent=1) + "\n")
+    for row in rows:
+        print(f"{row['method']:18} {row['rate']:6g}  {' '.join(f'{a:.3f}' for a in row['accuracies'])}", flush=True)
+
+
+def tuned() -> dict[str, float]:
+    """Every method's rate, its own or that of the method whose arithmetic it shares."""
+    best = json.loads(TUNING.read_text())["rates"]
+    return {method: best[choice.get("as", method)] for method, choice in METHODS.items()}
 
 
 def rank_of(accuracies: list[float]) -> tuple[int, float]:
     """How good a tuning run was: epochs to the target, then accuracy at the end, less is better."""
     needed = next((epoch for epoch, accuracy in enumerate(accuracies) if accuracy >= TARGET), len(accuracies))
     return needed, -accuracies[-1]
-
-
-def ladder(seeds: Sequence[int]) -> dict[str, Any]:
-    """Original and Sync EASGD 1 to 3 beside Sync SGD, where a step's compute is near what its all-reduce takes."""
-    shape("--rate", LADDER["links"])
-    methods = ["Original EASGD", "Sync EASGD 1", "Sync EASGD 2", "Sync EASGD 3", "Sync SGD"]
-    wanted = [(method, LADDER["rate"], seed) for seed in seeds for method in methods]
-    rows = carried_out(wanted, LADDER["epochs"], LADDER["net"])
-    return {"settings": LADDER, "points": summary(rows), "findings": findings(summary(rows)), "rows": rows}
 
 
 def packing(repeats: int) -> list[dict[str, Any]]:
@@ -157,6 +172,17 @@ def packing(repeats: int) -> list[dict[str, Any]]:
     task = {"divisor": 8, "repeats": repeats, "specs": specs}
     rows: list[dict[str, Any]] = on_ranks("benchmarks.packing_rank", hosts(), RANKS_PER_HOST, task)
     return rows
+
+
+def pack() -> None:
+    """Packed against per layer on faster links, where what a message costs beside its bytes weighs more."""
+    found = {}
+    for rate in FASTER:
+        shape(*(["--rate", rate] if rate else []))
+        found[rate or "unshaped"] = packing(repeats=10)
+        print(rate or "unshaped")
+        told(found[rate or "unshaped"])
+    PACKING.write_text(json.dumps(machine() | {"links": ", ".join(found), "packing": found}, indent=1) + "\n")
 
 
 def hosts() -> list[str]:
@@ -175,19 +201,18 @@ def main() -> None:
     parser.add_argument("--method", action="append", choices=METHODS)
     parser.add_argument("--seed", action="append", type=int)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--ladder", action="store_true", help="only Original and Sync EASGD, with more to compute")
-    parser.add_argument("--packing", action="store_true", help="only the exchanges of many tensors")
+    parser.add_argument("--tune", action="store_true", help="only look for rates, of the methods given or of all")
+    parser.add_argument("--packing", action="store_true", help="only the exchanges of many tensors, on faster links")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM; what was whole by then is in the report"))
     try:
         if options.packing:
-            shape("--rate", RATE)
-            told(packing(repeats=10))
-        elif options.ladder:
-            say(ladder(options.seed or SEEDS)["points"])
+            pack()
+        elif options.tune:
+            tune(options.method or list(GRID))
         elif options.method or options.seed or options.epochs != EPOCHS:
             shape("--rate", RATE)
-            rates = {method: GRID[METHODS[method].get("as", method)][1] for method in METHODS}
+            rates = tuned()
             for seed in options.seed or SEEDS:
                 wanted = [(method, rates[method], seed) for method in options.method or METHODS]
                 say(summary(carried_out(wanted, options.epochs)))
@@ -199,11 +224,10 @@ def main() -> None:
 
 
 def whole() -> None:
-    """Tune without a shape, compare with one, and write the report anew after every seed."""
-    shape()
-    rates, tuning = tuned(EPOCHS)
+    """Compare at the tuned rates, and write the report anew after every seed."""
     shape("--rate", RATE)
-    packed, rows, report = packing(repeats=10), [], dict[str, Any]()
+    rates, rows = tuned(), list[dict[str, Any]]()
+    packed = packing(repeats=10)
     told(packed)
     for seed in SEEDS:
         rows += carried_out([(method, rates[method], seed) for method in METHODS], EPOCHS)
@@ -212,17 +236,16 @@ def whole() -> None:
         found = findings(points)
         print(json.dumps(found, indent=1), flush=True)
         example = {method: spec((method, rates[method], seed), EPOCHS).model_dump(mode="json") for method in METHODS}
-        compared = {"target": TARGET, "grid": GRID, "findings": found, "points": points, "packing": packed}
-        report = machine() | compared | {"rows": rows, "tuning": tuning, "specs": example}
+        compared = {"target": TARGET, "findings": found, "points": points, "packing": packed}
+        report = machine() | compared | {"rows": rows, "specs": example}
         RESULTS.write_text(json.dumps(report, indent=1) + "\n")
         plot(rows, points, target=TARGET)
-    RESULTS.write_text(json.dumps(report | {"ladder": ladder(SEEDS)}, indent=1) + "\n")
 
 
 def machine() -> dict[str, str]:
     """Say what this ran on."""
-    place = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, links of {RATE}"
-    return {"machine": place, "python": platform.python_version(), "torch": torch.__version__}
+    place = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}"
+    return {"machine": place, "links": RATE, "python": platform.python_version(), "torch": torch.__version__}
 
 
 if __name__ == "__main__":
