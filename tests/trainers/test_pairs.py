@@ -68,6 +68,22 @@ def test_buckets_keep_every_sample_and_save_padding() -> None:
     assert 10 < (means_S[1:] > means_S[:-1]).sum() < 40  # long and short batches take turns at random
 
 
+def test_a_line_ends_where_the_file_says_and_nowhere_else(tmp_path: Path) -> None:
+    """Forces the characters at which str.splitlines would cut a sentence in two, and line ends of another system."""
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes("a\u2028b\tc\x85d\r\ne\tf\r\n".encode())
+    train, heldout, vocabulary = read_pairs(path, heldout_samples=1, vocabulary_size=20, max_length=9)
+    assert (len(train), len(heldout)) == (1, 1)
+    assert len(vocabulary) in (8, 6)  # the words of one pair, and four numbers that are none
+
+
+def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes("a\tb\n\xe9t\xe9\tc\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"pairs.tsv is no UTF-8 from byte 4 on"):
+        read_pairs(path, heldout_samples=1, vocabulary_size=20, max_length=9)
+
+
 def test_reversed_sentences_are_the_same_for_a_seed_and_differ_between_splits() -> None:
     train, heldout = reversal(20, train_samples=50, heldout_samples=10, seed=3)
     again, _ = reversal(20, train_samples=50, heldout_samples=10, seed=3)

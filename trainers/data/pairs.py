@@ -77,8 +77,7 @@ def read_pairs(
     A fixed shuffle holds pairs out. Both languages share the vocabulary, which is that of the training pairs. Raises
     ValueError that names the line which is no pair.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    sentences = [_parse(path, number, line, max_length) for number, line in enumerate(lines, start=1)]
+    sentences = [_parse(path, number, line, max_length) for number, line in enumerate(_lines(path), start=1)]
     if not 0 < heldout_samples < len(sentences):
         raise ValueError(f"{heldout_samples} of the {len(sentences)} pairs in {path} cannot be held out")
     order_N = torch.randperm(len(sentences), generator=torch.Generator().manual_seed(SHUFFLE_SEED)).tolist()
@@ -89,6 +88,14 @@ def read_pairs(
         for part in (train, heldout)
     ]
     return as_numbers[0], as_numbers[1], vocabulary
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no UTF-8 from byte {error.start} on") from error
+    return text.removesuffix("\n").split("\n")  # splitlines would also cut where a sentence has U+2028 or U+0085
 
 
 def _parse(path: Path, number: int, line: str, max_length: int) -> tuple[Sentence, Sentence]:
