@@ -6,7 +6,7 @@ from datetime import timedelta
 from contract.run import LIVE
 from scheduler.collect import collect
 from scheduler.recover import recover
-from scheduler.site import Site
+from scheduler.site import Site, held
 from store import runs
 from store.session import snapshot, transaction
 from store.tables import Run
@@ -24,7 +24,7 @@ def close(site: Site) -> None:
         mine = [run for run in runs.in_state(db, *LIVE) if run.cluster == "local" and run.job_id]
         ids = [run.id for run in mine]
         runs.want_stop(db, Run.id.in_(ids), "the service on this machine was shut down")
-    jobs, until = [str(run.job_id) for run in mine], time.monotonic() + PATIENCE_S
+    jobs, until = [held(run) for run in mine], time.monotonic() + PATIENCE_S
     while _live(site, ids):
         site.clusters["local"].cancel(jobs, force=time.monotonic() > until)
         time.sleep(0.2)

@@ -22,7 +22,7 @@ from scheduler.advance import advance
 from scheduler.answers import answers
 from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown
 from scheduler.go_on import fail, go_on
-from scheduler.site import Site
+from scheduler.site import Site, held
 from scheduler.tail import has_news, read_tail
 from store import attempts, points, restarts, runs
 from store.runs import LiveRun
@@ -87,7 +87,7 @@ def _bring_up_to_date(site: Site, run: LiveRun, answer: Answer) -> None:
     cluster = site.clusters.get(run.cluster)
     if isinstance(answer, Alive) and state == State.FAILED and run.job_id and cluster and cluster.is_here:
         # the run has said that it failed: no rank of it may go on waiting for the others (elsewhere `sweep` ends it)
-        cluster.cancel([run.job_id])
+        cluster.cancel([held(run)])
 
 
 def _may_say_more(run: LiveRun, gone: Gone) -> bool:

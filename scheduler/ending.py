@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from scheduler.clusters.cluster import Cluster, DoubtError
-from scheduler.site import Site
+from scheduler.site import Site, held
 from store import runs
 from store.session import transaction
 from store.tables import Run, now
@@ -45,7 +45,7 @@ def _next_step(run: Run, grace: timedelta) -> bool | None:
 
 def _tell(site: Site, cluster: Cluster, several: Sequence[Run], *, force: bool) -> None:
     try:
-        cluster.cancel([str(run.job_id) for run in several], force=force)
+        cluster.cancel([held(run) for run in several], force=force)
     except DoubtError as doubt:  # the wish stands in the database: a later tick asks again
         log.info("jobs could not be ended yet: %s", doubt)
         _resting_until[id(cluster)] = time.monotonic() + (0.0 if cluster.is_here else REST_S)

@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from contract.run import State
 from scheduler.batches import Batch, choose
-from scheduler.clusters.cluster import Array, BusyError, Cluster, DoubtError, FullError, Job, RefusedError
+from scheduler.clusters.cluster import Array, BusyError, Cluster, DoubtError, FullError, Held, Job, RefusedError
 from scheduler.site import Site
 from store import launches, runs
 from store.session import snapshot, transaction
@@ -120,7 +120,7 @@ def _store(site: Site, cluster: Cluster, job: Job | Array, job_id: str) -> None:
         adopted = any(launches.is_of(run, job_id) for run in launches.named(db, job.name))
     if not adopted:
         log.warning("%s was given up while it was submitted: job %s is cancelled", job.name, job_id)
-        cluster.cancel([job_id])
+        cluster.cancel([Held(job_id, job.name)])
 
 
 def _put_back(site: Site, name: str, what: str, error: OSError) -> None:

@@ -19,7 +19,7 @@ from store.session import snapshot, transaction
 from store.tables import now
 
 CALM_S, RESTLESS_S, SLOWEST_S = 12.0, 6.0, 60.0  # from one look to the next
-SCARCE_S = 60.0  # over which the looks that are left are spread: 6 s from one to the next with five, 20 with one
+SCARCE_S, SCARCEST_S = 60.0, 30.0  # the looks that are left are spread: the next comes in 6 s with five, in 20 with one
 RESTLESS_FOR = timedelta(seconds=60)  # after a run has moved or was asked to stop
 SLOWNESS = 10.0  # a cluster that takes a second to answer is asked every ten at most
 BEAT_S = 45.0  # a job that has given a sign of life so lately lives
@@ -58,7 +58,7 @@ def _look_at(site: Site, kind: str, cluster: Cluster) -> None:
 
 def _scarcity_s(left: int | None) -> float:
     """How long the next look has to wait, so that some are left when something happens half a minute from now."""
-    return 0.0 if left is None else SCARCE_S / (2 * max(left, 1) + 1)
+    return 0.0 if left is None else min(SCARCE_S / (2 * left + 1), SCARCEST_S)
 
 
 def _is_restless(row: Any) -> bool:

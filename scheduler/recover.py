@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from contract.folder import GIVEN_UP
 from contract.run import State
-from scheduler.clusters.cluster import Cluster, DoubtError
+from scheduler.clusters.cluster import BusyError, Cluster, DoubtError
 from scheduler.clusters.slurm_commands import SUBMIT_S
 from scheduler.clusters.slurm_ids import base_of
 from scheduler.site import Site, job_name
@@ -24,6 +24,8 @@ PATIENCE = timedelta(seconds=SUBMIT_S + 3)
 MAX_ATTEMPTS = 5
 AT_ONCE = 200  # names on a command line
 LOST = "its submission was lost"
+REST_S = 10.0  # after a cluster did not answer: its calls are needed for other things too
+_resting_until: dict[int, float] = {}  # by the cluster object: one of this process alone
 _seen_since: dict[tuple[str, datetime], float] = {}
 log = logging.getLogger(__name__)
 
@@ -41,14 +43,20 @@ def recover(site: Site, patience: timedelta = PATIENCE) -> None:
 
 
 def _recover_on(site: Site, cluster: Cluster, submissions: Mapping[str, Sequence[Run]]) -> None:
+    if time.monotonic() < _resting_until.get(id(cluster), 0.0):
+        return
     try:
         found = cluster.find(list(submissions))
-    except DoubtError as doubt:
-        log.warning("%s: whether they were submitted is not known yet: %s", ", ".join(submissions), doubt)
+    except BusyError as busy:
+        log.info("whether %s were submitted is not known yet: %s", ", ".join(submissions), busy)
         return
-    for name, stuck in submissions.items():
+    except DoubtError as doubt:
+        log.warning("whether %s were submitted is not known yet: %s", ", ".join(submissions), doubt)
+        _resting_until[id(cluster)] = time.monotonic() + REST_S
+        return
+    for name, job_id in found.items():
         try:
-            _recover_one(site, name, stuck, found.get(name))
+            _recover_one(site, name, submissions[name], job_id)
         except Exception:  # one submission's trouble must not keep the others stuck
             log.exception("%s could not be recovered", name)
 

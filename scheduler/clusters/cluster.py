@@ -115,12 +115,18 @@ class Cluster(Protocol):
         """Say of every job whether it is alive; raise BusyError when it has been asked often enough."""
         ...
 
-    def find(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return the ids of the jobs of these names, without those of which there surely is none; else DoubtError."""
+    def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
+        """Return the ids of the jobs of these names, None where there surely is none, nothing where nobody knows yet.
+
+        Raise DoubtError where that is so of all.
+        """
         ...
 
-    def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
-        """End the jobs, with `force` at once; silent about those that have ended already."""
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
+        """End the jobs, with `force` at once; silent about those that have ended already.
+
+        An id may have been given to another job meanwhile: that one is left alone.
+        """
         ...
 
     def report(self) -> ClusterReport:

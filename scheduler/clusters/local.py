@@ -60,14 +60,15 @@ class Local:
         self._bury()
         return {job.id: self._ask_one(job.id) for job in jobs}
 
-    def find(self, names: Sequence[str]) -> Mapping[str, str]:
-        return {known: local_job_id(known, leader.pid) for leader, known in _leaders() if known in names}
+    def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
+        alive = {known: local_job_id(known, leader.pid) for leader, known in _leaders()}
+        return {name: alive.get(name) for name in names}
 
-    def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
-        for job_id in job_ids:
-            if any(_in_group(job_id)):
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
+        for job in jobs:
+            if any(_in_group(job.id)):
                 with suppress(ProcessLookupError):
-                    os.killpg(_pid(job_id), signal.SIGKILL if force else signal.SIGTERM)
+                    os.killpg(_pid(job.id), signal.SIGKILL if force else signal.SIGTERM)
 
     def report(self) -> ClusterReport:
         self._bury()

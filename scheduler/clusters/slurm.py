@@ -26,9 +26,9 @@ from scheduler.clusters.cluster import (
     Unknown,
 )
 from scheduler.clusters.gate import Gate, OpenGate, Urgency
-from scheduler.clusters.slurm_commands import SUBMIT_S, TIMED_OUT, Commands, Said
-from scheduler.clusters.slurm_find import find
-from scheduler.clusters.slurm_ids import gather
+from scheduler.clusters.slurm_commands import SUBMIT_S, TIMED_OUT, Commands, Said, rows
+from scheduler.clusters.slurm_find import Finder
+from scheduler.clusters.slurm_ids import base_of, gather
 from scheduler.clusters.slurm_jobs import how_are
 
 LIMITS_SERVE_S = 3600.0
@@ -46,6 +46,7 @@ class Slurm:
         self._python = python or shlex.quote(sys.executable)
         self._setup = list(setup)
         self._commands = Commands(gate or OpenGate())
+        self._finder = Finder(self._commands)
         self._limits: Limits | None = None
         self._limits_until = 0.0
         self._full_until = 0.0
@@ -86,10 +87,18 @@ class Slurm:
         except DoubtError as doubt:
             return {job.id: Unknown(str(doubt)) for job in jobs}
 
-    def find(self, names: Sequence[str]) -> Mapping[str, str]:
-        return find(names, self._commands)
+    def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
+        return self._finder.find(names)
 
-    def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
+        if not self._commands.gate.free(Urgency.ACT):
+            raise BusyError("scancel has to wait: this minute's calls of Slurm are spent")
+        # a controller that died gives its last ids again: an ended run's leftover may be somebody else's job by now
+        listed = {tuple(row) for row in rows(self._commands.ask("squeue", "--me", "-h", "-o", "%F|%j"), 2)}
+        if ours := [job.id for job in jobs if (base_of(job.id), job.name) in listed]:
+            self._end(ours, force=force)
+
+    def _end(self, job_ids: Sequence[str], *, force: bool) -> None:
         # scancel escalates from TERM to KILL by itself, after the cluster's KillWait; an array is one word
         how = ("--signal=KILL", "--full") if force else ()
         said = self._commands.run("scancel", *how, *gather(job_ids), urgency=Urgency.ACT)

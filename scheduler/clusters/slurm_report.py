@@ -1,12 +1,17 @@
 """A Slurm cluster as it describes itself: partitions, nodes, queue."""
 
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
+from scheduler.clusters.cluster import BusyError
 from scheduler.clusters.gate import Urgency
 from scheduler.clusters.slurm_commands import Commands, rows
 
+CALLS = 2  # that a report takes
+
 
 def report(commands: Commands) -> ClusterReport:
-    """Ask sinfo and squeue once each; raise DoubtError when either does not answer."""
+    """Ask sinfo and squeue once each; raise BusyError unless both may be asked, DoubtError when one does not answer."""
+    if commands.gate.free(Urgency.TELL) < CALLS:  # else sinfo would take each call as it comes free
+        raise BusyError("this minute's calls of Slurm are spent")
     listed = rows(commands.ask("sinfo", "-h", "-N", "-o", "%N|%P|%a|%l|%T|%C|%m|%G|%f", urgency=Urgency.TELL), 9)
     nodes = _nodes(listed)
     queue = _queue(commands.ask("squeue", "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", urgency=Urgency.TELL))

@@ -101,6 +101,7 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
         left = _wait_for_ends(field, run_ids)
         found = audit(field.service, run_ids, lambda: lab.accounting(began), ends=("done", "cancelled"))
         wrong = _cancelled_unasked(field, run_ids)
+        words = [f"run {run_id} was cancelled by nobody: {field.service.story(run_id)[:2000]}" for run_id in wrong]
         attempts = Counter(field.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids)
     told = {
         "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(sum(loads) / len(loads), 1)},
@@ -111,7 +112,6 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
         "attempts": dict(sorted(attempts.items())),
         "end_s": left,
     }
-    words = [f"run {run_id} was cancelled by nobody" for run_id in wrong]
     return found._replace(
         finished=found.finished - len(wrong), lost=[*found.lost, *wrong], faults=[*found.faults, *words]
     ), told

@@ -41,13 +41,6 @@ class OnStandIn:
     service: Service
     stage: Stage
 
-    def a_minute_later(self) -> None:
-        """A minute's calls of Slurm are there again, and it need not be spared: what was before ended long ago."""
-        inside = f"sqlite:///{self.service.environment['BIGBATCH_HOME']}/bigbatch.db"
-        with transaction(engine_for(self.service.environment.get("BIGBATCH_DATABASE", inside))) as db:
-            db.execute(update(CallSlot).values(at=0.0))
-            db.execute(update(Cluster).values(look_after=None))
-
     def post(self, seeds: int = 1, *, epochs: int = 1, name: str = "fault") -> list[int]:
         text = SPEC.format(name=name, epochs=epochs, seeds=", ".join(map(str, range(seeds))))
         return self.service.post(text)
@@ -81,6 +74,14 @@ class OnStandIn:
         return next(job for job in reversed(self.stage.jobs()) if job.spelled == job_id)
 
 
+def a_minute_later(service: Service) -> None:
+    """A minute's calls of Slurm are there again, and it need not be spared: what was before ended long ago."""
+    inside = f"sqlite:///{service.environment['BIGBATCH_HOME']}/bigbatch.db"
+    with transaction(engine_for(service.environment.get("BIGBATCH_DATABASE", inside))) as db:
+        db.execute(update(CallSlot).values(at=0.0))
+        db.execute(update(Cluster).values(look_after=None))
+
+
 @pytest.fixture(scope="module")
 def _on_stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnStandIn]:
     home = tmp_path_factory.mktemp("standin")
@@ -100,7 +101,7 @@ def settings(home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def on(_on_stand_in: OnStandIn) -> Iterator[OnStandIn]:
-    _on_stand_in.a_minute_later()
+    a_minute_later(_on_stand_in.service)
     yield _on_stand_in
     stage = _on_stand_in.stage
     stage.db.execute("DELETE FROM faults")

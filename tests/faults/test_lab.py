@@ -11,6 +11,7 @@ import pytest
 from tests import servers
 from tests.faults import lab as hand
 from tests.faults.audit import all_is_well, hosts_of
+from tests.faults.conftest import a_minute_later
 from tests.flow.service import Service, running
 from tests.servers import wait_for
 
@@ -34,7 +35,7 @@ def began() -> float:
 
 
 @pytest.fixture(scope="module")
-def team(
+def _team(
     tmp_path_factory: pytest.TempPathFactory, postgres_server: str, redis_url: str, lab: dict[str, str], began: float
 ) -> Iterator[Service]:
     settings = {
@@ -46,6 +47,12 @@ def team(
     }
     with running(tmp_path_factory.mktemp("faults"), settings) as service:
         yield service
+
+
+@pytest.fixture
+def team(_team: Service) -> Service:
+    a_minute_later(_team)
+    return _team
 
 
 def post(team: Service, epochs: int = 30) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from lab.standin.stage import Settings
 from tests import servers
-from tests.faults.conftest import SPEC, OnStandIn, settings
+from tests.faults.conftest import SPEC, OnStandIn, a_minute_later, settings
 from tests.faults.standin import carried
 from tests.flow.service import running
 from tests.needs import program
@@ -41,7 +41,7 @@ def _team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
 
 @pytest.fixture
 def team(_team: Team) -> Team:
-    _team.a_minute_later()
+    a_minute_later(_team.service)
     return _team
 
 

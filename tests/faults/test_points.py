@@ -25,7 +25,7 @@ from store import runs
 from store.session import engine_for, snapshot, transaction
 from store.tables import Run
 from tests.conftest import Experiment
-from tests.faults.conftest import OnStandIn
+from tests.faults.conftest import OnStandIn, a_minute_later
 from tests.faults.points import kill_at, watched
 from tests.faults.standin import call_in_process, trains
 
@@ -136,12 +136,12 @@ def test_a_worker_killed_wherever_the_world_has_changed_loses_no_run_and_doubles
     run_ids = []
     for point in changed:
         on.service.kill("worker")
-        on.a_minute_later()  # each of them reads Slurm's limits anew
+        a_minute_later(on.service)  # each of them reads Slurm's limits anew
         on.service.start("worker", module="tests.faults.dying_worker", more=[point])
         run_ids += on.post(2)
         on.service.processes["worker"].wait(60)
     on.service.start("worker")
-    on.a_minute_later()
+    a_minute_later(on.service)
     on.all_done(run_ids, 240)
 
 

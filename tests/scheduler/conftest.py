@@ -51,11 +51,12 @@ class Puppet:
     def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
         return {job.id: self.answers.get(job.id, Alive()) for job in jobs}
 
-    def find(self, names: Sequence[str]) -> Mapping[str, str]:
-        return {known.name: job_id for job_id, known in self.jobs.items() if known.name in names}
+    def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
+        known = {job.name: job_id for job_id, job in self.jobs.items()}
+        return {name: known.get(name) for name in names}
 
-    def cancel(self, job_ids: Sequence[str], *, force: bool = False) -> None:
-        self.cancelled += [(job_id, force) for job_id in job_ids]
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
+        self.cancelled += [(job.id, force) for job in jobs]
 
     def report(self) -> ClusterReport:
         raise DoubtError("no answer")

@@ -67,13 +67,13 @@ def test_cancelling_ends_every_process_of_the_job(cluster: Local, job: Job) -> N
     job_id = cluster.submit(job)
     wait_for("both processes", lambda: "ready" in job.folder.log.read_text())
     assert len(marked()) == 2
-    cluster.cancel([job_id])
+    cluster.cancel([Held(job_id, job.name)])
     answers: list[object] = []  # a process on its way out no longer shows its mark, some time before it can be buried
     wait_for("the end", lambda: answers.append(cluster.ask([Held(job_id, "")])[job_id]) or answers[-1] != Alive())
     assert answers[-1] == Gone("the job was ended by SIGTERM")
     wait_for("the end of the others", lambda: not marked())
-    assert not cluster.find([job.name])
-    cluster.cancel([job_id])
+    assert cluster.find([job.name]) == {job.name: None}
+    cluster.cancel([Held(job_id, job.name)])
 
 
 def test_force_ends_what_does_not_listen(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,9 +81,9 @@ def test_force_ends_what_does_not_listen(cluster: Local, job: Job, monkeypatch: 
     monkeypatch.setattr(local, "_command", lambda job: [sys.executable, "-c", TREE.format(mode="IGN")])
     job_id = cluster.submit(job)
     wait_for("both processes", lambda: "ready" in job.folder.log.read_text())
-    cluster.cancel([job_id])
+    cluster.cancel([Held(job_id, job.name)])
     wait_for("the first process's end", lambda: len(marked()) == 1)
-    cluster.cancel([job_id], force=True)
+    cluster.cancel([Held(job_id, job.name)], force=True)
     wait_for("the end", lambda: not marked())
 
 
@@ -91,7 +91,7 @@ def test_a_process_that_got_the_pid_of_a_dead_job_is_not_the_job_and_is_left_alo
     """Forces the fault: a job's id names a pid that now belongs to this very test."""
     stale = local_job_id("bigbatch-cafe-1", os.getpid())
     assert isinstance(cluster.ask([Held(stale, "")])[stale], Gone)
-    cluster.cancel([stale], force=True)
+    cluster.cancel([Held(stale, "")], force=True)
 
 
 def test_a_job_of_another_machine_is_not_dead_because_it_is_not_here(cluster: Local) -> None:

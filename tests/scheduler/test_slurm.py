@@ -8,7 +8,7 @@ from contract.array import ArrayFolder
 from contract.folder import RunFolder
 from contract.settings import Settings
 from contract.spec import RunSpec
-from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits, RefusedError
+from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Held, Job, Limits, RefusedError
 from scheduler.clusters.gate import OpenGate, Urgency
 from scheduler.clusters.slurm import Slurm
 from scheduler.clusters.slurm_ids import gather
@@ -171,17 +171,27 @@ def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: Job, tmp
 def test_many_tasks_are_cancelled_in_one_word(play: Play, tmp_path: Path) -> None:
     assert gather(["7", "8_1", "8_2", "8_3", "8_9", "9_0"]) == ["7", "8_[1-3,9]", "9_[0]"]
     play("scancel", f'echo "$@" >> {tmp_path}/calls')
-    Slurm().cancel(["8_1", "8_2"])
-    Slurm().cancel(["8_1"], force=True)
+    play("squeue", 'echo "8|mine"')
+    Slurm().cancel([Held("8_1", "mine"), Held("8_2", "mine")])
+    Slurm().cancel([Held("8_1", "mine")], force=True)
     assert (tmp_path / "calls").read_text() == "8_[1-2]\n--signal=KILL --full 8_[1]\n"
+
+
+def test_a_job_that_was_given_the_id_of_an_old_one_is_not_cancelled(play: Play, tmp_path: Path) -> None:
+    """Forces the fault: a controller that died gives its last ids again, and what had one of them is to end."""
+    play("scancel", f'echo "$@" >> {tmp_path}/calls')
+    play("squeue", 'echo "7|another"; echo "8|mine"')
+    Slurm().cancel([Held("7", "mine"), Held("8", "mine"), Held("9", "mine")])
+    assert (tmp_path / "calls").read_text() == "8\n"
 
 
 def test_a_job_that_has_ended_need_not_be_cancelled(play: Play) -> None:
     play("scancel", 'echo "scancel: error: Kill job error on job id 7: Invalid job id specified" >&2; exit 1')
-    Slurm().cancel(["7"])
+    play("squeue", 'echo "7|mine"')
+    Slurm().cancel([Held("7", "mine")])
     play("scancel", 'echo "scancel: error: Kill job error on job id 7: Access/permission denied" >&2; exit 1')
     with pytest.raises(DoubtError, match="Access/permission denied"):
-        Slurm().cancel(["7"])
+        Slurm().cancel([Held("7", "mine")])
 
 
 def test_limits_are_read_once_and_a_slurm_without_accounting_has_its_own(play: Play, tmp_path: Path) -> None:

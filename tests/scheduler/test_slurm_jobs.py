@@ -1,12 +1,14 @@
 """How jobs on a Slurm are, its commands played by scripts: an answer that is not whole says nothing about any job."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from contract.retries import Cause
 from contract.waits import Waits
-from scheduler.clusters.cluster import Alive, Answer, DoubtError, Gone, Held, Unknown
+from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
+from scheduler.clusters.gate import OpenGate, Urgency
 from scheduler.clusters.slurm import Slurm
 from scheduler.clusters.slurm_jobs import FLUSHED, LEFT
 from scheduler.clusters.slurm_reasons import SENTENCES, classify
@@ -99,7 +101,7 @@ def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
     play("squeue", f'case "$*" in *--name={MINE}*) echo "9_[0-3]|{MINE}";; esac')
     assert Slurm().find([MINE]) == {MINE: "9"}
     play("squeue", "true")
-    assert Slurm().find([MINE]) == {}
+    assert Slurm().find([MINE]) == {MINE: None}
     play("sacct", f'echo "11_3|{MINE}"')
     assert Slurm().find([MINE]) == {MINE: "11"}
     play("squeue", "exit 1")
@@ -110,7 +112,42 @@ def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
 def test_many_names_are_looked_for_by_one_call_and_what_is_missing_by_another(play: Play) -> None:
     play("squeue", 'case "$*" in *--name=here,ended,never*) echo "9|here"; echo "9|here";; esac')
     play("sacct", 'case "$*" in *--name=ended,never*) echo "7_0|ended"; echo "7_1|ended";; esac')
-    assert Slurm().find(["here", "ended", "never"]) == {"here": "9", "ended": "7"}
+    assert Slurm().find(["here", "ended", "never"]) == {"here": "9", "ended": "7", "never": None}
+
+
+def test_two_workers_that_get_a_call_at_a_time_come_to_an_end_of_looking(play: Play, tmp_path: Path) -> None:
+    """Forces the fault: whenever one of the minute's calls comes free, one worker takes it, and there is no second."""
+
+    class OneAtATime(OpenGate):
+        left = 0
+
+        def enter(self, urgency: Urgency) -> bool:
+            self.left -= 1
+            return self.left >= 0
+
+    play("squeue", f'echo squeue >> {tmp_path}/calls; case "$*" in *here*) echo "9|here";; esac')
+    play("sacct", f"echo sacct >> {tmp_path}/calls")
+    gate, said = OneAtATime(), list[object]()
+    workers = [Slurm(gate=gate), Slurm(gate=gate)]
+    for turn in range(4):
+        gate.left = 1
+        with suppress(BusyError):
+            said.append(workers[turn % 2].find(["here", "never"] if turn < 2 else ["never"]))
+    assert said == [{"here": "9"}, {"here": "9"}, {"never": None}, {"never": None}]
+    assert (tmp_path / "calls").read_text().split() == ["squeue", "squeue", "sacct", "sacct"]
+
+
+def test_a_cluster_is_described_when_there_are_calls_for_all_of_it(play: Play, tmp_path: Path) -> None:
+    """Forces the fault: one call for descriptions is left in the minute, and a description takes two."""
+
+    class OneLeft(OpenGate):
+        def free(self, urgency: Urgency) -> int:
+            return 1
+
+    play("sinfo", f"touch {tmp_path}/called")
+    with pytest.raises(BusyError):
+        Slurm(gate=OneLeft()).report()
+    assert not (tmp_path / "called").exists()
 
 
 def test_words_of_states_that_nobody_knows_are_no_answer() -> None:
