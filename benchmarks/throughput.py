@@ -1,4 +1,4 @@
-"""How many samples a second does a step train, beside plain PyTorch? `make bench NAME=throughput`, some four minutes.
+"""How many samples a second does a step train, beside plain PyTorch? `make bench NAME=throughput`, some eight minutes.
 
 The same net, data, batch and optimizer, turn by turn within one run: the engine's steps as they are, with their time
 split and report, and what a user would write, under DistributedDataParallel from two ranks on. The goal is a median
@@ -15,7 +15,6 @@ import torch
 
 from benchmarks.ranks import on_ranks
 
-ROUNDS = 5
 CASES: dict[str, tuple[int, int]] = {  # net -> pixels of a side, samples per rank
     "convnet": (28, 64),
     "lenet": (28, 64),
@@ -51,7 +50,7 @@ def main() -> None:
 def measure(kind: str, ranks: int, *, on_gpu: bool = False) -> dict[str, Any]:
     """One net on so many ranks of this machine; on a GPU compiled, in bfloat16, with its channels innermost."""
     run = gpu_spec(ranks) if on_gpu else spec(kind, ranks, *CASES[kind])
-    task = {"run": run, "rounds": ROUNDS, "compiled": on_gpu}
+    task = {"run": run, "compiled": on_gpu}
     found = on_ranks("benchmarks.throughput_rank", [""], ranks, task)
     row = {"net": kind, "ranks": ranks, **compared(found.pop("seconds"), run["batch"]), **found}
     print(

@@ -25,7 +25,9 @@ from trainers.build import data, models
 from trainers.engine import loop
 from trainers.report import Report
 
-BLOCK_S = 0.5  # what a turn lasts about; a turn has one step at least
+BLOCK_S = 0.25  # what a turn lasts about; a turn has one step at least
+SPAN_S = 16.0  # all turns of a net; short ones, many times, since what else a machine does comes and goes
+LEAST_ROUNDS = 9
 Turn = Callable[[int], None]  # takes so many steps
 
 
@@ -45,7 +47,7 @@ def main() -> None:
             "ours": ours(run, place, device, report, compiled=compiled),
             "plain": plain(run, place, device, compiled=compiled),
         }
-        seconds = compare(turns, rounds=task["rounds"], device=device)
+        seconds = compare(turns, device=device)
     found: dict[str, Any] = {"device": devices.name(device), "seconds": seconds}
     if place.rank == 0 and device.type == "cuda":
         assert isinstance(run.data, Synthetic)
@@ -103,9 +105,11 @@ def plain(run: RunSpec, place: places.Place, device: torch.device, *, compiled: 
     return take
 
 
-def compare(turns: dict[str, Turn], *, rounds: int, device: torch.device) -> dict[str, list[float]]:
-    """Seconds per step of the slowest rank: all in turn, as many times as `rounds` says, now these first, now those."""
-    steps = {name: block(turn, device) for name, turn in turns.items()}
+def compare(turns: dict[str, Turn], *, device: torch.device) -> dict[str, list[float]]:
+    """Seconds per step of the slowest rank: all in turn, round after round, now these first, now those."""
+    steps_s = {name: warm(turn, device) for name, turn in turns.items()}
+    steps = {name: max(1, round(BLOCK_S / step_s)) for name, step_s in steps_s.items()}
+    rounds = max(LEAST_ROUNDS, round(SPAN_S / sum(steps[name] * steps_s[name] for name in turns)))
     seconds: dict[str, list[float]] = {name: [] for name in turns}
     for number in range(rounds):
         for name in sorted(turns, reverse=number % 2 == 1):
@@ -113,10 +117,10 @@ def compare(turns: dict[str, Turn], *, rounds: int, device: torch.device) -> dic
     return seconds
 
 
-def block(turn: Turn, device: torch.device) -> int:
-    """Warm up, and return how many steps last BLOCK_S; the same on every rank."""
+def warm(turn: Turn, device: torch.device) -> float:
+    """Warm up, and return about how many seconds a step takes; the same on every rank."""
     timed(turn, 2, device)
-    return max(1, round(BLOCK_S / timed(turn, 2, device)))
+    return timed(turn, 2, device)
 
 
 def timed(turn: Turn, steps: int, device: torch.device) -> float:
