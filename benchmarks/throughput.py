@@ -15,6 +15,7 @@ import torch
 
 from benchmarks.ranks import on_ranks
 
+SPAN_S = 16.0  # all turns of a net; short ones, many times, since what else a machine does comes and goes
 CASES: dict[str, tuple[int, int]] = {  # net -> pixels of a side, samples per rank
     "convnet": (28, 64),
     "lenet": (28, 64),
@@ -50,7 +51,7 @@ def main() -> None:
 def measure(kind: str, ranks: int, *, on_gpu: bool = False) -> dict[str, Any]:
     """One net on so many ranks of this machine; on a GPU compiled, in bfloat16, with its channels innermost."""
     run = gpu_spec(ranks) if on_gpu else spec(kind, ranks, *CASES[kind])
-    task = {"run": run, "compiled": on_gpu}
+    task = {"run": run, "span_s": SPAN_S, "compiled": on_gpu}
     found = on_ranks("benchmarks.throughput_rank", [""], ranks, task)
     row = {"net": kind, "ranks": ranks, **compared(found.pop("seconds"), run["batch"]), **found}
     print(

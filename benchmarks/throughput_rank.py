@@ -26,8 +26,6 @@ from trainers.engine import loop
 from trainers.report import Report
 
 BLOCK_S = 0.25  # what a turn lasts about; a turn has one step at least
-SPAN_S = 16.0  # all turns of a net; short ones, many times, since what else a machine does comes and goes
-LEAST_ROUNDS = 9
 Turn = Callable[[int], None]  # takes so many steps
 
 
@@ -47,7 +45,7 @@ def main() -> None:
             "ours": ours(run, place, device, report, compiled=compiled),
             "plain": plain(run, place, device, compiled=compiled),
         }
-        seconds = compare(turns, device=device)
+        seconds = compare(turns, span_s=task["span_s"], device=device)
     found: dict[str, Any] = {"device": devices.name(device), "seconds": seconds}
     if place.rank == 0 and device.type == "cuda":
         assert isinstance(run.data, Synthetic)
@@ -105,11 +103,11 @@ def plain(run: RunSpec, place: places.Place, device: torch.device, *, compiled: 
     return take
 
 
-def compare(turns: dict[str, Turn], *, device: torch.device) -> dict[str, list[float]]:
+def compare(turns: dict[str, Turn], *, span_s: float, device: torch.device) -> dict[str, list[float]]:
     """Seconds per step of the slowest rank: all in turn, round after round, now these first, now those."""
     steps_s = {name: warm(turn, device) for name, turn in turns.items()}
     steps = {name: max(1, round(BLOCK_S / step_s)) for name, step_s in steps_s.items()}
-    rounds = max(LEAST_ROUNDS, round(SPAN_S / sum(steps[name] * steps_s[name] for name in turns)))
+    rounds = max(1, round(span_s / sum(steps[name] * steps_s[name] for name in turns)))
     seconds: dict[str, list[float]] = {name: [] for name in turns}
     for number in range(rounds):
         for name in sorted(turns, reverse=number % 2 == 1):
