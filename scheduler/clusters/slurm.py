@@ -91,10 +91,11 @@ class Slurm:
         return self._finder.find(names)
 
     def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
-        if not self._commands.gate.free(Urgency.ACT):
+        if self._commands.gate.free(Urgency.ACT) < 2:
             raise BusyError("scancel has to wait: this minute's calls of Slurm are spent")
+        asked = ("squeue", "--me", "-h", "-o", "%F|%j")
         # a controller that died gives its last ids again: an ended run's leftover may be somebody else's job by now
-        listed = {tuple(row) for row in rows(self._commands.ask("squeue", "--me", "-h", "-o", "%F|%j"), 2)}
+        listed = {tuple(row) for row in rows(self._commands.ask(*asked, urgency=Urgency.ACT), 2)}
         if ours := [job.id for job in jobs if (base_of(job.id), job.name) in listed]:
             self._end(ours, force=force)
 
