@@ -1,6 +1,6 @@
 """How our jobs are: squeue is asked for all of them at once, sacct for those that it has forgotten.
 
-Either alone suffices. A job is known by its id and its name: Slurm gives ids again, and then an answer speaks of
+squeue alone suffices; sacct is asked only where squeue has answered. A job is known by its id and its name: Slurm gives ids again, and then an answer speaks of
 another job. That a job is not listed is no answer yet.
 """
 
