@@ -162,7 +162,7 @@ def rank_of(accuracies: list[float]) -> tuple[int, float]:
 
 
 def packing(repeats: int) -> list[dict[str, Any]]:
-    """Exchanges of 161 tensors, packed and per layer."""
+    """Exchanges of 153 tensors, packed and per layer."""
     specs: dict[str, Any] = {}
     for method in ("Original EASGD", "Async EASGD", "Sync EASGD 1", "Sync EASGD 2", "Sync SGD"):
         for packed in (True, False):
@@ -196,7 +196,7 @@ def shape(*rate: str) -> None:
 
 
 def main() -> None:
-    """Tune, run, compare, write the report and the plot."""
+    """Run, compare, write the report and the plot."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", action="append", choices=METHODS)
     parser.add_argument("--seed", action="append", type=int)

@@ -1,7 +1,7 @@
 """How our jobs are: squeue is asked for all of them at once, sacct for those that it has forgotten.
 
-squeue alone suffices; sacct is asked only where squeue has answered. A job is known by its id and its name: Slurm gives ids again, and then an answer speaks of
-another job. That a job is not listed is no answer yet.
+squeue alone suffices; sacct is asked only where squeue has answered. A job is known by its id and its name: Slurm gives
+ids again, and then an answer speaks of another job. That a job is not listed is no answer yet.
 """
 
 from collections.abc import Sequence
