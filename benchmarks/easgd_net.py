@@ -33,8 +33,8 @@ class Residual(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         last = nn.Conv2d(width, width, kernel_size=3, padding=1)
-        nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)  # type: ignore[arg-type]
+        for p in last.parameters():
+            nn.init.zeros_(p)
         self.branch = nn.Sequential(nn.GroupNorm(8, width), nn.ReLU(inplace=True), last)
 
     def forward(self, x_BCHW: Tensor) -> Tensor:

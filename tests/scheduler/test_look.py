@@ -86,8 +86,10 @@ def test_a_cluster_is_asked_at_its_pace_and_by_one_worker(site: Site, far: Far, 
 
 
 @pytest.mark.parametrize(("left", "wait_s"), [(7, 6.0), (3, 60 / 7), (1, 20.0), (0, 30.0)])
-def test_looks_come_seldom_when_few_are_left(site: Site, far: Far, run_id: int, left: int, wait_s: float) -> None:
-    far.looks_left = lambda: left  # type: ignore[assignment, method-assign, return-value]
+def test_looks_come_seldom_when_few_are_left(
+    site: Site, far: Far, run_id: int, left: int, wait_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(far, "looks_left", lambda: left)
     look_now(site)
     with snapshot(site.engine) as db:
         after = db.get_one(Cluster, "slurm").look_after

@@ -101,7 +101,8 @@ def learn_of_a_part() -> tuple[list[int], Tensor]:
     """One layer is in no last pass on rank 1, one in none at all: their buckets leave after backward."""
     buckets.LAST_BYTES = buckets.BUCKET_BYTES = LAYER * 4
     torch.manual_seed(0)
-    model = nn.ModuleList([nn.Linear(32, 32) for _ in range(3)])
+    layers = [nn.Linear(32, 32) for _ in range(3)]
+    model = nn.ModuleList(layers)
     for p in model.parameters():
         nn.init.ones_(p)
     lengths = []
@@ -116,7 +117,7 @@ def learn_of_a_part() -> tuple[list[int], Tensor]:
     rule.last_pass()
     model[2 if dist.get_rank() == 0 else 0](x_BD).sum().backward()
     rule.step(torch.zeros(1))
-    return lengths, torch.stack([layer.bias.detach().unique() for layer in model]).flatten()  # type: ignore[operator, union-attr]
+    return lengths, torch.stack([layer.bias.detach().unique() for layer in layers]).flatten()
 
 
 def test_a_layer_that_the_last_pass_leaves_out_is_summed_with_what_it_has() -> None:

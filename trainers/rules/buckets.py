@@ -14,9 +14,7 @@ from torch.nn import Parameter
 from trainers.collectives.beside import Outcome, summed
 from trainers.rules.flat import Packed
 
-BUCKET_BYTES = (
-    25 << 20
-)  # as in DistributedDataParallel: a slow link is full for long, a fast one is not asked too often
+BUCKET_BYTES = 25 << 20  # DistributedDataParallel's: a fast link spends its time on bytes, not on latencies
 LAST_BYTES = 1 << 20  # nothing hides the last bucket's sum, so it is a small one
 
 
