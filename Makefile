@@ -17,16 +17,30 @@ run: .make/service web/dist/index.html
 # quick checks first, then the tests that need no server, then those on real servers, Slurm and a browser
 test: packages check test-fast test-slow
 
+# two halves side by side; what the first one, a single command, prints is shown once both have ended
+define beside
+@$(1) > .make/$@.txt 2>&1 & one=$$!; trap "kill $$one" INT TERM; \
+  { $(2); }; other_rc=$$?; \
+  wait $$one; one_rc=$$?; cat .make/$@.txt; exit $$((one_rc | other_rc))
+endef
+PYTEST := $(PY) -m pytest -q
+
+# what trains, and all else
+FAST := not (slurm or postgres or redis or browser or flow or long)
 test-fast: .make/dev .make/web
-	$(PY) -m pytest -q -m "not (slurm or postgres or redis or browser or flow or long)"
-	cd web && npm test
+	$(call beside,$(PYTEST) -m "$(FAST)" tests/trainers,\
+	  $(PYTEST) -m "$(FAST)" --ignore tests/trainers && (cd web && npm test))
 
+# faults and whole parts on PostgreSQL and the stand-in for Slurm; and what wants the lab or a browser
+SERVED := (postgres or redis or flow or slurm or browser) and not long
 test-slow: .make/dev web/dist/index.html
-	$(PY) -m pytest -q -m "(slurm or postgres or redis or browser or flow) and not long"
+	$(call beside,$(PYTEST) -m "$(SERVED)" --ignore tests/flow --ignore tests/browser --ignore tests/bigbatch,\
+	  $(PYTEST) -m "$(SERVED)" tests/flow tests/browser tests/bigbatch)
 
-# the faults that take over a minute
+# the faults that take over a minute: those of a team's service, on the lab too, and of one on a laptop
 test-faults: packages .make/dev
-	$(PY) -m pytest -q -m long
+	$(call beside,$(PYTEST) -m "long and (postgres or slurm)",\
+	  $(PYTEST) -m "long and not (postgres or slurm)")
 
 # random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1
 MINUTES ?= 5

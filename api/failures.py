@@ -8,9 +8,10 @@ from sqlalchemy import select
 
 from api.database import Reading
 from api.errors import NotFound
-from api.inquiry import failure_of
 from api.parameters import Id, Limit, Step
+from api.render import ended
 from contract.folder import RunFolder
+from contract.inquiry import failure_of
 from contract.run import State
 from contract.views import FailedRun, Page
 from store import attempts
@@ -32,7 +33,7 @@ def failures(experiment_id: Id, db: Reading, request: Request, after: Step = -1,
     items = []
     for run in shown:
         folder, last = RunFolder.of(root, run.id, run.key), tried.get(run.id)
-        failure = failure_of(folder, last, cluster=run.cluster) if last else None
+        failure = failure_of(folder, ended(last, run.cluster)) if last else None
         items.append(FailedRun(**_plain(run), failure=failure))
     return Page(items=items, next=shown[-1].number if len(rows) > limit else None)
 

@@ -1,6 +1,6 @@
 """Is the service alive, and can it do its work?"""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from importlib.metadata import version
 
 from fastapi import APIRouter, Response
@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.database import Reading
 from contract.views import ClusterView, Health, Readiness
 from store import clusters
+from store.tables import now
 
 router = APIRouter(tags=["service"])
 SILENCE = timedelta(seconds=90)  # the scheduler looks every few seconds; a Slurm that hangs takes it a minute
@@ -28,7 +29,7 @@ def ready(db: Reading, response: Response) -> Readiness:
         database = "ok"
     except SQLAlchemyError as error:
         seen, database = None, str(error).splitlines()[0]
-    awake = seen is not None and datetime.now(UTC) - seen < SILENCE
+    awake = seen is not None and now() - seen < SILENCE
     scheduler = "ok" if awake else "has not been seen yet" if seen is None else "was not seen lately"
     response.status_code = 200 if awake and database == "ok" else 503
     return Readiness(ready=awake and database == "ok", database=database, scheduler=scheduler, scheduler_seen_at=seen)

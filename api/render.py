@@ -1,7 +1,7 @@
 """Rows as the views of the contract."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +9,9 @@ from contract.binding import Bindings
 from contract.chosen import Choices
 from contract.experiment import ExperimentSpec
 from contract.failure import Failure
+from contract.inquiry import Ended
+from contract.lost_rank import LostRank
+from contract.retries import Cause
 from contract.run import ENDED, State, joint_state
 from contract.spec import RunSpec
 from contract.views import (
@@ -21,9 +24,10 @@ from contract.views import (
     RunDetail,
     RunView,
 )
+from contract.waits import Waits
 from store.experiments import Summary
 from store.listed import ListedRun
-from store.tables import Attempt, Experiment, Move, Restart, Run
+from store.tables import Attempt, Experiment, Move, Restart, Run, now
 
 PLAIN = RunView.model_fields.keys() - {"stopping", "reason"}  # what a view takes from a row as it is
 HEED = timedelta(seconds=60)  # a cluster may take its time to end a job
@@ -49,6 +53,7 @@ class Told(NamedTuple):
     path: Path
     choices: Choices | None
     bindings: Bindings | None
+    lost_ranks: list[LostRank] | None
 
 
 def run_detail(run: Run, story: Story, series: list[str], told: Told) -> RunDetail:
@@ -58,12 +63,18 @@ def run_detail(run: Run, story: Story, series: list[str], told: Told) -> RunDeta
         moves=[MoveView.model_validate(move, from_attributes=True) for move in story.moves],
         attempts=[AttemptView.model_validate(attempt, from_attributes=True) for attempt in story.attempts],
         restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in story.restarts],
+        excluded=run.excluded,
         failure=story.failure,
         series=series,
         folder=str(told.path),
         choices=told.choices,
         bindings=told.bindings,
+        lost_ranks=told.lost_ranks or [],
     )
+
+
+def ended(attempt: Attempt, cluster: str) -> Ended:
+    return Ended(attempt.number, Cause(attempt.cause), attempt.reason, attempt.hosts, cluster)
 
 
 def experiment_view(experiment: Experiment, summary: Summary) -> ExperimentView:
@@ -77,22 +88,31 @@ def experiment_detail(experiment: Experiment, summary: Summary) -> ExperimentDet
 
 
 def _run_fields(run: Run | ListedRun) -> dict[str, Any]:
-    stopping = run.stop_wanted_at is not None and State(run.state) not in ENDED
-    unheeded = _unheeded(run) if stopping else None
+    has_ended = State(run.state) in ENDED
     return {
         **{name: getattr(run, name) for name in PLAIN},
-        "reason": unheeded or (run.waits_for if run.state == State.PENDING and run.waits_for else run.reason),
-        "stopping": stopping,
+        "reason": _reason(run, has_ended=has_ended),
+        "stopping": run.stop_wanted_at is not None and not has_ended,
     }
 
 
+def _reason(run: Run | ListedRun, *, has_ended: bool) -> str | None:
+    """Why it is so, in a sentence; of a run that has ended also that its job goes on all the same."""
+    if has_ended and run.job_id and not run.job_gone:
+        return "; ".join(filter(None, [run.reason, _unheeded(run)])) or None
+    unheeded = _unheeded(run) if run.stop_wanted_at is not None and not has_ended else None
+    # one that runs may have been suspended; that it waits for others can only be from before it began
+    stands = run.state == State.PENDING or (run.state == State.RUNNING and run.waits_kind == Waits.HELD)
+    return unheeded or (run.waits_for if stands and run.waits_for else run.reason)
+
+
 def _unheeded(run: Run | ListedRun) -> str | None:
-    """A stop that its cluster did not honor, in a sentence; None while it may still."""
-    forced = run.stop_forced_at
-    if forced is None or run.stop_asked_at is None or datetime.now(UTC) - run.stop_asked_at < HEED:
+    """That its cluster was told to end the job and did not, in a sentence; None while it may still."""
+    if run.stop_asked_at is None or now() - run.stop_asked_at < HEED:
         return None
-    asked, killed = (f"{moment:%H:%M:%S}" for moment in (run.stop_asked_at, forced))
-    return f"{run.cluster} was told to end its job at {asked} and to kill it, last at {killed} UTC, and still has it"
+    asked = f"{run.cluster} was told to end its job at {run.stop_asked_at:%H:%M:%S}"
+    killed = f" and to kill it, last at {run.stop_forced_at:%H:%M:%S}" if run.stop_forced_at else ""
+    return f"{asked}{killed} UTC, and still has it"
 
 
 def _experiment_fields(experiment: Experiment, summary: Summary) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
-from api.inquiry import failure_of
 from api.parameters import BIGGEST, Cursor, Id, Limit, Step
-from api.render import Story, Told, run_detail, run_page
+from api.render import Story, Told, ended, run_detail, run_page
 from contract.faults import Fault
 from contract.folder import RunFolder
+from contract.inquiry import failure_of
 from contract.run import State
 from contract.times import RankTimes, read_times
 from contract.views import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
@@ -42,9 +42,11 @@ def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
     folder, tried = _folder(request, run), attempts.of_run(db, run_id)
-    failure = failure_of(folder, tried[-1], cluster=run.cluster) if tried else None
+    failure = failure_of(folder, ended(tried[-1], run.cluster)) if tried else None
     story = Story(moves, tried, restarts.of_run(db, run_id), failure)
-    told = Told(folder.path, _readable(folder.read_choices), _readable(folder.read_bindings))
+    told = Told(
+        folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost)
+    )
     return run_detail(run, story, points.names(db, run_id), told)
 
 

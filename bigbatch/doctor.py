@@ -4,17 +4,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
-from bigbatch.errors import BigbatchError
+from bigbatch.errors import BigbatchError, Unreachable
 from bigbatch.present import console, counted, print_json
 from bigbatch.submit import Json
 from bigbatch.up import place_of
-from contract.doctor import Check, Grade
+from contract.doctor import Check, Grade, amiss, fine
 
 STYLES = {Grade.OK: "green", Grade.NOTE: "cyan", Grade.WARNING: "yellow", Grade.ERROR: "bold red"}
 
@@ -67,22 +66,33 @@ def _tables() -> Check:
         raise BigbatchError(f"the tables cannot be looked at: {done.stderr.strip().splitlines()[-1:]}")
     at, head = done.stdout.split()
     if at == head:
-        return Check(area="database", name="tables", grade=Grade.OK, found=f"as this version has them ({head})")
+        return fine("database", "tables", f"as this version has them ({head})", "the service can read and write them")
     found, means = f"at {at}, not at {head}", "the service is of another version than its tables"
     advice = "python -m migrations upgrade"
-    return Check(area="database", name="tables", grade=Grade.ERROR, found=found, means=means, advice=advice)
+    return amiss("database", "tables", Grade.ERROR, found=found, means=means, advice=advice)
 
 
 def _service() -> Check:
-    with suppress(BigbatchError), Client() as client:
-        told = client.ready()
-        if told.ready:
-            return Check(area="service", name="service", grade=Grade.OK, found=f"{client.url} is ready")
-        found = f"{client.url}: database {told.database}, scheduler {told.scheduler}"
-        means = "runs wait until a worker and a clock are up"
-        return Check(area="service", name="service", grade=Grade.WARNING, found=found, means=means)
-    url = os.environ.get("BIGBATCH_URL") or "this machine"
-    return Check(area="service", name="service", grade=Grade.NOTE, found=f"none answers at {url}", advice="bigbatch up")
+    try:
+        with Client() as client:
+            told = client.ready()
+    except Unreachable:
+        found = f"none answers at {os.environ.get('BIGBATCH_URL') or 'this machine'}"
+        means = "no run is taken or launched until one is up"
+        advice = "bigbatch up; or BIGBATCH_URL, if it is elsewhere"
+        return amiss("service", "service", Grade.NOTE, found=found, means=means, advice=advice)
+    except BigbatchError as error:
+        means = "what answers is no service of yours, or cannot do its work"
+        advice = "BIGBATCH_URL and BIGBATCH_TOKEN to one that is yours; else start its database, or look at its log"
+        return amiss("service", "service", Grade.WARNING, found=str(error), means=means, advice=advice)
+    if told.ready:
+        return fine("service", "service", f"{client.url} is ready", "runs are taken, launched and looked after")
+    found = f"{client.url}: database {told.database}, scheduler {told.scheduler}"
+    means, advice = "runs wait until a worker and a clock are up", "bigbatch up, or docker compose up -d worker clock"
+    if told.database != "ok":
+        means = "nothing moves until it can read its tables"
+        advice = "python -m migrations upgrade, with the BIGBATCH_DATABASE of the service"
+    return amiss("service", "service", Grade.WARNING, found=found, means=means, advice=advice)
 
 
 def _print(check: Check, *, is_first: bool) -> None:

@@ -15,7 +15,7 @@ from bigbatch.interrupts import Interrupts
 from bigbatch.say import say
 
 START_S = 90.0  # a slow disk reads the scheduler's libraries for a while
-END_S = 10.0
+END_S = 15.0
 CLOSE_S = 30.0  # the scheduler gives jobs ten seconds before it uses force
 LOOK_S = 0.2
 

@@ -9,9 +9,20 @@ import typer
 from bigbatch.client import Client
 from bigbatch.present import chosen, counted, print_json, print_table
 from bigbatch.submit import Json
-from contract.failure import Failure, FallView
+from contract.failure import Failure, FailureKind, FallView
 from contract.run import State
 from contract.views import FailedRun, RunDetail
+
+MEANINGS = {  # of a kind, in a sentence about one rank
+    FailureKind.OUT_OF_MEMORY: "out of memory",
+    FailureKind.COLLECTIVE_TIMEOUT: "collective timeout: it kept the others waiting",
+    FailureKind.PYTHON_ERROR: "python error",
+    FailureKind.SIGNAL: "signal: its process was killed or crashed",
+    FailureKind.WRONG_ENVIRONMENT: "wrong environment: something that the job needs is not there",
+    FailureKind.NODE_FAILURE: "node failure: its host failed",
+    FailureKind.TIME_LIMIT: "time limit",
+    FailureKind.UNKNOWN: "it left and did not say why",
+}
 
 
 def why(
@@ -35,8 +46,11 @@ def why(
 
 
 def _print_one(run: RunDetail) -> None:
+    for lost in run.lost_ranks:
+        print(f"rank {lost.rank} is lost since step {lost.step}, in attempt {lost.attempt}; the others went on:")
+        print(f"    {lost.reason}")
     if run.failure is None:
-        print(f"run {run.id} is {run.state}: {run.reason or 'no attempt at it has failed'}")
+        print(f"run {run.id} is {run.state}: {_story(run)}")
         return
     if run.state is not State.FAILED:
         print(f"run {run.id} is {run.state}; attempt {run.failure.attempt} failed:")
@@ -44,12 +58,34 @@ def _print_one(run: RunDetail) -> None:
         print(line)
 
 
+def _story(run: RunDetail) -> str:
+    """How a run is of which no failure is to be told, and how the attempts before the present one ended."""
+    how = {
+        State.QUEUED: run.reason or f"it has not been handed to {run.cluster} yet",
+        State.SUBMITTING: f"it is being handed to {run.cluster}",
+        State.PENDING: run.reason or f"{run.cluster} has it as job {run.job_id}, and it has said nothing yet",
+        State.RUNNING: f"it has taken {run.step} of {run.steps} steps{f'; {run.reason}' if run.reason else ''}",
+        State.PAUSED: f"{run.reason or 'it has saved'}; it is queued again once its job has left",
+        State.DONE: f"it ended well, at step {run.step} of {run.steps}",
+        State.FAILED: run.reason or "nobody can say why",
+        State.CANCELLED: run.reason or "it was stopped",
+    }[run.state]
+    asked = ["it was asked to stop"] if run.stopping else []
+    early = [
+        f"attempt {one.number} ended early: {one.cause.replace('_', ' ')}"
+        for one in run.attempts
+        if one.number < run.attempt
+    ]
+    return "; ".join([how, *asked, *early])
+
+
 def _told(failure: Failure) -> Iterator[str]:
     rank = "nobody can say which rank" if failure.rank is None else f"rank {failure.rank}"
     host = f" on {failure.host}" if failure.host else ""
     at = f" at {failure.at:%H:%M:%S.%f}"[:-3] + " UTC" if failure.at else ""
-    missed = f", missed in round {failure.round} of the collective" if failure.round is not None else ""
-    yield f"first to fail: {rank}{host}{at}: {words(failure)}{missed}"
+    is_missed = failure.round is not None and failure.kind is not FailureKind.PYTHON_ERROR
+    missed = f"; the others missed it in round {failure.round} of the collective" if is_missed else ""
+    yield f"first to fail: {rank}{host}{at}: {MEANINGS[failure.kind]}{missed}"
     yield f"said by {failure.source}:"
     yield from (f"    {line}" for line in failure.evidence.splitlines())
     others = [fall for fall in failure.falls if fall.rank != failure.rank]

@@ -12,6 +12,7 @@ class Partition(BaseModel):
     cpus: int
     time_limit: str
     gres: str
+    whole_nodes: bool = False  # a job gets its nodes whole, whatever it asks for
 
 
 class Node(BaseModel):
@@ -36,7 +37,15 @@ class QueuedJob(BaseModel):
     reason: str  # why it waits, or where it runs
 
 
+class Admits(BaseModel):
+    """How much a cluster takes from the service's user."""
+
+    tasks: int  # in one job array
+    jobs: int | None  # at once, waiting ones included; null: no limit was found
+
+
 class ClusterReport(BaseModel):
     partitions: list[Partition]
     nodes: list[Node]
     queue: list[QueuedJob]
+    admits: Admits | None = None  # null: it has not been asked yet

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from contract.chosen import Choices
+from contract.failure import FailureKind
 
 
 class _Said(BaseModel):
@@ -26,10 +27,10 @@ class Started(_Said):
 
 
 class Resumed(_Said):
-    """The attempt goes on from a checkpoint; steps that an earlier one told beyond it are told again."""
+    """The attempt goes on from a checkpoint, or begins anew; what an earlier one told beyond it is told again."""
 
     kind: Literal["resumed"] = "resumed"
-    step: int  # of the checkpoint: the first step taken is the next one
+    step: int  # of the checkpoint, 0 where there was none: the first step taken is the next one
     lost_steps: int  # that an earlier attempt had told already
     notes: list[str] = []  # damaged checkpoints that were passed over, another number of ranks
 
@@ -80,6 +81,7 @@ class Failed(_Said):
     kind: Literal["failed"] = "failed"
     rank: int
     reason: str
+    failure: FailureKind | None = None  # of what kind; none from a trainer of before it was told
 
 
 Event = Annotated[Started | Chose | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")]

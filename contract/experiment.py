@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from contract.base import Spec
 from contract.faults import Fault, faults_of, refusal
+from contract.pack import MOST, pack_misfits
 from contract.spec import RunSpec
 
 MAX_POINTS = 10_000  # a sweep beyond this is a slip of the pen far more often than a wish
@@ -26,6 +27,9 @@ class ExperimentSpec(Spec):
     base: RunSpec
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = None  # of its runs that may run at once on a Slurm
+    pack: Annotated[int, Field(ge=2, le=MOST)] | None = (
+        None  # so many of its runs share a Slurm job, side by side on a node
+    )
     _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
     _was_checked: bool = PrivateAttr(default=False)
 
@@ -52,7 +56,7 @@ class ExperimentSpec(Spec):
         if faults := list(_axes_misfits(self.axes)):
             raise refusal(faults)
         points, faults = _expand(self.base.model_dump(mode="json"), self.axes)
-        if faults:
+        if faults := faults or list(pack_misfits(self.pack, self.max_parallel, [run for _, run in points])):
             raise refusal(faults)
         # a private attribute, so frozen stays true of everything a user can see
         self._points = points

@@ -1,10 +1,12 @@
-"""How a job on one machine is known: by its name, its host and its first process."""
+"""How a job on one machine is known (by its name, its host and its first process), and how it pauses."""
 
 import os
 import socket
 
 MARK = "BIGBATCH_JOB"  # in the environment of every process of a job: its name
+MEMBER = "BIGBATCH_MEMBER"  # in the environment of a run that shares its job: its place in there
 BY_HAND = "by-hand"
+PAUSED = 4  # the exit status of a rank that saved and left when it was asked to
 WARNING_S = 90  # between SIGUSR2, Slurm's warning, and the time limit
 
 

@@ -12,6 +12,7 @@ from contract.cluster import ClusterReport
 from contract.experiment import ExperimentSpec, Values
 from contract.failure import Failure
 from contract.faults import Fault
+from contract.lost_rank import LostRank
 from contract.retries import Cause
 from contract.run import State
 from contract.spec import RunSpec
@@ -35,7 +36,7 @@ class RunView(BaseModel):
     number: int  # its place in the experiment's grid, from 0
     values: Values
     state: State
-    reason: str | None  # why it failed, was cancelled, or still waits
+    reason: str | None  # why it failed, was cancelled, waits, or is held up
     waits_kind: Waits | None  # of what kind the reason is for which its cluster does not start it
     stopping: bool  # a stop was asked for and the run has not ended yet
     not_before: datetime | None  # when a run that is tried again may be submitted
@@ -85,9 +86,11 @@ class RunDetail(RunView):
     spec: RunSpec
     choices: Choices | None  # what `auto` chose, once it has
     bindings: Bindings | None  # what the ranks were bound to, on many-core chips
+    lost_ranks: list[LostRank]  # that the run went on without, as replicas can
     moves: list[MoveView]
     attempts: list[AttemptView]  # those that have ended
     restarts: list[RestartView]
+    excluded: list[str]  # hosts that failed under it and that its next attempts leave out
     failure: Failure | None  # of the last attempt that ended, if it failed
     series: list[str]
     folder: str

@@ -4,8 +4,9 @@ from lab.folder import Folder
 from lab.layout import GPUS_PER_HOST, HEAD_ADDRESS, MEMORY_MB, Host, Layout
 from lab.number import PORTS_UP
 
-# Not Slurm's and MariaDB's own numbers, so that one that is installed for real can start at any time
-CONTROL_PORT, HOST_PORT, ACCOUNTING_PORT, DATABASE_PORT = (port + PORTS_UP for port in (36817, 36818, 36819, 33306))
+# Not Slurm's and MariaDB's own numbers, so that one that is installed for real can start at any time; and below those
+# that a system hands to whoever connects somewhere, who may have one of them just as the lab comes up
+CONTROL_PORT, HOST_PORT, ACCOUNTING_PORT, DATABASE_PORT = (port + PORTS_UP for port in (26817, 26818, 26819, 23306))
 
 SLURM_CONF = """\
 ClusterName=lab
@@ -40,7 +41,7 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 MaxArraySize={layout.max_array_size}
 MinJobAge={layout.min_job_age_s}
-KillWait=5
+KillWait=10
 SlurmdTimeout=30
 ReturnToService=2
 

@@ -3,6 +3,7 @@
 import sys
 from contextlib import suppress
 
+from contract.cluster import ClusterReport
 from contract.experiment import ExperimentSpec
 from contract.settings import Settings
 from scheduler.app import make_app
@@ -25,8 +26,12 @@ def main(arguments: list[str]) -> None:
         case ["close"]:
             close(Site.of(settings))
         case ["preview"]:
+            spec, _, report = sys.stdin.read().partition(
+                "\n"
+            )  # a line of JSON each; the cluster's own where one is known
+            known = ClusterReport.model_validate_json(report) if report else None
             with suppress(BrokenPipeError):  # `| head` has seen enough
-                for line in preview(ExperimentSpec.model_validate_json(sys.stdin.read()), settings):
+                for line in preview(ExperimentSpec.model_validate_json(spec), settings, known):
                     print(line, flush=True)
         case ["doctor", *words]:
             with suppress(BrokenPipeError):

@@ -17,7 +17,7 @@ def answers(site: Site, kind: str, live: Sequence[Run] | Sequence[LiveRun]) -> d
     if not cluster.is_here:
         return {run.id: _stored(run) for run in live}
     told = cluster.ask([held(run) for run in live])
-    return {run.id: told[str(run.job_id)] for run in live}
+    return {run.id: told[held(run)] for run in live}
 
 
 def _stored(run: Run | LiveRun) -> Answer:

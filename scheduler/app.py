@@ -11,11 +11,12 @@ from collections.abc import Callable
 from functools import cache, wraps
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import worker_ready, worker_shutdown
 
 from contract.settings import Settings
 from scheduler import folder_broker
 from scheduler.collect import collect
+from scheduler.launch import finish
 from scheduler.look import look
 from scheduler.observe import observe
 from scheduler.promptly import launch_promptly
@@ -57,7 +58,7 @@ def make_app(settings: Settings) -> Celery:
             for name, period_s in PERIODS_S.items()
         },
     )
-    site = cache(lambda: Site.of(settings))  # in the worker, at its first tick
+    site = _site(settings)
     for name, tick in TICKS.items():
         app.task(name=f"bigbatch.{name}")(_alone(tick, site, APART * PERIODS_S[name]))
 
@@ -65,7 +66,22 @@ def make_app(settings: Settings) -> Celery:
     def first_look(**_: object) -> None:
         observe(site())  # whoever waits for the service need not wait for its clock
 
+    @worker_shutdown.connect(weak=False)
+    def last_steps(**_: object) -> None:
+        finish(site())
+
     return app
+
+
+def _site(settings: Settings) -> Callable[[], Site]:
+    """The worker's one site, made at its first tick: what another had begun or started, nobody would go on with."""
+    made, making = cache(lambda: Site.of(settings)), threading.Lock()
+
+    def site() -> Site:
+        with making:  # the first ticks begin together
+            return made()
+
+    return site
 
 
 def _broker(settings: Settings) -> dict[str, object]:

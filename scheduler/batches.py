@@ -11,6 +11,7 @@ from store.session import snapshot
 from store.tables import Run
 
 AT_ONCE = 2000  # runs that one submission takes, however much the cluster would
+FEW = 64  # runs of a submission that is made within a tick, beside one of more
 
 
 class Batch(NamedTuple):
@@ -19,25 +20,29 @@ class Batch(NamedTuple):
     name: str
     runs: Sequence[Run]
     parallel: int | None = None  # of them that may run at once
+    pack: int | None = None  # so many of them share a job
 
 
-def choose(site: Site, kind: str, cluster: Cluster) -> Batch | None:
-    """The next submission to `cluster`; None when nothing waits, or nothing may go now."""
+def choose(site: Site, kind: str, cluster: Cluster, *, few: bool = False) -> Batch | None:
+    """The next submission to `cluster`; None when nothing waits, or nothing may go now.
+
+    `few`: one of few runs, which leaves another that is under way its call of the cluster.
+    """
     if cluster.is_here:
-        return _next_here(site, kind)
+        return _next_here(site, kind) if cluster.may_submit() else None
     with snapshot(site.engine) as db:
         groups = launches.groups(db, kind)
-    if not groups or not cluster.may_submit():
+    if not groups or not cluster.may_submit(besides=int(few)):
         return None
-    tasks, jobs = cluster.limits()
+    tasks, jobs, _ = cluster.limits()
     with snapshot(site.engine) as db:
-        room = AT_ONCE if jobs is None else jobs - sum(launches.under_way(db, kind).values())
+        room = AT_ONCE if jobs is None else jobs - launches.jobs_under_way(db, kind)
         for group in groups:
-            capped = group.experiment_id is not None
+            capped = group.max_parallel is not None
             most, parallel = _admitted(group, launches.under_way(db, kind, group.experiment_id) if capped else {})
-            size = min(tasks, room, AT_ONCE, most)
-            if size > 0 and (members := launches.members(db, kind, group, size)):
-                return _batch(members, parallel)
+            size = min(min(tasks, room) * (group.pack or 1), AT_ONCE, most)
+            if 0 < size <= (FEW if few else AT_ONCE) and (members := launches.members(db, kind, group, size)):
+                return _batch(members, parallel, group.pack)
     return None
 
 
@@ -53,16 +58,15 @@ def _next_here(site: Site, kind: str) -> Batch | None:
 def _admitted(group: Group, under_way: dict[str, int]) -> tuple[int, int | None]:
     """How many runs of the group may be submitted, and how many of those may run at once.
 
-    What its experiment has submitted before may take up to the cap itself, so only the rest is left. A little rest is
-    not used: an array keeps its cap for life, and a thousand runs would go through one by one.
+    A little rest is not used: an array keeps its cap for life, and a thousand runs would go through one by one.
     """
     cap = group.max_parallel
     if cap is None:
         return group.size, None
-    left = cap - sum(min(cap, runs) for runs in under_way.values())
+    left = launches.left(cap, under_way)
     return (group.size, left) if left >= min(cap, group.size) else (0, None)
 
 
-def _batch(members: Sequence[Run], parallel: int | None = None) -> Batch:
+def _batch(members: Sequence[Run], parallel: int | None = None, pack: int | None = None) -> Batch:
     first = members[0]
-    return Batch(job_name(first.key, first.attempt + 1), members, parallel)
+    return Batch(job_name(first.key, first.attempt + 1), members, parallel, pack)

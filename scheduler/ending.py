@@ -1,6 +1,7 @@
 """End jobs: asked once, killed when that did not help, and again from time to time; each step is written down.
 
-A cluster is told in one command of all jobs at once, and once of each: it is `look` that sees them gone.
+A cluster is told in one command of all jobs at once, and once of each: it is `look` that sees them gone. Only what it
+was told is written down: a job that it did not list may have ended, or an answer of its may have left it out.
 """
 
 import logging
@@ -9,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from scheduler import packed
 from scheduler.clusters.cluster import Cluster, DoubtError
 from scheduler.site import Site, held
 from store import runs
@@ -17,9 +19,12 @@ from store.tables import Run, now
 
 GRACE = timedelta(seconds=15)  # between asking a job to end and making it
 AGAIN = timedelta(seconds=60)  # a kill that was not honored is repeated so often
-REST_S = 10.0  # after a cluster did not answer
+REST_S = 10.0  # after a cluster did not answer, or did not list a job
+ENDED_S = 30.0  # after it did not list one that it was told to end: it takes so long until that is known for sure
 log = logging.getLogger(__name__)
-_resting_until: dict[int, float] = {}  # by the cluster object: one of this process alone
+# of this process alone: by the cluster object, and by a run's key and attempt
+_resting_until: dict[int, float] = {}
+_unlisted_until: dict[tuple[str, int], float] = {}
 
 
 def end(site: Site, kind: str, wanted: Sequence[Run], grace: timedelta | None = None) -> None:
@@ -29,10 +34,13 @@ def end(site: Site, kind: str, wanted: Sequence[Run], grace: timedelta | None = 
         return
     due: dict[bool, list[Run]] = defaultdict(list)
     for run in wanted:
+        if time.monotonic() < _unlisted_until.get((run.key, run.attempt), 0.0):
+            continue
         if run.job_id and (force := _next_step(run, GRACE if grace is None else grace)) is not None:
             due[force].append(run)
     for force, several in due.items():
-        _tell(site, cluster, several, force=force)
+        if whole := packed.end_alone(site, several, force=force):
+            _tell(site, cluster, whole, force=force)
 
 
 def _next_step(run: Run, grace: timedelta) -> bool | None:
@@ -45,10 +53,22 @@ def _next_step(run: Run, grace: timedelta) -> bool | None:
 
 def _tell(site: Site, cluster: Cluster, several: Sequence[Run], *, force: bool) -> None:
     try:
-        cluster.cancel([held(run) for run in several], force=force)
+        told = set(cluster.cancel([held(run) for run in several], force=force))
     except DoubtError as doubt:  # the wish stands in the database: a later tick asks again
         log.info("jobs could not be ended yet: %s", doubt)
         _resting_until[id(cluster)] = time.monotonic() + (0.0 if cluster.is_here else REST_S)
         return
-    with transaction(site.engine) as db:
-        runs.note_told_to_end(db, several, force=force)
+    if heard := [run for run in several if held(run) in told]:
+        with transaction(site.engine) as db:
+            runs.note_told_to_end(db, heard, force=force)
+    if not cluster.is_here:
+        _put_off([run for run in several if held(run) not in told])
+
+
+def _put_off(unlisted: Sequence[Run]) -> None:
+    """Leave out for a while what the cluster did not list: most of these are seen to have ended meanwhile."""
+    present = time.monotonic()
+    for key in [key for key, until in _unlisted_until.items() if until < present]:
+        del _unlisted_until[key]
+    for run in unlisted:
+        _unlisted_until[run.key, run.attempt] = present + (ENDED_S if run.stop_asked_at else REST_S)

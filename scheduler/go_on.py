@@ -4,48 +4,58 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from contract.cluster import ClusterReport
+from contract.failure import FailureKind
 from contract.retries import Cause, Retries
 from contract.run import State
 from contract.spec import RunSpec
-from store import attempts, clusters, runs
+from scheduler.exclusion import excluded
+from store import attempts, runs
 from store.tables import Run, now
 
+# what ranks say who waited in vain for one on another host: Slurm may take longer to see that the host has failed, so
+# what it was is known when the job has left (scheduler/verdict.py)
+SUSPECTED = Cause.NODE_FAILURE
 AT_ONCE = (Cause.PREEMPTED, Cause.TIME_LIMIT)  # the cluster's own queue makes these wait
-OUT_OF_SERVICE = ("down", "drain", "fail", "error", "unknown", "reboot")
 
 
-def fail(db: Session, run: Run, reason: str) -> None:
+def fail(db: Session, run: Run, reason: str, kind: FailureKind | None) -> None:
     """The run has said that it failed: it ends, or pauses until its job has left if it may be tried again."""
-    cause = Cause.OUT_OF_MEMORY if _is_memory(reason) else Cause.FAILURE
-    if not run.stop_wanted_at and run.state != State.PAUSED and _refusal(db, run, cause) is None:
-        runs.move(db, run, State.PAUSED, reason=reason, own_cause=cause)
+    cause = _own_cause(run, kind)
+    if not run.stop_wanted_at and (cause is SUSPECTED or _refusal(run, cause) is None):
+        runs.move_held(db, run, State.PAUSED, reason=reason, own_cause=cause)
     else:
         go_on(db, run, cause, reason)
 
 
+def _own_cause(run: Run, kind: FailureKind | None) -> Cause:
+    if kind is FailureKind.COLLECTIVE_TIMEOUT and len(run.hosts) > 1:
+        return SUSPECTED
+    return Cause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else Cause.FAILURE
+
+
 def go_on(db: Session, run: Run, cause: Cause, why: str) -> None:
     """The job has left: queue the run for its next attempt, or end it where that is not wanted or not any more."""
-    refusal = _refusal(db, run, cause)
-    before = attempts.times(db, run, cause)
+    refusal = _refusal(run, cause)
+    before = attempts.times(run, cause)
     said = run.reason if run.state == State.PAUSED and run.reason else why
-    attempts.note(db, run, Cause.CANCELLED if run.stop_wanted_at else cause, said)
+    attempts.note(run, Cause.CANCELLED if run.stop_wanted_at else cause, said)
     if run.stop_wanted_at:
-        runs.move(db, run, State.CANCELLED, reason=run.stop_reason)
+        runs.move_held(db, run, State.CANCELLED, reason=run.stop_reason)
     elif cause is Cause.CANCELLED:
-        runs.move(db, run, State.CANCELLED, reason=said)
+        runs.move_held(db, run, State.CANCELLED, reason=said)
     elif refusal is not None:
-        runs.move(db, run, State.FAILED, reason=f"{said}{refusal}")
+        runs.move_held(db, run, State.FAILED, reason=f"{said}{refusal}")
     else:
         _queue_again(db, run, cause, f"{said}; it goes on as attempt {run.attempt + 1}", before)
 
 
-def _refusal(db: Session, run: Run, cause: Cause) -> str | None:
+def _refusal(run: Run, cause: Cause) -> str | None:
     """Why the run may not be tried again, as the end of a sentence; None when it may."""
-    before = attempts.times(db, run, cause)
+    before = attempts.times(run, cause)
     if before >= _retries(run).times(cause):
-        return f"; it was tried again {before} times after {cause.replace('_', ' ')}, no more" if before else ""
-    latest = attempts.latest_step(db, run, cause) if cause is Cause.TIME_LIMIT else None
+        times = "once" if before == 1 else f"{before} times"
+        return f"; it was tried again {times} after {cause.replace('_', ' ')}, no more" if before else ""
+    latest = attempts.latest_step(run, cause) if cause is Cause.TIME_LIMIT else None
     if latest is not None and run.step <= latest:
         return f"; the attempt before had come as far as step {latest}, so another would not help"
     return None
@@ -53,24 +63,10 @@ def _refusal(db: Session, run: Run, cause: Cause) -> str | None:
 
 def _queue_again(db: Session, run: Run, cause: Cause, reason: str, before: int) -> None:
     wait = timedelta(0) if cause in AT_ONCE else timedelta(seconds=_retries(run).wait_s(before))
-    excluded = sorted({*run.excluded, *_failed_hosts(db, run)}) if cause is Cause.NODE_FAILURE else run.excluded
-    need = runs.need_of(RunSpec.model_validate(run.spec), excluded)
-    runs.move(db, run, State.QUEUED, reason=reason, not_before=now() + wait, excluded=excluded, need=need)
-
-
-def _failed_hosts(db: Session, run: Run) -> list[str]:
-    """The run's only host, or those of which its cluster says that they are out of service."""
-    if len(run.hosts) <= 1:
-        return run.hosts
-    told = next((row.report for row in clusters.all_of(db) if row.kind == run.cluster), None)
-    nodes = ClusterReport.model_validate(told).nodes if told else []
-    bad = {node.name for node in nodes if node.state.endswith("*") or node.state.lower().startswith(OUT_OF_SERVICE)}
-    return [host for host in run.hosts if host in bad]
+    without = excluded(db, run, a_host_failed=cause is Cause.NODE_FAILURE)
+    need = runs.need_of(RunSpec.model_validate(run.spec), without)
+    runs.move_held(db, run, State.QUEUED, reason=reason, not_before=now() + wait, excluded=without, need=need)
 
 
 def _retries(run: Run) -> Retries:
     return Retries.model_validate(run.spec.get("retries", {}))
-
-
-def _is_memory(reason: str) -> bool:
-    return "out of memory" in reason.lower() or "MemoryError" in reason

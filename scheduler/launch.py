@@ -5,31 +5,43 @@ their folders lie there, and for an array which task carries which run; only the
 answers is stored. Runs that stay `submitting` are found by that name (scheduler/recover.py).
 """
 
-import errno
 import logging
+import math
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
+from contract.disk import may_pass
+from contract.folder import RunFolder
 from contract.run import State
-from scheduler.batches import Batch, choose
+from scheduler.backoff import SOUGHT, wait_until
+from scheduler.batches import FEW, Batch, choose
 from scheduler.clusters.cluster import Array, BusyError, Cluster, DoubtError, FullError, Held, Job, RefusedError
 from scheduler.site import Site
 from store import launches, runs
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables import Run
 
-BUDGET_S = 20.0  # a tick is short; what is left over is for the next one
-FULL_FOR = timedelta(seconds=30)  # how long a cluster that takes no more is left alone
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+BUDGET_S = 20.0  # for who names no time
+FULL_FOR = timedelta(seconds=30)  # how long a run waits that a cluster, or a disk, takes no more of, the first time
+PORTION = 64  # folders that are written in one step
 WRITERS = 16  # a shared file system is slow for one and fast for many
+RENEW_S = 3.0  # between two signs that a submission goes on
+LONG_S = 0.2  # what taking many runs, or handing them in, may take of a tick
+Steps = Iterator[float]  # of a submission: whoever has it may go on at once or later, and is told how long that takes
 log = logging.getLogger(__name__)
 
 
-def launch(site: Site) -> None:
-    """Submit queued runs, oldest first, while there is room and time."""
-    until = time.monotonic() + BUDGET_S
+def launch(site: Site, until: float | None = None) -> None:
+    """Submit queued runs, oldest first, while there is room; begin nothing more after `until` (time.monotonic()).
+
+    A submission of many runs is made in steps, and the next call goes on with one that is not done by then. This
+    process alone knows of it: when the process dies, its runs are found as any launcher's are (scheduler/recover.py).
+    """
+    until = time.monotonic() + BUDGET_S if until is None else until
     for kind, cluster in site.clusters.items():
         try:
             _launch_to(site, kind, cluster, until)
@@ -37,76 +49,157 @@ def launch(site: Site) -> None:
             log.info("%s is not launched to: %s", kind, doubt)
 
 
+def finish(site: Site) -> None:
+    """Bring what was begun to its end: there will be no further call."""
+    while site.begun:
+        _, steps = site.begun.popitem()
+        _go_on(steps, math.inf)
+
+
 def _launch_to(site: Site, kind: str, cluster: Cluster, until: float) -> None:
     tried: set[int] = set()  # a run that comes back to the queue meanwhile is for the next tick
-    while time.monotonic() < until and (batch := choose(site, kind, cluster)):
-        if tried.intersection(run.id for run in batch.runs):
-            return
-        tried.update(run.id for run in batch.runs)
-        _launch(site, cluster, batch)
+    large = site.begun.pop(kind, None)
+    try:
+        goes_on = large is not None
+        if large:  # before all else: when all is written it needs its call of the cluster
+            large = _go_on(large, 0.0)
+        while True:
+            late = (goes_on or tried) and time.monotonic() + LONG_S >= until
+            batch = choose(site, kind, cluster, few=bool(late or large))
+            if batch and not tried.intersection(run.id for run in batch.runs):
+                tried.update(run.id for run in batch.runs)
+                is_large = len(batch.runs) > FEW  # then others may go before it has ended
+                left = _go_on(_submission(site, cluster, batch), 0.0 if is_large else math.inf)
+                large = left or large
+            elif not large or (large := _go_on(large, until)):
+                return
+            if time.monotonic() >= until:
+                return
+    finally:
+        if large:
+            site.begun[kind] = large
 
 
-def _launch(site: Site, cluster: Cluster, batch: Batch) -> None:
+def _go_on(steps: Steps, until: float) -> Steps | None:
+    """Take a step, and more of them that end by then; return what is left."""
+    for takes_s in steps:
+        if time.monotonic() + takes_s >= until:
+            return steps
+    return None
+
+
+def _submission(site: Site, cluster: Cluster, batch: Batch) -> Steps:
     with transaction(site.engine) as db:
-        taken = launches.take(db, batch.runs, batch.name)
+        taken = launches.take(db, batch.runs, batch.name, pack=batch.pack, parallel=batch.parallel)
     if not taken:
         return  # another launcher was first, or a stop
-    jobs = _prepare(site, taken)
-    if len(taken) > 1 and jobs:
-        array = site.array_of(jobs, parallel=batch.parallel)
+    yield 0.0
+    sign = _Sign(site, batch.name)
+    ready = yield from _prepare(site, sign, taken)
+    if len(taken) > 1 and ready:
+        array = site.array_of(ready, parallel=batch.parallel)
         try:
-            array.folder.prepare({task: job.folder for task, job in jobs.items()})
+            yield from _lead(site, sign, array, ready)
         except OSError as error:
             _put_back(site, batch.name, "the folder of the array cannot be written", error)
             return
+        yield LONG_S
         _submit(site, cluster, array)
-    elif jobs:
-        _submit(site, cluster, next(iter(jobs.values())))
+    elif ready:
+        _submit(site, cluster, site.job_of(ready[0]))
 
 
-def _prepare(site: Site, taken: Sequence[Run]) -> dict[int, Job]:
-    """The runs' folders, written; a run whose folder cannot be written fails alone."""
-    with ThreadPoolExecutor(min(WRITERS, len(taken))) as writers:
-        tried = list(writers.map(lambda run: _prepare_one(site, run), taken))
-    jobs: dict[int, Job] = {}
-    for run, job in zip(taken, tried, strict=True):
-        if isinstance(job, Job):
-            jobs[run.task or 0] = job
+class _Sign:
+    """That a submission goes on, given from time to time: else `recover` would take it for stuck."""
+
+    def __init__(self, site: Site, name: str) -> None:
+        self._site, self._name, self._given = site, name, time.monotonic()
+
+    def give(self) -> bool:
+        """Whether it is still ours, as far as was asked: it may have been given up meanwhile."""
+        if time.monotonic() - self._given < RENEW_S:
+            return True
+        self._given = time.monotonic()
+        return _is_ours(self._site, self._name)
+
+
+def _lead(site: Site, sign: _Sign, array: Array, ready: Sequence[Run]) -> Steps:
+    """Write down which task carries which run, or which several, a portion in a step."""
+    carries: dict[int, dict[int, RunFolder]] = defaultdict(dict)
+    for run in ready:
+        carries[run.task or 0][run.member or 0] = site.folder_of(run)
+    for start in range(0, len(array.tasks), PORTION):
+        if not sign.give():
+            return  # nothing is submitted then either
+        portion = {task: carries[task] for task in array.tasks[start : start + PORTION]}
+        if array.pack is None:
+            array.folder.prepare({task: members[0] for task, members in portion.items()})
         else:
-            reason = f"the run folder cannot be written: {job}"
-            with transaction(site.engine) as db:
-                if job.errno in FULL_DISK:
-                    runs.move(db, run, State.QUEUED, reason=reason, not_before=now() + FULL_FOR)
-                else:
-                    runs.move(db, run, State.FAILED, reason=reason)
-    return jobs
+            array.folder.prepare_packs(portion)
+        yield 0.0
+    array.folder.keep()
 
 
-def _prepare_one(site: Site, run: Run) -> Job | OSError:
-    job = site.job_of(run)
+def _prepare(site: Site, sign: _Sign, taken: Sequence[Run]) -> Generator[float, None, list[Run]]:
+    """Write the runs' folders, a portion in a step; return the runs that have theirs, none if all were given up."""
+    ready: list[Run] = []
+    for start in range(0, len(taken), PORTION):
+        if not sign.give():
+            return []
+        portion = taken[start : start + PORTION]
+        with ThreadPoolExecutor(min(WRITERS, len(portion))) as writers:
+            troubles = list(writers.map(partial(_prepare_one, site), portion))
+        for run, trouble in zip(portion, troubles, strict=True):
+            if trouble:
+                _set_aside(site, run, trouble)
+            else:
+                ready.append(run)
+        yield 0.0
+    return ready
+
+
+def _prepare_one(site: Site, run: Run) -> OSError | None:
     try:
-        job.folder.prepare(job.spec, job.attempt)
+        # the door has checked the spec: it need not be read to be written
+        site.folder_of(run).prepare(run.spec, run.attempt)
     except OSError as error:
         return error
-    return job
+    return None
+
+
+def _set_aside(site: Site, run: Run, trouble: OSError) -> None:
+    """A run whose folder cannot be written waits or fails alone."""
+    reason = f"the run folder cannot be written: {trouble}"
+    with transaction(site.engine) as db:
+        if not may_pass(trouble):
+            runs.move(db, run, State.FAILED, reason=reason)
+        else:
+            runs.move(db, run, State.QUEUED, reason=reason, not_before=wait_until(db, run, FULL_FOR))
+
+
+def _is_ours(site: Site, name: str) -> bool:
+    """Whether it was not given up; `recover` is told that it goes on, else it would take it for stuck."""
+    with transaction(site.engine) as db:
+        return launches.still_ours(db, name)
 
 
 def _submit(site: Site, cluster: Cluster, job: Job | Array) -> None:
     """Hand it to its cluster, outside any transaction, and store what came of it."""
-    with transaction(site.engine) as db:
-        if not launches.still_ours(db, job.name):
-            return  # it was given up while its folders were written
+    if not _is_ours(site, job.name):
+        return  # it was given up while its folders were written
     try:
         job_id = cluster.submit(job)
-    except (BusyError, FullError) as full:
-        waits = FULL_FOR if isinstance(full, FullError) else timedelta(0)
-        with transaction(site.engine) as db:  # surely nothing was taken
-            launches.move_named(db, job.name, State.QUEUED, reason=str(full), not_before=now() + waits)
+    except BusyError as busy:
+        _queue_again(site, job.name, str(busy), timedelta(0))
+    except FullError as full:
+        _queue_again(site, job.name, str(full), FULL_FOR)
     except RefusedError as error:
         _fail(site, job.name, f"{job.spec.resources.kind} refused the job: {error}")
     except Exception as doubt:
         # perhaps it has the job: `recover` asks for it by name before anybody submits again
         log.warning("%s: whether it was submitted is not known: %s", job.name, doubt)
+        with transaction(site.engine) as db:
+            launches.note_doubt(db, job.name, f"{doubt}{SOUGHT}")
     else:
         _store(site, cluster, job, job_id)
 
@@ -124,12 +217,18 @@ def _store(site: Site, cluster: Cluster, job: Job | Array, job_id: str) -> None:
 
 
 def _put_back(site: Site, name: str, what: str, error: OSError) -> None:
-    """A disk that is full may have room soon; what else is wrong with a folder stays wrong."""
-    if error.errno not in FULL_DISK:
+    if not may_pass(error):
         _fail(site, name, f"{what}: {error}")
-        return
+    else:
+        _queue_again(site, name, f"{what}: {error}", FULL_FOR)
+
+
+def _queue_again(site: Site, name: str, reason: str, first: timedelta) -> None:
+    """Surely nothing was taken: its runs wait, all as long as the first of them."""
     with transaction(site.engine) as db:
-        launches.move_named(db, name, State.QUEUED, reason=f"{what}: {error}", not_before=now() + FULL_FOR)
+        some = launches.named(db, name)
+        not_before = wait_until(db, some[0], first) if some else None
+        launches.move_named(db, name, State.QUEUED, reason=reason, not_before=not_before)
 
 
 def _fail(site: Site, name: str, reason: str) -> None:

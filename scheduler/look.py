@@ -5,25 +5,34 @@ often enough, makes no curve late. An answer that fails, is empty or leaves a jo
 then unknown since that moment, and alive for all that anybody does.
 """
 
+import logging
+import math
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from contract.folder import RunFolder
-from scheduler.clusters.cluster import Alive, Answer, BusyError, Cluster, Gone, Held, Unknown
+from contract.retries import Cause
+from scheduler import packed
+from scheduler.clusters.cluster import Alive, Answer, BusyError, Cluster, DoubtError, Gone, Held, Unknown
+from scheduler.pulse import Pulse, feel
 from scheduler.site import Site
-from store import looks
+from store import clusters, looks
 from store.looks import Said
 from store.session import snapshot, transaction
 from store.tables import now
 
-CALM_S, RESTLESS_S, SLOWEST_S = 12.0, 6.0, 60.0  # from one look to the next
-SCARCE_S, SCARCEST_S = 60.0, 30.0  # the looks that are left are spread: the next comes in 6 s with five, in 20 with one
+CALM_S, RESTLESS_S = 12.0, 6.0  # from one look to the next
+SLOWEST_S = 15.0  # a cluster that is slow, or does not answer, is asked so often: all is known 30 s after it does
+# when its calls were spent: one for a look comes free every 20 s (scheduler/clusters/gate.py). Less than the tick's
+# period, or every other tick would come a moment too early
+BUSY_S = 1.0
 RESTLESS_FOR = timedelta(seconds=60)  # after a run has moved or was asked to stop
 SLOWNESS = 10.0  # a cluster that takes a second to answer is asked every ten at most
-BEAT_S = 45.0  # a job that has given a sign of life so lately lives
+MEMORY = 0.5  # of the time that a cluster knows an ended job, at most, goes by between two looks
 DOUBT = timedelta(seconds=30)  # how long nobody must know a job before it counts as gone
+log = logging.getLogger(__name__)
 
 
 def look(site: Site) -> None:
@@ -36,6 +45,7 @@ def look(site: Site) -> None:
 def _look_at(site: Site, kind: str, cluster: Cluster) -> None:
     with snapshot(site.engine) as db:
         watched = looks.watched(db, kind)
+    watched = _without_ended_parts(site, watched)
     if not watched:
         return
     pace_s = RESTLESS_S if any(map(_is_restless, watched)) else CALM_S
@@ -44,21 +54,57 @@ def _look_at(site: Site, kind: str, cluster: Cluster) -> None:
             return
     began = time.monotonic()
     try:
-        answers = cluster.ask([Held(row.job_id, row.job_name or "") for row in watched])
+        answers = cluster.ask([_held(row) for row in watched])
     except BusyError:
+        _put_off(site, kind, BUSY_S)
         return
     took_s = time.monotonic() - began
-    said = [new for row in watched if (new := _news(site, row, answers[row.job_id]))]
-    wait_s = max(min(took_s * SLOWNESS, SLOWEST_S), _scarcity_s(cluster.looks_left()))
+    said = [new for row in watched if (new := _news(site, row, answers[_held(row)]))]
+    wait_s = min(took_s * SLOWNESS, SLOWEST_S, MEMORY * _remembers_s(cluster))
+    suspicious = {row.id for row in watched if row.own_cause == Cause.NODE_FAILURE}
+    if any(new.gone_cause == Cause.NODE_FAILURE or (new.gone_cause and new.id in suspicious) for new in said):
+        _see_hosts(site, kind, cluster)
     with transaction(site.engine) as db:
         looks.note(db, said)
-        if wait_s > pace_s:
-            looks.put_off(db, kind, now() + timedelta(seconds=wait_s))
+    if wait_s > pace_s:
+        _put_off(site, kind, wait_s)
 
 
-def _scarcity_s(left: int | None) -> float:
-    """How long the next look has to wait, so that some are left when something happens half a minute from now."""
-    return 0.0 if left is None else min(SCARCE_S / (2 * left + 1), SCARCEST_S)
+def _held(row: Any) -> Held:
+    return Held(row.job_id, row.job_name or "")
+
+
+def _see_hosts(site: Site, kind: str, cluster: Cluster) -> None:
+    """Store how the hosts are now, before it is asked which a run goes on without (scheduler/exclusion.py)."""
+    try:
+        report = cluster.report(urgent=True)
+    except DoubtError as doubt:
+        log.warning("which hosts of %s have failed is not known yet: %s", kind, doubt)
+        return
+    with transaction(site.engine) as db:
+        clusters.put(db, kind, report, None)
+
+
+def _put_off(site: Site, kind: str, wait_s: float) -> None:
+    with transaction(site.engine) as db:
+        looks.put_off(db, kind, now() + timedelta(seconds=wait_s))
+
+
+def _remembers_s(cluster: Cluster) -> float:
+    """For how long it tells how a job has ended: a later look might find no word of it."""
+    try:
+        return cluster.limits().remembers_s or math.inf
+    except DoubtError:
+        return math.inf
+
+
+def _without_ended_parts(site: Site, watched: Sequence[Any]) -> list[Any]:
+    """Runs that share a job end one by one, and no cluster need be asked for that."""
+    ended = {row.id: _said(row, end) for row in watched if (end := packed.end_of(site, row))}
+    if ended:
+        with transaction(site.engine) as db:
+            looks.note(db, list(ended.values()))
+    return [row for row in watched if row.id not in ended]
 
 
 def _is_restless(row: Any) -> bool:
@@ -84,11 +130,16 @@ def _said(row: Any, answer: Answer) -> Said:
 
 
 def _weigh(site: Site, row: Any, answer: Answer) -> Answer:
-    """A job that the cluster merely knows no more: alive if it gives signs of life, gone if it is silent for long."""
+    """A job that the cluster merely knows no more: alive if it gives signs of life, gone if it is silent for long.
+
+    Of a run that shares its job the own end counts, which it may have come to while the cluster answered.
+    """
+    if end := packed.end_of(site, row):
+        return end
     if not isinstance(answer, Gone) or answer.sure:
         return answer
-    age_s = RunFolder.of(site.runs_folder, row.id, row.key).beat_age_s(row.attempt)
-    if age_s is not None and age_s < BEAT_S:
+    pulse = feel(RunFolder.of(site.runs_folder, row.id, row.key), row.attempt)
+    if pulse is Pulse.BEATS:
         return Alive()
     doubted = row.unknown_since is not None and now() - row.unknown_since > DOUBT
-    return answer if doubted else Unknown(answer.reason)
+    return answer if doubted and pulse is Pulse.SILENT else Unknown(answer.reason)

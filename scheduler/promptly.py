@@ -13,18 +13,19 @@ from scheduler.site import Site
 from store.session import snapshot
 from store.tables import Run
 
-WATCH_S, LOOK_S = 0.4, 0.04  # less than the period in all: a tick that comes while one goes on is left out
+# with what was begun last, less than the period in all: a tick that comes while one goes on is left out
+WORK_S, WATCH_S, LOOK_S = 0.3, 0.35, 0.04
 
 
 def launch_promptly(site: Site) -> None:
     """Launch what is queued, and what is added within the next moments."""
-    until, newest = time.monotonic() + WATCH_S, _newest(site)
-    launch(site)
-    while time.monotonic() < until:
+    began, newest = time.monotonic(), _newest(site)
+    launch(site, began + WORK_S)
+    while time.monotonic() < began + WATCH_S and not site.begun:  # what is begun goes on with the next tick: be in time
         time.sleep(LOOK_S)
         if (now_newest := _newest(site)) != newest:
             newest = now_newest
-            launch(site)
+            launch(site, began + WORK_S)
 
 
 def _newest(site: Site) -> int | None:

@@ -1,8 +1,8 @@
 """What every tick works with: the database, the clusters, the run folders."""
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -27,6 +27,10 @@ class Site:
     clusters: Mapping[str, Cluster]
     runs_folder: Path
     local_ranks: int  # that may train at once on this machine
+    # by cluster, the submission of many runs that a launch tick has begun and the next goes on with; of this process
+    begun: dict[str, Iterator[float]] = field(default_factory=dict, compare=False)
+    gathering: dict[str, float] = field(default_factory=dict, compare=False)  # likewise, since when a search waits
+    once: set[str] = field(default_factory=set, compare=False)  # what this process has done before
 
     @classmethod
     def of(cls, settings: Settings) -> "Site":
@@ -47,11 +51,14 @@ class Site:
         spec = RunSpec.model_validate(run.spec)
         return Job(run.job_name or job_name(run.key, run.attempt), self.folder_of(run), run.attempt, spec, run.excluded)
 
-    def array_of(self, jobs: Mapping[int, Job], *, parallel: int | None = None) -> Array:
-        """Jobs of one name, task by task, as their cluster gets them together."""
-        one = next(iter(jobs.values()))
+    def array_of(self, several: Sequence[Run], *, parallel: int | None = None) -> Array:
+        """Runs of one submission, as their cluster gets them together; `parallel` of them may run at once."""
+        one, tasks = self.job_of(several[0]), sorted({run.task or 0 for run in several})
         folder = ArrayFolder.of(self.runs_folder, one.name)
-        return Array(one.name, folder, one.attempt, one.spec, sorted(jobs), parallel, one.excluded)
+        members = [run.member for run in several if run.member is not None]
+        pack = max(members) + 1 if members else None
+        at_once = parallel and parallel // (pack or 1)
+        return Array(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack)
 
 
 def held(run: Run | LiveRun) -> Held:

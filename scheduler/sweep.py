@@ -7,12 +7,13 @@ from contract.run import ENDED, State
 from scheduler.answers import answers
 from scheduler.clusters.cluster import Alive, Gone
 from scheduler.ending import end
+from scheduler.go_on import SUSPECTED
 from scheduler.site import Site
 from store import runs
 from store.session import snapshot, transaction
 from store.tables import Run, now
 
-GRACE = timedelta(seconds=30)  # to clean up after the last word
+GRACE = timedelta(seconds=40)  # to clean up after the last word; srun gives ranks that hang 32 s (KillWait, and two)
 FORCE = timedelta(seconds=30)  # after that, between asking and killing
 AT_ONCE = 500
 
@@ -43,4 +44,5 @@ def _sweep_one(site: Site, kind: str, left: list[Run]) -> None:
 def _patience(site: Site, run: Run) -> timedelta:
     """A run that said it failed leaves ranks that wait for each other; any other cleans up."""
     cluster = site.clusters[run.cluster]
-    return timedelta(0) if run.state == State.FAILED and not cluster.is_here else GRACE
+    waits = run.state == State.FAILED or (run.state == State.PAUSED and run.own_cause == SUSPECTED)
+    return timedelta(0) if waits and not cluster.is_here else GRACE

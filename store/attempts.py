@@ -2,29 +2,30 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.retries import Cause
 from store.tables import Attempt, Run, now
 
 
-def note(db: Session, run: Run, cause: Cause, reason: str | None) -> None:
+def note(run: Run, cause: Cause, reason: str | None) -> None:
     """Keep how the present attempt ended; told twice, the later word counts."""
-    fields = {"run_id": run.id, "number": run.attempt, "job_id": run.job_id, "step": run.step}
-    db.merge(Attempt(**fields, ended_at=now(), cause=cause, reason=reason, hosts=run.hosts))
+    told = next((attempt for attempt in run.tried if attempt.number == run.attempt), None)
+    if told is None:
+        run.tried.append(told := Attempt(number=run.attempt))
+    told.job_id, told.step, told.ended_at, told.cause = run.job_id, run.step, now(), cause
+    told.reason, told.hosts = reason, run.hosts
 
 
-def times(db: Session, run: Run, cause: Cause) -> int:
+def times(run: Run, cause: Cause) -> int:
     """How many attempts before the present one ended for that cause."""
-    query = select(func.count()).where(Attempt.run_id == run.id, Attempt.cause == cause, Attempt.number < run.attempt)
-    return db.scalar(query) or 0
+    return len(_before(run, cause))
 
 
-def latest_step(db: Session, run: Run, cause: Cause) -> int | None:
+def latest_step(run: Run, cause: Cause) -> int | None:
     """How far the latest attempt before the present one came that ended for that cause."""
-    mine = (Attempt.run_id == run.id, Attempt.cause == cause, Attempt.number < run.attempt)
-    return db.scalar(select(Attempt.step).where(*mine).order_by(Attempt.number.desc()).limit(1))
+    return max(((attempt.number, attempt.step) for attempt in _before(run, cause)), default=(0, None))[1]
 
 
 def last_of(db: Session, run_ids: Sequence[int]) -> dict[int, Attempt]:
@@ -35,3 +36,7 @@ def last_of(db: Session, run_ids: Sequence[int]) -> dict[int, Attempt]:
 
 def of_run(db: Session, run_id: int) -> Sequence[Attempt]:
     return db.scalars(select(Attempt).where(Attempt.run_id == run_id).order_by(Attempt.number)).all()
+
+
+def _before(run: Run, cause: Cause) -> list[Attempt]:
+    return [attempt for attempt in run.tried if attempt.cause == cause and attempt.number < run.attempt]

@@ -1,26 +1,33 @@
 """What each cluster last said of itself."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from contract.cluster import ClusterReport
+from store.points import insert_into
 from store.tables import Cluster, now
+
+FORGOTTEN_AFTER = timedelta(minutes=5)  # since anybody has asked it
 
 
 def put(db: Session, kind: str, report: ClusterReport | None, error: str | None) -> None:
     """Keep the newest answer of a cluster; an answer that failed keeps the report before it and says why."""
-    row = db.get(Cluster, kind) or Cluster(kind=kind, asked_at=now(), error=None, report=None)
+    # two workers may be the first to tell of it, and each must know what the other has told
+    db.execute(insert_into(db, Cluster).on_conflict_do_nothing(), [{"kind": kind, "asked_at": now()}])
+    row = db.get_one(Cluster, kind, with_for_update=True)
     row.asked_at, row.error = now(), error
     if report:
-        row.report = report.model_dump(mode="json")
-    db.add(row)
+        told, before = report.model_dump(mode="json"), row.report or {}
+        row.report = told | {"admits": told["admits"] or before.get("admits")}  # another worker may know it
+    db.flush()
 
 
 def drop_others(db: Session, kinds: Sequence[str]) -> None:
-    """Forget clusters that this service no longer has."""
-    db.execute(delete(Cluster).where(Cluster.kind.not_in(kinds)))
+    """Forget clusters that this service no longer has: another worker may have one that is not among `kinds`."""
+    db.execute(delete(Cluster).where(Cluster.kind.not_in(kinds), Cluster.asked_at < now() - FORGOTTEN_AFTER))
 
 
 def all_of(db: Session) -> Sequence[Cluster]:

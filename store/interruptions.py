@@ -20,7 +20,7 @@ NO_INTERRUPTION = (Cause.DONE, Cause.CANCELLED, Cause.TIME_LIMIT)  # before a ti
 
 
 class Ended(NamedTuple):
-    """An attempt that ended before its time, and how many steps the next one took again; None: it began anew."""
+    """An attempt that ended before its time, and how many steps the next one took again; None: it has not begun yet."""
 
     cause: Cause
     lost_steps: int | None

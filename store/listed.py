@@ -24,6 +24,7 @@ class ListedRun(NamedTuple):
     not_before: datetime | None
     attempt: int
     job_id: str | None
+    job_gone: bool
     cluster: str
     unknown_since: datetime | None
     created_at: datetime

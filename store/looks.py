@@ -45,8 +45,8 @@ def watched(db: Session, cluster: str) -> list[Any]:
     left = and_(Run.state.in_(ENDED), Run.job_gone.is_(False))
     mine = (Run.cluster == cluster, Run.job_id.is_not(None), Run.gone_reason.is_(None), or_(Run.state.in_(LIVE), left))
     columns = (
-        *(Run.id, Run.key, Run.attempt, Run.job_id, Run.job_name, Run.moved_at, Run.stop_asked_at),
-        *(Run.waits_for, Run.waits_kind, Run.unknown_since),
+        *(Run.id, Run.key, Run.attempt, Run.job_id, Run.job_name, Run.member, Run.moved_at, Run.stop_asked_at),
+        *(Run.waits_for, Run.waits_kind, Run.unknown_since, Run.own_cause),
     )
     return list(db.execute(select(*columns).where(*mine).order_by(Run.id).limit(AT_ONCE)))
 
@@ -62,6 +62,6 @@ def note(db: Session, said: Sequence[Said]) -> None:
     rows = [
         {"run": one.id, "of": one.attempt, "new_gone": one.gone_reason is not None}
         | {f"new_{name}": getattr(one, name) for name in names}
-        for one in said
+        for one in sorted(said, key=lambda one: one.id)  # as everybody locks runs (store/locks.py)
     ]
     db.connection().execute(this.values(change), rows)

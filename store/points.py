@@ -1,6 +1,6 @@
 """Points: what runs measured, written in bulk and read as columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
 
 from sqlalchemy import and_, or_, select
@@ -14,20 +14,12 @@ Columns = dict[str, tuple[list[int], list[float | None]]]
 
 
 def put(db: Session, run_id: int, said: Sequence[Points]) -> None:
-    """Store points; a step told twice (a resumed run) keeps the later value."""
-    values = {(name, event.step): value for event in said for name, value in event.values.items()}
-    if not values:
-        return
-    series = _series_ids(db, run_id, {name for name, _ in values})
-    rows = [{"series_id": series[name], "step": step, "value": value} for (name, step), value in values.items()]
-    add = insert_into(db, Point)
-    db.execute(
-        add.on_conflict_do_update(index_elements=["series_id", "step"], set_={"value": add.excluded.value}), rows
-    )
+    """Store points of one run."""
+    put_together(db, {run_id: said})
 
 
 def put_together(db: Session, said: Mapping[int, Sequence[Points]]) -> None:
-    """Store the points of many runs, in three statements however many they are."""
+    """Store the points of many runs, in three statements; a step told twice (a resumed run) keeps the later value."""
     values = {
         (run_id, name, event.step): value
         for run_id, events in said.items()
@@ -101,13 +93,6 @@ def of_experiment(
 def _known_series(db: Session, run_ids: Sequence[int]) -> dict[tuple[int, str], int]:
     rows = db.execute(select(Series.run_id, Series.name, Series.id).where(Series.run_id.in_(run_ids))).all()
     return {(row.run_id, row.name): row.id for row in rows}
-
-
-def _series_ids(db: Session, run_id: int, names: Iterable[str]) -> dict[str, int]:
-    add = insert_into(db, Series).values([{"run_id": run_id, "name": name} for name in sorted(names)])
-    db.execute(add.on_conflict_do_nothing(index_elements=["run_id", "name"]))
-    rows = db.execute(select(Series.name, Series.id).where(Series.run_id == run_id)).all()
-    return {row.name: row.id for row in rows}
 
 
 def insert_into(db: Session, table: type[Table]) -> "sqlite.Insert | postgresql.Insert":

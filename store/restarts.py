@@ -7,13 +7,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.event import Resumed
+from store.points import insert_into
 from store.tables import Restart
 
 
 def note(db: Session, run_id: int, said: Resumed) -> None:
     """Keep the restart; told twice, it is one."""
-    at = datetime.fromtimestamp(said.at, UTC)
-    db.merge(Restart(run_id=run_id, attempt=said.attempt, step=said.step, lost_steps=said.lost_steps, at=at))
+    told = {"step": said.step, "lost_steps": said.lost_steps, "at": datetime.fromtimestamp(said.at, UTC)}
+    add = insert_into(db, Restart).values(run_id=run_id, attempt=said.attempt, **told)
+    db.execute(add.on_conflict_do_update(index_elements=["run_id", "attempt"], set_=told))
 
 
 def of_run(db: Session, run_id: int) -> Sequence[Restart]:

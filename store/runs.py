@@ -5,15 +5,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, tuple_, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, func, insert, or_, select, tuple_, update
+from sqlalchemy.orm import Session, selectinload
 from sqlalchemy.orm.attributes import set_committed_value
 
 from contract.experiment import ExperimentSpec
 from contract.run import ENDED, LIVE, MOVES, State
 from contract.spec import RunSpec
+from store.locks import hold
 from store.tables import Experiment, Move, Run, now
 
 
@@ -24,6 +25,7 @@ def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tupl
         description=spec.description,
         spec=spec.model_dump(mode="json"),
         max_parallel=spec.max_parallel,
+        pack=spec.pack,
         key=key,
     )
     db.add(experiment)
@@ -32,7 +34,7 @@ def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tupl
         {
             "experiment_id": experiment.id,
             "number": number,
-            "key": token_hex(4),
+            "key": token_hex(6),  # of 100,000 runs stored and 1,000 new ones two are alike once in three million times
             "spec": run.model_dump(mode="json"),
             "values": values,
             "cluster": run.resources.kind,
@@ -80,12 +82,14 @@ class LiveRun(NamedTuple):
     attempt: int
     job_id: str | None
     job_name: str | None
+    member: int | None
     cursor: int
     unknown_since: datetime | None
     waits_for: str | None
     gone_reason: str | None
     gone_cause: str | None
     gone_at: datetime | None
+    own_cause: str | None
 
 
 def live(db: Session, *, ended_after: datetime) -> list[LiveRun]:
@@ -96,13 +100,6 @@ def live(db: Session, *, ended_after: datetime) -> list[LiveRun]:
     return [LiveRun(*row) for row in rows]
 
 
-def unstopped(db: Session) -> Sequence[Run]:
-    """Runs that were asked to stop and have not ended."""
-    return db.scalars(
-        select(Run).where(Run.stop_wanted_at.is_not(None), Run.state.not_in(ENDED)).order_by(Run.id)
-    ).all()
-
-
 def with_leftover_jobs(db: Session, limit: int) -> Sequence[Run]:
     """Runs that ended or paused and whose job nobody has seen end yet, oldest first."""
     left = (Run.state.in_([*ENDED, State.PAUSED]), Run.job_id.is_not(None), Run.job_gone.is_(False))
@@ -111,17 +108,14 @@ def with_leftover_jobs(db: Session, limit: int) -> Sequence[Run]:
 
 def note_gone(db: Session, run_ids: Sequence[int]) -> None:
     """Write down that the jobs of these runs have ended."""
-    db.execute(update(Run).where(Run.id.in_(run_ids)).values(job_gone=True))
+    db.execute(update(Run).where(Run.id.in_(hold(db, Run.id.in_(run_ids)))).values(job_gone=True))
 
 
 def move(db: Session, run: Run, new: State, *, reason: str | None = None, **columns: object) -> bool:
     """Move `run` to `new` if it is still where we last saw it; False when another hand was first."""
-    old = State(run.state)
-    if new not in MOVES[old]:
-        raise ValueError(f"a run may not go from {old} to {new}")
-    at = now()
+    old, at = _checked(run, new), now()
     here = update(Run).where(Run.id == run.id, Run.state == old, Run.attempt == run.attempt)
-    change = {"state": new, "reason": reason, "moved_at": at, **_times(run, new, at), **columns}
+    change = _changed(run, new, reason, at, columns)
     won = db.scalar(here.values(change).returning(Run.id)) is not None
     if won:
         db.add(Move(run_id=run.id, old=old, new=new, reason=reason, at=at))
@@ -130,58 +124,81 @@ def move(db: Session, run: Run, new: State, *, reason: str | None = None, **colu
     return won
 
 
+def move_held(db: Session, run: Run, new: State, *, reason: str | None = None, **columns: object) -> None:
+    """Move a run whose row this transaction has changed, so that nobody else can be first; written with the rest."""
+    old, at = _checked(run, new), now()
+    for name, value in _changed(run, new, reason, at, columns).items():
+        setattr(run, name, value)
+    db.add(Move(run_id=run.id, old=old, new=new, reason=reason, at=at))
+
+
 def note_told_to_end(db: Session, told: Sequence[Run], *, force: bool) -> None:
     """Write down that the jobs of these runs were asked to end, or killed; the first asking keeps its moment."""
-    at, mine = now(), update(Run).where(tuple_(Run.id, Run.attempt).in_([(run.id, run.attempt) for run in told]))
+    ours = tuple_(Run.id, Run.attempt).in_([(run.id, run.attempt) for run in told])
+    hold(db, ours)
+    at = now()
     asked = {"stop_asked_at": func.coalesce(Run.stop_asked_at, at)}
     change = asked | ({"stop_forced_at": at} if force else {})
-    db.execute(mine.values(change).execution_options(synchronize_session=False))
+    db.execute(update(Run).where(ours).values(change).execution_options(synchronize_session=False))
 
 
 def want_stop(db: Session, which: ColumnElement[bool], reason: str = "stopped on request") -> int:
     """Ask that the runs of `which` stop; return how many had not ended. The scheduler carries it out."""
-    wanted = (
-        update(Run)
-        .where(which, Run.state.not_in(ENDED))
-        .values(
-            stop_wanted_at=func.coalesce(Run.stop_wanted_at, now()), stop_reason=func.coalesce(Run.stop_reason, reason)
-        )
-    )
-    return len(db.scalars(wanted.returning(Run.id)).all())
+    going = (which, Run.state.not_in(ENDED))
+    held = hold(db, *going)
+    wish = {
+        "stop_wanted_at": func.coalesce(Run.stop_wanted_at, now()),
+        "stop_reason": func.coalesce(Run.stop_reason, reason),
+    }
+    db.execute(update(Run).where(*going).values(wish))
+    return len(held)
 
 
-def read_on(db: Session, run: LiveRun, cursor: int) -> bool:
-    """Take the events from `run.cursor` to `cursor` as ours to store; False when another hand was first."""
-    here = update(Run).where(Run.id == run.id, Run.cursor == run.cursor, Run.attempt == run.attempt)
-    return db.scalar(here.values(cursor=cursor).returning(Run.id)) is not None
+class Told(NamedTuple):
+    """What a run has said, points and no more: up to which byte, the newest value of every series, the newest step."""
+
+    run: LiveRun
+    cursor: int
+    latest: dict[str, float | None]
+    step: int
 
 
-def read_on_together(db: Session, read: Sequence[tuple[LiveRun, int]]) -> set[int]:
-    """Take the events of many runs up to a cursor each; return the runs of which another hand was not first."""
-    here = [(run.id, run.cursor, run.attempt) for run, _ in read]
-    cursors = case({run.id: cursor for run, cursor in read}, value=Run.id)
-    mine = update(Run).where(tuple_(Run.id, Run.cursor, Run.attempt).in_(here)).values(cursor=cursors)
-    return set(db.scalars(mine.returning(Run.id).execution_options(synchronize_session=False)))
-
-
-def set_latest(db: Session, told: Mapping[int, tuple[dict[str, Any], int]]) -> None:
-    """Add the newest value of every series, and the newest step, to what is known of each run."""
-    rows = db.execute(select(Run.id, Run.latest, Run.step).where(Run.id.in_(told))).all()
+def read_on_together(db: Session, several: Sequence[Told]) -> set[int]:
+    """Take what runs have told; return those of which another hand was not first. Their whole rows are not read."""
+    told = {one.run.id: one for one in several}
+    query = select(Run.id, Run.cursor, Run.attempt, Run.latest, Run.step).where(Run.id.in_(told)).order_by(Run.id)
+    rows = [
+        row
+        for row in db.execute(query.with_for_update(key_share=True))
+        if (row.cursor, row.attempt) == (told[row.id].run.cursor, told[row.id].run.attempt)
+    ]
     changes = [
-        {"id": row.id, "latest": row.latest | told[row.id][0], "step": max(row.step, told[row.id][1])} for row in rows
+        {
+            "id": row.id,
+            "cursor": told[row.id].cursor,
+            "latest": row.latest | told[row.id].latest,
+            "step": max(row.step, told[row.id].step),
+        }
+        for row in rows
     ]
     if changes:
         db.execute(update(Run), changes)
+    return {row.id for row in rows}
 
 
-def set_unknown(db: Session, run_ids: Sequence[int], unknown: bool) -> None:
-    """Note since when a cluster has not answered for these runs, or that it answers again."""
-    if not run_ids:
-        return
-    change = update(Run).where(
-        Run.id.in_(run_ids), Run.unknown_since.is_(None) if unknown else Run.unknown_since.is_not(None)
-    )
-    db.execute(change.values(unknown_since=now() if unknown else None))
+def hold_as_read(db: Session, read: Sequence[LiveRun]) -> dict[int, Run]:
+    """Lock these runs, whole and with what was tried before, but for those that another hand has read on."""
+    seen = {run.id: (run.cursor, run.attempt) for run in read}
+    query = select(Run).where(Run.id.in_(seen)).order_by(Run.id).options(selectinload(Run.tried))
+    rows = db.scalars(query.with_for_update(key_share=True))
+    return {run.id: run for run in rows if (run.cursor, run.attempt) == seen[run.id]}
+
+
+def note_silence(db: Session, silent: Sequence[int], heard: Sequence[int]) -> None:
+    """Note since when a cluster has not answered for the `silent` runs, and that it answers again for those `heard`."""
+    hold(db, Run.id.in_([*silent, *heard]))
+    db.execute(update(Run).where(Run.id.in_(silent), Run.unknown_since.is_(None)).values(unknown_since=now()))
+    db.execute(update(Run).where(Run.id.in_(heard)).values(unknown_since=None))
 
 
 def times(db: Session, run: Run, old: State, new: State, *, reason: str | None = None) -> int:
@@ -202,6 +219,20 @@ def busy_ranks(db: Session, cluster: str) -> int:
     """How many ranks the live runs of `cluster` hold."""
     held = or_(Run.state.in_(LIVE), Run.state == State.SUBMITTING)
     return sum(db.scalars(select(Run.world).where(Run.cluster == cluster, held)))
+
+
+def _checked(run: Run, new: State) -> State:
+    """Where the run is, from where it may go to `new`."""
+    old = State(run.state)
+    if new not in MOVES[old]:
+        raise ValueError(f"a run may not go from {old} to {new}")
+    return old
+
+
+def _changed(
+    run: Run, new: State, reason: str | None, at: datetime, columns: Mapping[str, object]
+) -> dict[str, object]:
+    return {"state": new, "reason": reason, "moved_at": at, **_times(run, new, at), **columns}
 
 
 def _times(run: Run, new: State, at: datetime) -> dict[str, datetime]:

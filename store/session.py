@@ -1,5 +1,7 @@
 """Engines and transactions: the same code for SQLite (one machine) and PostgreSQL (teams)."""
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -56,8 +58,22 @@ def _with_driver(url: str) -> str:
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # sqlite3 must not begin transactions of its own; _begin_sqlite does
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", f"busy_timeout={BUSY_S * 1000}"):
+    for pragma in (f"busy_timeout={BUSY_S * 1000}", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    _use_wal(connection)
+
+
+def _use_wal(connection: Any) -> None:
+    """Let readers and a writer go side by side; for others at a new file SQLite does not wait here by itself."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, Index, MetaData, TypeDecorator, UniqueConstraint
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from store import clock
 
@@ -43,6 +43,7 @@ class Experiment(Table):
     description: Mapped[str] = mapped_column(default="")
     spec: Mapped[dict[str, Any]]
     max_parallel: Mapped[int | None]
+    pack: Mapped[int | None]  # so many of its runs share a job
     key: Mapped[str | None] = mapped_column(
         index=True, unique=True
     )  # of the request that made it: sent twice, done once
@@ -75,12 +76,13 @@ class Run(Table):
     excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that failed under it
     job_name: Mapped[str | None] = mapped_column(index=True)  # by which the cluster is asked when the id is not known
     task: Mapped[int | None]  # its place in the job array of that name
+    member: Mapped[int | None]  # its place in its task's job, where it shares that with others
     job_id: Mapped[str | None]
     job_gone: Mapped[bool] = mapped_column(default=False)  # the cluster has said that the last job has ended
     gone_reason: Mapped[str | None]  # what it said
     gone_cause: Mapped[str | None]
     gone_at: Mapped[datetime | None]
-    own_cause: Mapped[str | None]  # what the run itself said of its end
+    own_cause: Mapped[str | None]  # what the run itself said of its end; node_failure: what it suspects
     hosts: Mapped[list[str]] = mapped_column(default=list)  # of the present attempt, once it has begun
     waits_for: Mapped[str | None]  # why the cluster does not start the job yet, in a sentence, and of what kind that is
     waits_kind: Mapped[str | None]
@@ -94,6 +96,7 @@ class Run(Table):
     moved_at: Mapped[datetime] = mapped_column(default=now)
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
+    tried: Mapped[list["Attempt"]] = relationship(order_by="Attempt.number")  # as far as jobs have ended
 
 
 class Move(Table):
@@ -167,6 +170,14 @@ class CallSlot(Table):
     cluster: Mapped[str] = mapped_column(primary_key=True)
     slot: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     at: Mapped[float]  # seconds since 1970 when it was last used
+
+
+class Silence(Table):
+    """When a cluster's controller did not answer; 0 when it has answered since."""
+
+    __tablename__ = "silences"
+    cluster: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[float]  # seconds since 1970
 
 
 class CallCount(Table):

@@ -1,6 +1,8 @@
 """Real servers for tests, each on a free port and in a folder of its own."""
 
+import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -8,23 +10,39 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psycopg
 import redis
 
 from tests.needs import program
 
+PORTS = range(10_000, 20_000)  # below those that Linux gives to outgoing connections, and below the lab's
+END_S = 60  # a server's end is no claim of ours
+
+
+_chosen: list[IO[str]] = []  # a lock for each port, held until this process ends
+
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """A port that nobody listens on, that no connection which is made meanwhile can get, and no other test chooses."""
+    folder = Path(tempfile.gettempdir()) / f"bigbatch-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    while True:
+        port = random.choice(PORTS)
+        lock = (folder / str(port)).open("w")
+        with socket.socket() as listener, suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            listener.bind(("127.0.0.1", port))
+            _chosen.append(lock)
+            return port
+        lock.close()
 
 
-def wait_for(what: str, ready: Callable[[], bool], patience_s: float = 90) -> None:
+def wait_for(what: str, ready: Callable[[], bool], patience_s: float = 120) -> None:
     """Wait until `ready`; fail with what was waited for."""
     until = time.monotonic() + patience_s
     while not ready():
@@ -52,12 +70,15 @@ class Server:
         # PostgreSQL's SIGQUIT ends all its processes at once, without a word to the disk
         sign = signal.SIGQUIT if self.pid_file else signal.SIGKILL
         os.kill(int(self.pid_file.read_text().split()[0]) if self.pid_file else self.process.pid, sign)
-        self.process.wait(20)
+        self.process.wait(END_S)
 
     def end(self) -> None:
         assert self.process
         self.process.terminate()
-        self.process.wait(20)
+        try:
+            self.process.wait(END_S)
+        except subprocess.TimeoutExpired:  # as when a client of a test that failed still holds a connection
+            self.kill()
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """What all ranks were bound to: told by each in the log, gathered by rank 0 in the run folder."""
 
+import sys
+
 from torch.distributed import Store  # type: ignore[attr-defined]
 
 from contract.binding import Binding, Bindings
@@ -11,7 +13,8 @@ from trainers.place import Place
 def tell(folder: RunFolder, attempt: int, place: Place, store: Store, *, threads: int, constraint: str | None) -> None:
     """Say what this rank is bound to; only rank 0, who keeps it, waits for all."""
     mine = binding.told(place, threads=threads)
-    print(in_words(mine), flush=True)
+    sys.stdout.write(f"{in_words(mine)}\n")  # in one write: all ranks say theirs into one log
+    sys.stdout.flush()
     store.set(f"bound/{place.rank}", mine.model_dump_json())
     if place.rank == 0:
         ranks = [Binding.model_validate_json(store.get(f"bound/{rank}")) for rank in range(place.world)]

@@ -1,5 +1,6 @@
 """What a rank leaves behind when it falls, and which fall was the first."""
 
+import sys
 import time
 import traceback
 
@@ -75,7 +76,16 @@ def one_line(text: str) -> str:
 
 
 def _is_echo(error: BaseException) -> bool:
-    return isinstance(error, ConnectionError) or any(words in str(error) for words in ECHOES)
+    is_about_connections = isinstance(error, ConnectionError) or any(words in str(error) for words in ECHOES)
+    return is_about_connections and _raised_in(error) in ("trainers", "torch")
+
+
+def _raised_in(error: BaseException) -> str:
+    """The package whose call raised the error: a net or a data set of the user's own has connections of its own."""
+    called = [str(frame.f_globals.get("__name__", "")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    packages = [name.partition(".")[0] for name in called]
+    # socket, ssl and the like say nothing of whose connection it was
+    return next((package for package in reversed(packages) if package not in sys.stdlib_module_names), "trainers")
 
 
 def _await_cause(folder: RunFolder, attempt: int) -> None:

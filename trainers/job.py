@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from contract.faults import faults_of
 from contract.folder import RunFolder
-from contract.job import own_job_id
+from contract.job import MEMBER, own_job_id
 from contract.resources import Local, Slurm
 from contract.spec import RunSpec
 from trainers import binding, local, place, rank
@@ -59,7 +59,7 @@ def await_spec(folder: RunFolder, patience_s: float) -> None:
 
 
 def _leave(status: int, message: str) -> NoReturn:
-    print(" ".join(message.split()), file=sys.stderr)
+    sys.stderr.write(f"{' '.join(message.split())}\n")  # in one write: several ranks may say it
     raise SystemExit(status)
 
 
@@ -75,14 +75,19 @@ def _one_rank(folder: RunFolder, attempt: int | None, run: RunSpec) -> int:
 
 
 def _slurm_job() -> str:
-    """The job's id; a job that Slurm has requeued, or a second step of one, is not who claimed the attempt."""
+    """The job's id; a job that Slurm has requeued, or a second step of one, is not who claimed the attempt.
+
+    Where runs share a job each is a step of it, of whatever number, and known by its place.
+    """
     restarts, step = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_STEP_ID", "0")
     again = f" (restart {restarts})" if restarts != "0" else ""
+    member = os.environ.get(MEMBER)
     array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return (
         (f"{array}_{task}" if array and task else os.environ["SLURM_JOB_ID"])
+        + (f" (member {member})" if member else "")
         + again
-        + (f" (step {step})" if step != "0" else "")
+        + (f" (step {step})" if step != "0" and not member else "")
     )
 
 

@@ -72,11 +72,13 @@ class Keeper:
         return not self.state.rule.is_synchronous
 
     def resume(self) -> None:
-        """Go on from the newest good checkpoint, where there is one."""
+        """Go on from the newest good checkpoint, where there is one, else begin anew."""
         found = resume(self._shelf, self.run, self.place, self.state, self.device)
         if found:
             self._saved_step, self._whole_step = self.state.step, found.step
             self.report.resumed(found.step, found.notes)
+        else:
+            self.report.began()
 
     def before(self) -> None:
         """Wish for the end of the step that is about to be taken."""

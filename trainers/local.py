@@ -19,6 +19,7 @@ from types import FrameType
 from contract.failure import FailureKind
 from contract.fall import Fall
 from contract.folder import RunFolder
+from contract.job import PAUSED
 from trainers import rank
 from trainers.notice import ASKING, Notice, leave_at_once
 from trainers.place import Place, here
@@ -114,13 +115,14 @@ def _watch(folder: RunFolder, attempt: int, processes: Sequence[BaseProcess], as
                 _pass_on(number, process, asked)
                 continue
             del running[number]
-            if process.exitcode not in (0, rank.PAUSED):
+            if process.exitcode not in (0, PAUSED):
+                # first: the others wait for this word, and a disk may take its time
+                _note_silent_fall(folder, attempt, rank=number, status=process.exitcode)
                 if not goes_on or number == 0:
                     deadline = deadline or time.monotonic() + GRACE_S
-                _note_silent_fall(folder, attempt, rank=number, status=process.exitcode)
     if deadline is not None:
         return rank.FALLEN
-    return rank.PAUSED if any(process.exitcode == rank.PAUSED for process in processes) else 0
+    return PAUSED if any(process.exitcode == PAUSED for process in processes) else 0
 
 
 def _pass_on(number: int, process: BaseProcess, asked: _Asked) -> None:

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import torch.distributed as dist
@@ -46,6 +46,7 @@ class Loop:
     report: Report
     keeper: Keeper | None = None  # none: nothing is saved, no signal heard
     _began_s: float = 0.0  # by the clock, had all attempts been one
+    _lost: set[int] = field(default_factory=set)  # ranks that this attempt went on without
 
     def carry_out(self) -> bool:
         """Take every step that is left; return False when the ranks agreed to pause on the way."""
@@ -59,6 +60,7 @@ class Loop:
                     for number in range(start.step, course.steps_in(start.epoch)):
                         self.take(self._waited_for(batches), Position(start.epoch, number))
                         self._look_at_clock()
+                        self._note_lost()
                         if self._pauses():
                             return False
                 self._evaluate(start.epoch)
@@ -70,6 +72,13 @@ class Loop:
 
     def _look_at_clock(self) -> None:
         self.state.trained_s = time.perf_counter() - self._began_s
+
+    def _note_lost(self) -> None:
+        """Where replicas survive each other: what a reader must know is that fewer have trained."""
+        for rank, reason in self.state.rule.left().items():
+            if reason is not None and rank not in self._lost:
+                self._lost.add(rank)
+                self.report.lost(rank, self.state.step, reason)
 
     def _pauses(self) -> bool:
         """Let the run be saved if that was agreed on; True when it pauses here."""
@@ -123,6 +132,7 @@ class Loop:
         if epoch + 1 == self.run.epochs:
             rule.settle()
             self._look_at_clock()  # others may have trained on
+            self._note_lost()
         if not rule.is_synchronous and dist.get_rank():
             return  # the first rank knows the center, and does not wait for the others
         with rule.answer():

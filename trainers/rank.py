@@ -5,12 +5,13 @@ import sys
 import traceback
 
 from contract.folder import RunFolder
+from contract.job import PAUSED
 from trainers import falls, heartbeat
 from trainers.notice import Notice
 from trainers.place import Place
 from trainers.report import Report
 
-FALLEN, PAUSED = 1, 4  # exit status
+FALLEN = 1  # exit status
 
 
 def live(folder: RunFolder, attempt: int, place: Place, *, notice: Notice) -> None:
@@ -24,13 +25,13 @@ def live(folder: RunFolder, attempt: int, place: Place, *, notice: Notice) -> No
         if not engine.train(folder, attempt, place, report=report, notice=notice):
             sys.stdout.flush()
             os._exit(PAUSED)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a net of the user's own may call sys.exit
         try:
             traceback.print_exc()
             first = falls.note(folder, attempt, place, error)
             goes_on = place.rank > 0 and folder.read_spec().rule.survives_workers
             if not first.echo and not goes_on:  # otherwise whoever ended the other rank knows better
-                Report(folder, attempt, rank=place.rank).failed(first.rank, first.reason)
+                Report(folder, attempt, rank=place.rank).failed(first)
         finally:
             # at once: cleaning up behind broken connections may wait for ranks that are gone
             sys.stderr.flush()

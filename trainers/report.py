@@ -11,7 +11,9 @@ from pathlib import Path
 from contract import series
 from contract.chosen import Choices
 from contract.event import Chose, Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
+from contract.fall import Fall
 from contract.folder import RunFolder
+from contract.lost_rank import LostRank
 from contract.times import COLUMNS
 from trainers.checkpoints.outcome import Outcome
 from trainers.kept import Kept
@@ -49,7 +51,15 @@ class Report:
         """Say from which checkpoint this attempt goes on, and how many steps of earlier ones are taken again."""
         if self._file is None:
             return
-        lost = max(0, last_step(self.folder.events) - step)
+        self._resumed(step, notes, before=last_step(self.folder.events))
+
+    def began(self) -> None:
+        """There is no checkpoint: if an earlier attempt had taken steps, say that all are taken again."""
+        if self._file is not None and (before := last_step(self.folder.events)):
+            self._resumed(0, ["no checkpoint had been written"], before=before)
+
+    def _resumed(self, step: int, notes: Sequence[str], *, before: int) -> None:
+        lost = max(0, before - step)
         self._say(Resumed(attempt=self._attempt, at=time.time(), step=step, lost_steps=lost, notes=list(notes)))
         print("; ".join([f"attempt {self._attempt} goes on from step {step}", *notes]), flush=True)
 
@@ -84,11 +94,18 @@ class Report:
             told = f"held-out loss {loss:.4g}, accuracy {accuracy:.2%}"
             print(f"epoch {values[series.EPOCH]:g}, step {step}: {told}", flush=True)
 
+    def lost(self, rank: int, step: int, reason: str) -> None:
+        """Say that the run goes on without a rank; the log has it as a line for people."""
+        if self._file is None:
+            return
+        self.folder.note_lost(LostRank(attempt=self._attempt, rank=rank, step=step, at=time.time(), reason=reason))
+        print(f"rank {rank} is lost ({reason}); the others go on from step {step}", flush=True)
+
     def finished(self, step: int) -> None:
         self._say(Finished(attempt=self._attempt, at=time.time(), step=step))
 
-    def failed(self, rank: int, reason: str) -> None:
-        self._say(Failed(attempt=self._attempt, at=time.time(), rank=rank, reason=reason))
+    def failed(self, fall: Fall) -> None:
+        self._say(Failed(attempt=self._attempt, at=time.time(), rank=fall.rank, reason=fall.reason, failure=fall.kind))
 
     def _say(self, event: Event) -> None:
         if self._file is None:

@@ -40,7 +40,7 @@ class State:
             return self._trained() | progress
         with self.rule.answer():
             center = {name: p.detach().clone() for name, p in self._parameters()}
-        finished = [rank for rank, has_finished in self.rule.left().items() if has_finished]
+        finished = [rank for rank, lost in self.rule.left().items() if lost is None]
         return {"parameters": center, "finished": finished, **progress}
 
     def alone(self, device: torch.device) -> Dicts:

@@ -11,6 +11,6 @@ export default defineConfig({
     environment: "jsdom",
     include: ["tests/**/*.test.tsx", "tests/**/*.test.ts"],
     setupFiles: "tests/setup.ts",
-    testTimeout: 30_000, // a busy machine takes several times as long as an idle one
+    testTimeout: 90_000, // a busy machine takes several times as long as an idle one
   },
 });

@@ -1,4 +1,4 @@
-"""`python -m lab.standin FOLDER make | up | env | fault | clear | set | requeue | preempt | fail-host | mend-hosts`."""
+"""`python -m lab.standin FOLDER make | up | env | fault | clear | set`, and what befalls jobs: `hold`, `requeue`..."""
 
 import argparse
 import os
@@ -43,6 +43,10 @@ def _befall(stage: Stage, verb: str, asked: argparse.Namespace) -> int:
     try:
         with stage.alone():
             match verb:
+                case "hold":
+                    mishaps.hold(stage, asked.job)
+                case "release":
+                    mishaps.release(stage, asked.job)
                 case "requeue":
                     mishaps.requeue(stage, asked.job)
                 case "preempt":
@@ -80,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     fault.add_argument("fault")
     fault.add_argument("--times", type=int, default=0, help="for so many calls; 0: until it is cleared")
     verbs.add_parser("clear", help="switch all faults off")
-    for verb in ("requeue", "preempt"):
+    for verb in ("hold", "release", "requeue", "preempt"):
         verbs.add_parser(verb).add_argument("job")
     verbs.add_parser("fail-host", help="a host is gone, and its jobs with it").add_argument("host")
     verbs.add_parser("mend-hosts")

@@ -48,8 +48,8 @@ def _real(command: str, programs: str, words: Sequence[str]) -> str:
 
 def answer(stage: Stage, command: str, words: Sequence[str]) -> str:
     """What the command prints; raise SlurmError when it fails."""
-    stage.note(command, words)
     fault, number = stage.fault(command)
+    stage.note(command, words)  # whoever sees the call may switch the fault off: this call has it
     match fault:
         case "slow":
             time.sleep(number)
@@ -61,6 +61,8 @@ def answer(stage: Stage, command: str, words: Sequence[str]) -> str:
             raise SlurmError("Batch job submission failed: Invalid partition name specified")
         case "ignored":
             return ""
+        case "forget":
+            raise SlurmError("slurm_load_jobs error: Invalid job id specified")
     told = _real(command, real, words) if (real := stage.real()) else ANSWERS[command](stage, words)
     match fault:
         case "accept-then-timeout":

@@ -1,11 +1,23 @@
-"""What befalls jobs: requeued or preempted, a host that fails, an id that is given again. The stage is held alone."""
+"""What befalls jobs: held, requeued or preempted, a host that fails. The stage is held alone."""
 
 import time
 
 from lab.standin.errors import SlurmError
-from lab.standin.stage import RUNS, UNDER_WAY, Job, Stage
+from lab.standin.stage import HELD, RUNS, UNDER_WAY, WAITS, Job, Stage
 
 AGAIN_AFTER_S = 3.0  # Slurm waits until the old credential has expired
+
+
+def hold(stage: Stage, spelled: str, reason: str = HELD) -> None:
+    """The job may not begin before it is released."""
+    job = _under_way(stage, spelled)
+    if job.state != WAITS:
+        raise SlurmError("Job is no longer pending execution")
+    stage.change(job, reason=reason)
+
+
+def release(stage: Stage, spelled: str) -> None:
+    hold(stage, spelled, "Resources")
 
 
 def requeue(stage: Stage, spelled: str) -> None:

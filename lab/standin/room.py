@@ -3,7 +3,7 @@
 import time
 from collections import Counter, defaultdict
 
-from lab.standin.stage import RUNS, WAITS, Job, Stage
+from lab.standin.stage import HELD, RUNS, WAITS, Job, Stage
 
 
 def begin(stage: Stage) -> list[Job]:
@@ -16,7 +16,7 @@ def begin(stage: Stage) -> list[Job]:
     at_once = Counter(job.id for job in running if job.task is not None)
     begun = []
     for job in waiting:
-        if job.eligible > time.time():
+        if job.eligible > time.time() or job.reason == HELD:
             continue
         if job.parallel and at_once[job.id] >= job.parallel:
             _wait(stage, job, "JobArrayTaskLimit")

@@ -25,6 +25,7 @@ CREATE TABLE hosts (name TEXT PRIMARY KEY, cpus INTEGER, down INTEGER);
 """
 WAITS, RUNS = "PENDING", ("RUNNING", "COMPLETING")
 UNDER_WAY = (WAITS, *RUNS)
+HELD = "JobHeldUser"  # the reason of one that waits and may not begin
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,8 @@ class Stage:
         self.db.execute(f"UPDATE jobs SET {words} WHERE row = ?", (*columns.values(), job.row))
 
     def end(self, job: Job, state: str, code: str = "0:0") -> None:
-        self.change(job, state=state, code=code, ended=time.time(), wish="", reason="None")
+        reason = "NonZeroExitCode" if state == "FAILED" and code.endswith(":0") else "None"
+        self.change(job, state=state, code=code, ended=time.time(), wish="", reason=reason)
 
     def switch(self, command: str, fault: str | None, times: int = 0) -> None:
         """Give a command a fault, for so many calls or until it is switched off with None."""
@@ -159,6 +161,9 @@ class Stage:
                 self.db.execute("UPDATE faults SET times = times - 1 WHERE command = ?", (command,))
         name, _, value = fault.partition("=")
         return name, float(value or 0)
+
+    def has_fault(self, command: str) -> bool:
+        return self.db.execute("SELECT 1 FROM faults WHERE command = ?", (command,)).fetchone() is not None
 
     def note(self, command: str, words: Sequence[str]) -> None:
         self.db.execute("INSERT INTO calls VALUES (?, ?, ?)", (time.time(), command, " ".join(words)))

@@ -8,7 +8,7 @@ from lab.standin.stage import UNDER_WAY, Job, Stage, user
 
 
 def scontrol(stage: Stage, words: Sequence[str]) -> str:
-    """show config, show job [ID], ping, requeue ID."""
+    """show config, show job [ID], ping, and what is done to a job: hold, release, requeue ID."""
     match [word for word in words if not word.startswith("-")]:
         case ["show", "config"]:
             return _configuration(stage)
@@ -21,9 +21,9 @@ def scontrol(stage: Stage, words: Sequence[str]) -> str:
             return "".join(_line(job) for job in found)
         case ["ping"]:
             return "Slurmctld(primary) at standin is UP\n"
-        case ["requeue", spelled]:
+        case [("hold" | "release" | "requeue") as verb, spelled]:
             with stage.alone():
-                mishaps.requeue(stage, spelled)
+                {"hold": mishaps.hold, "release": mishaps.release, "requeue": mishaps.requeue}[verb](stage, spelled)
             return ""
     raise SlurmError(f"the stand-in has no such command: scontrol {' '.join(words)}")
 
@@ -42,7 +42,9 @@ def sinfo(stage: Stage, words: Sequence[str]) -> str:
         return "slurm 0.0-standin\n"
     lines = []
     for name, cpus, down in stage.db.execute("SELECT name, cpus, down FROM hosts"):
-        lines.append(f"{name}|gpu*|up|1-00:00:00|{'down' if down else 'idle'}|0/{cpus}/0/{cpus}|4000|(null)|(null)\n")
+        lines.append(
+            f"{name}|gpu*|up|1-00:00:00|NO|{'down' if down else 'idle'}|0/{cpus}/0/{cpus}|4000|(null)|(null)\n"
+        )
     return "".join(lines)
 
 

@@ -24,7 +24,7 @@ class Job(NamedTuple):
 
 
 class Array(NamedTuple):
-    """Many jobs in one submission, all asking for the same; task by task, each with its run's folder."""
+    """Many jobs in one submission, all asking for the same; task by task, each with its run's folder, or several."""
 
     name: str
     folder: ArrayFolder
@@ -33,6 +33,7 @@ class Array(NamedTuple):
     tasks: Sequence[int]
     parallel: int | None = None  # that may run at once
     excluded: Sequence[str] = ()
+    pack: int | None = None  # so many runs share each task's job; none: each task is one run
 
 
 class Held(NamedTuple):
@@ -71,6 +72,7 @@ class Limits(NamedTuple):
 
     tasks: int = 1  # in one submission
     jobs: int | None = None  # of ours at once, waiting ones included; None: no limit is known
+    remembers_s: float | None = None  # for how long it knows a job that has ended; None: for ever, or nobody knows
 
 
 class RefusedError(Exception):
@@ -89,6 +91,10 @@ class BusyError(DoubtError):
     """The cluster was not called at all, because it has been called often enough: nothing was taken."""
 
 
+class SparedError(BusyError):
+    """The cluster was not called, because it kept silent a moment ago and is left alone: nothing was taken."""
+
+
 class Cluster(Protocol):
     @property
     def is_here(self) -> bool:
@@ -99,19 +105,15 @@ class Cluster(Protocol):
         """Say how much may be submitted; raise DoubtError when that is not known."""
         ...
 
-    def may_submit(self) -> bool:
-        """Whether a submission would be made now; False when it would have to wait."""
+    def may_submit(self, *, besides: int = 0) -> bool:
+        """Whether a submission would be made now, besides so many more; False when it would have to wait."""
         ...
 
     def submit(self, job: Job | Array) -> str:
         """Queue it and return its id; raise RefusedError, BusyError, or DoubtError when the outcome is not known."""
         ...
 
-    def looks_left(self) -> int | None:
-        """How often it may be asked within the next minute; None: as often as one likes."""
-        ...
-
-    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
+    def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
         """Say of every job whether it is alive; raise BusyError when it has been asked often enough."""
         ...
 
@@ -122,15 +124,19 @@ class Cluster(Protocol):
         """
         ...
 
-    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
-        """End the jobs, with `force` at once; silent about those that have ended already.
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> Sequence[Held]:
+        """End the jobs, with `force` at once; return those that the cluster was told of.
 
-        An id may have been given to another job meanwhile: that one is left alone.
+        The others it does not list: they have ended, or its answer left them out. An id may have been given to another
+        job meanwhile: that one is left alone. Raise DoubtError when nobody can say whether it was told.
         """
         ...
 
-    def report(self) -> ClusterReport:
-        """Say what the cluster is and does; raise DoubtError when it does not answer."""
+    def report(self, *, urgent: bool = False) -> ClusterReport:
+        """Say what the cluster is and does; raise DoubtError when it does not answer.
+
+        BusyError when it has been asked often enough for people to wait; `urgent` when a run depends on it.
+        """
         ...
 
     def script(self, job: Job | Array) -> str:

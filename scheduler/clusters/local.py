@@ -16,8 +16,25 @@ from contextlib import suppress
 import psutil
 
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
+from contract.disk import may_pass
 from contract.job import MARK, host, local_job_id
-from scheduler.clusters.cluster import OURS, Alive, Answer, Array, Gone, Held, Job, Limits, RefusedError, Unknown
+from scheduler.clusters.cluster import (
+    OURS,
+    Alive,
+    Answer,
+    Array,
+    FullError,
+    Gone,
+    Held,
+    Job,
+    Limits,
+    RefusedError,
+    Unknown,
+)
+
+FULL_S = 10.0  # how long a machine that can start nothing is left alone
+EXEC_LOOKS = 200
+EXEC_NAP_S = 0.001
 
 
 class Local:
@@ -26,15 +43,13 @@ class Local:
     def __init__(self) -> None:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._codes: dict[str, int] = {}  # exit codes of children that have ended
+        self._full_until = 0.0
 
     def limits(self) -> Limits:
         return Limits(tasks=1)
 
-    def may_submit(self) -> bool:
-        return True
-
-    def looks_left(self) -> None:
-        return None
+    def may_submit(self, *, besides: int = 0) -> bool:
+        return time.monotonic() >= self._full_until
 
     def submit(self, job: Job | Array) -> str:
         assert isinstance(job, Job), "this machine takes one job at a time"
@@ -51,26 +66,34 @@ class Local:
                     process_group=0,
                 )
         except OSError as error:
-            raise RefusedError(f"the job could not be started: {error}") from error
+            words = f"the job could not be started: {error}"
+            if not may_pass(error):
+                raise RefusedError(words) from error
+            # too many processes or files, no memory, a file server that is away
+            self._full_until = time.monotonic() + FULL_S
+            raise FullError(words) from error
         job_id = local_job_id(job.name, child.pid)
         self._children[job_id] = child
         return job_id
 
-    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
+    def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
         self._bury()
-        return {job.id: self._ask_one(job.id) for job in jobs}
+        return {job: self._ask_one(job.id) for job in jobs}
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
         alive = {known: local_job_id(known, leader.pid) for leader, known in _leaders()}
         return {name: alive.get(name) for name in names}
 
-    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> Sequence[Held]:
+        told = []
         for job in jobs:
             if any(_in_group(job.id)):
                 with suppress(ProcessLookupError):
                     os.killpg(_pid(job.id), signal.SIGKILL if force else signal.SIGTERM)
+                    told.append(job)
+        return told
 
-    def report(self) -> ClusterReport:
+    def report(self, *, urgent: bool = False) -> ClusterReport:
         self._bury()
         cpus = psutil.cpu_count() or 1
         jobs = [queued for leader, name in _leaders() if (queued := _queued(leader, name))]
@@ -104,8 +127,9 @@ class Local:
         """Ask all children how they ended: one that is never asked stays a zombie."""
         for job_id, child in list(self._children.items()):
             if (code := child.poll()) is not None:
-                del self._children[job_id]
+                # several ticks may find its end at once, and none of them may find it in neither place
                 self._codes[job_id] = code
+                self._children.pop(job_id, None)
 
     def _ask_one(self, job_id: str) -> Answer:
         if job_id in self._children:
@@ -119,7 +143,7 @@ class Local:
         try:
             process = psutil.Process(_pid(job_id))
             # by its mark and not by its start: a clock that is set moves the start of every process
-            if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(MARK) == name:
+            if process.status() != psutil.STATUS_ZOMBIE and _mark(process) == name:
                 return Alive()
         except psutil.Error:
             pass
@@ -135,11 +159,27 @@ def _pid(job_id: str) -> int:
     return int(job_id.rpartition(":")[2])
 
 
+def _mark(process: psutil.Process) -> str | None:
+    """The name of the job that the process belongs to, None if it belongs to none.
+
+    While the kernel replaces a process by a program (execve), it shows neither environment nor command line for a
+    moment, and Popen has returned by then: such a process is looked at again.
+    """
+    for _ in range(EXEC_LOOKS):
+        if environment := process.environ():
+            return environment.get(MARK)
+        if process.cmdline() or process.status() == psutil.STATUS_ZOMBIE:
+            time.sleep(EXEC_NAP_S)  # the program may have come between the two looks, its environment last
+            return process.environ().get(MARK)
+        time.sleep(EXEC_NAP_S)
+    return None
+
+
 def _in_group(job_id: str) -> Iterator[psutil.Process]:
     """The living processes of the job's group, recognized by the mark that they inherited."""
     for process in psutil.process_iter():
         try:
-            if os.getpgid(process.pid) == _pid(job_id) and process.environ().get(MARK) == job_id.rpartition("@")[0]:
+            if os.getpgid(process.pid) == _pid(job_id) and _mark(process) == job_id.rpartition("@")[0]:
                 yield process
         except (psutil.Error, ProcessLookupError, PermissionError):
             continue
@@ -149,7 +189,7 @@ def _leaders() -> Iterator[tuple[psutil.Process, str]]:
     """The first process of every job on this machine, and the job's name."""
     for process in psutil.process_iter():
         try:
-            if os.getpgid(process.pid) == process.pid and (name := process.environ().get(MARK)):
+            if os.getpgid(process.pid) == process.pid and (name := _mark(process)):
                 yield process, name
         except (psutil.Error, ProcessLookupError, PermissionError):
             continue

@@ -3,16 +3,17 @@
 Whether a job lives is asked of Slurm by us: submitit asks for each job, and takes some living states for ends.
 """
 
-import errno
 import re
 import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from contract.cluster import ClusterReport
-from scheduler.clusters import slurm_limits, slurm_report, slurm_script
+from contract.cluster import Admits, ClusterReport
+from contract.disk import may_pass
+from scheduler.clusters import slurm_report, slurm_script
 from scheduler.clusters.cluster import (
     Answer,
     Array,
@@ -23,19 +24,17 @@ from scheduler.clusters.cluster import (
     Job,
     Limits,
     RefusedError,
-    Unknown,
 )
-from scheduler.clusters.gate import Gate, OpenGate, Urgency
-from scheduler.clusters.slurm_commands import SUBMIT_S, TIMED_OUT, Commands, Said, rows
+from scheduler.clusters.gate import SPARE_SUBMISSIONS_S, Gate, OpenGate, Urgency
+from scheduler.clusters.slurm_commands import SUBMIT_S, Commands, Said, rows
 from scheduler.clusters.slurm_find import Finder
 from scheduler.clusters.slurm_ids import base_of, gather
 from scheduler.clusters.slurm_jobs import how_are
+from scheduler.clusters.slurm_limits import SlurmLimits
+from scheduler.clusters.slurm_refusals import trouble
 
-LIMITS_SERVE_S = 3600.0
 FULL_S = 30.0  # how long a Slurm that takes no more is left alone
-# what sbatch says when the controller could not be asked, or perhaps heard and could not answer
-DOUBTS = ("timed out", "unable to contact", "authentication credential", "connection refused", "connection reset")
-FULL = ("submit limit", "maxsubmit", "submitjoblimit", "job array specification", "array size", "temporarily unable")
+CANCEL_CALLS, CANCEL_WAITS_S = 2, 30.0  # squeue and scancel; for how long submissions leave these to a stop that waits
 ENDED = ("invalid job id", "already completing", "already completed", "job/step already")
 
 
@@ -47,57 +46,49 @@ class Slurm:
         self._setup = list(setup)
         self._commands = Commands(gate or OpenGate())
         self._finder = Finder(self._commands)
-        self._limits: Limits | None = None
-        self._limits_until = 0.0
+        self._limits = SlurmLimits(self._commands)
         self._full_until = 0.0
+        self._cancel_waits_until = 0.0
 
     def limits(self) -> Limits:
-        if not self._limits or time.monotonic() > self._limits_until:
-            found = slurm_limits.read(self._commands)
-            self._limits, self._limits_until = Limits(found.tasks, found.jobs), time.monotonic() + LIMITS_SERVE_S
-        return self._limits
+        return self._limits.read()
 
-    def may_submit(self) -> bool:
-        return time.monotonic() > self._full_until and self._commands.gate.free(Urgency.ACT) > 0
-
-    def looks_left(self) -> int:
-        return self._commands.gate.free(Urgency.ASK)
+    def may_submit(self, *, besides: int = 0) -> bool:
+        if time.monotonic() <= self._full_until or self._commands.gate.spared(SPARE_SUBMISSIONS_S):
+            return False
+        kept = besides + (CANCEL_CALLS if time.monotonic() < self._cancel_waits_until else 0)
+        return self._commands.gate.free(Urgency.ACT) > kept
 
     def submit(self, job: Job | Array) -> str:
         path = job.folder.script if isinstance(job, Array) else job.folder.submission / f"{job.name}.sh"
         try:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(self.script(job))
         except OSError as error:
-            raise (FullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else RefusedError)(
-                f"{path} cannot be written: {error}"
-            ) from error
+            raise (FullError if may_pass(error) else RefusedError)(f"{path} cannot be written: {error}") from error
         try:
             return self._hand_in(path)
         except FullError:
             self._ask_for_less(job)
             raise
 
-    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
-        if not jobs:
-            return {}
-        try:
-            return how_are(jobs, self._commands)
-        except BusyError:
-            raise
-        except DoubtError as doubt:
-            return {job.id: Unknown(str(doubt)) for job in jobs}
+    def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
+        return how_are(jobs, self._commands) if jobs else {}
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
         return self._finder.find(names)
 
-    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
-        if self._commands.gate.free(Urgency.ACT) < 2:
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> Sequence[Held]:
+        if self._commands.gate.free(Urgency.ACT) < CANCEL_CALLS:
+            # submissions would take each call as it comes free, and there would never be two
+            self._cancel_waits_until = time.monotonic() + CANCEL_WAITS_S
             raise BusyError("scancel has to wait: this minute's calls of Slurm are spent")
         asked = ("squeue", "--me", "-h", "-o", "%F|%j")
         # a controller that died gives its last ids again: an ended run's leftover may be somebody else's job by now
         listed = {tuple(row) for row in rows(self._commands.ask(*asked, urgency=Urgency.ACT), 2)}
-        if ours := [job.id for job in jobs if (base_of(job.id), job.name) in listed]:
-            self._end(ours, force=force)
+        if ours := [job for job in jobs if (base_of(job.id), job.name) in listed]:
+            self._end([job.id for job in ours], force=force)
+        return ours
 
     def _end(self, job_ids: Sequence[str], *, force: bool) -> None:
         # scancel escalates from TERM to KILL by itself, after the cluster's KillWait; an array is one word
@@ -106,8 +97,12 @@ class Slurm:
         if said.code and not _is_about_ended(said):
             raise DoubtError(f"scancel: {said.words or f'exit code {said.code}'}")
 
-    def report(self) -> ClusterReport:
-        return slurm_report.report(self._commands)
+    def report(self, *, urgent: bool = False) -> ClusterReport:
+        told = slurm_report.report(self._commands, Urgency.ASK if urgent else Urgency.TELL, linear=self._limits.linear)
+        with suppress(DoubtError):  # whoever submits first would ask for it anyway
+            limits = self._limits.read()
+            return told.model_copy(update={"admits": Admits(tasks=limits.tasks, jobs=limits.jobs)})
+        return told
 
     def script(self, job: Job | Array) -> str:
         return slurm_script.script(job, python=self._python, setup=self._setup)
@@ -115,8 +110,8 @@ class Slurm:
     def _ask_for_less(self, job: Job | Array) -> None:
         """What was too much now may be so for a while, and half of an array may do."""
         self._full_until = time.monotonic() + FULL_S
-        if isinstance(job, Array) and self._limits:
-            self._limits = self._limits._replace(tasks=max(1, len(job.tasks) // 2))
+        if isinstance(job, Array):
+            self._limits.take_less(len(job.tasks) // 2)
 
     def _hand_in(self, script: Path) -> str:
         said = self._commands.run("sbatch", str(script), urgency=Urgency.ACT, patience_s=SUBMIT_S)
@@ -124,12 +119,7 @@ class Slurm:
             if found := re.search(r"job (\d+)", said.out):
                 return found.group(1)
             raise DoubtError(f"sbatch said nothing of a job: {said.out.strip()!r:.200}")
-        lower = said.words.lower()
-        if said.code == TIMED_OUT or any(phrase in lower for phrase in DOUBTS):
-            raise DoubtError(f"sbatch: {said.words or f'no answer within {SUBMIT_S} s'}")
-        if any(phrase in lower for phrase in FULL):
-            raise FullError(said.words)
-        raise RefusedError(said.words or f"sbatch: exit code {said.code}")
+        raise trouble(said)
 
 
 def _is_about_ended(said: Said) -> bool:

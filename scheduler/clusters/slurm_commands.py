@@ -5,12 +5,19 @@ import subprocess
 import time
 from typing import NamedTuple
 
-from scheduler.clusters.cluster import OURS, BusyError, DoubtError
+from scheduler.clusters.cluster import OURS, BusyError, DoubtError, SparedError
 from scheduler.clusters.gate import Gate, Urgency
 
 PATIENCE_S = 20  # a controller that is down makes its clients wait for minutes
-SUBMIT_S = 15  # what was not answered by then is asked for by name: nobody need wait for sbatch's own time-out
+SUBMIT_S = 12  # what was not answered by then is asked for by name: nobody need wait for sbatch's own time-out
 TIMED_OUT = 124  # timeout's exit code
+ACCOUNTING = ("sacct", "sacctmgr")  # these ask slurmdbd, all others the controller
+# what a command says when the controller could not be asked, or perhaps heard and could not answer
+SILENCES = (
+    *("timed out", "unable to contact", "connection", "no route to host", "authentication", "credential"),
+    *("zero bytes were transmitted", "zero length message", "message receive failure", "message send failure"),
+    *("standby mode", "configuration source", "i/o error writing script"),
+)
 
 
 class Said(NamedTuple):
@@ -19,6 +26,12 @@ class Said(NamedTuple):
     code: int
     out: str
     words: str  # what it said is wrong
+
+    @property
+    def is_silence(self) -> bool:
+        """Whether there was nobody to answer: it may have been heard, or not."""
+        lower = self.words.lower()
+        return self.code == TIMED_OUT or bool(self.code and any(phrase in lower for phrase in SILENCES))
 
 
 class Commands:
@@ -38,7 +51,13 @@ class Commands:
         return said.out
 
     def run(self, *command: str, urgency: Urgency, patience_s: int = PATIENCE_S) -> Said:
-        """Run one of Slurm's commands to its end, or to the end of our patience."""
+        """Run one of Slurm's commands to its end, or to the end of our patience.
+
+        Raise SparedError instead when the controller kept silent a moment ago: only looks go on asking then.
+        """
+        asks_controller = command[0] not in ACCOUNTING
+        if asks_controller and urgency is not Urgency.LOOK and self.gate.spared():
+            raise SparedError(f"{command[0]} has to wait: the controller did not answer a moment ago")
         if not self.gate.enter(urgency):
             raise BusyError(f"{command[0]} has to wait: this minute's calls of Slurm are spent")
         began = time.monotonic()
@@ -50,7 +69,10 @@ class Commands:
             raise DoubtError(f"{command[0]}: {error}") from error
         outcome = {0: "ok", TIMED_OUT: "timeout"}.get(done.returncode, "failed")
         self.gate.note(command[0], outcome, time.monotonic() - began)
-        return Said(done.returncode, done.stdout, words(done.stderr))
+        said = Said(done.returncode, done.stdout, words(done.stderr))
+        if asks_controller:
+            self.gate.heard(silence=said.is_silence)
+        return said
 
 
 def rows(text: str, fields: int) -> list[list[str]]:
@@ -65,11 +87,12 @@ def words(stderr: str) -> str:
     return "; ".join(line for line in lines if line)
 
 
+_LEADING = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")  # to the cluster itself, and in
 # what changes what a command shows (SQUEUE_FORMAT and the like), and what would overrule a script
 _SHAPING = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_", OURS)
 
 
 def _environment() -> dict[str, str]:
     """Ours without what would shape an answer, and without our secrets: a job gets sbatch's environment."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SHAPING) or name == "SLURM_CONF"}
-    return kept | {"LC_ALL": "C"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SHAPING) or name in _LEADING}
+    return kept | {"LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}  # in whole words, and lists of tasks whole

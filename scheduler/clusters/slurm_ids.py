@@ -1,5 +1,6 @@
 """Ids of jobs and of tasks in arrays, as Slurm spells them: 77, 77_3, 77_[0-4,7]."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -7,12 +8,25 @@ from collections.abc import Iterable
 def spell(tasks: Iterable[int]) -> str:
     """0, 1, 2, 5 as 0-2,5."""
     parts: list[list[int]] = []
-    for task in sorted(tasks):
+    for task in sorted(set(tasks)):
         if parts and parts[-1][1] == task - 1:
             parts[-1][1] = task
         else:
             parts.append([task, task])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def tasks_in(text: str) -> set[int]:
+    """The tasks that Slurm means by 7, 0-2,5 or 1-9:2%4 (after % how many may run at once); none by other words."""
+    tasks: set[int] = set()
+    for part in text.partition("%")[0].split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
+        if not match:
+            return set()
+        first, last, step = (int(number) if number else None for number in match.groups())
+        assert first is not None
+        tasks.update(range(first, (first if last is None else last) + 1, step or 1))
+    return tasks
 
 
 def gather(job_ids: Iterable[str]) -> list[str]:

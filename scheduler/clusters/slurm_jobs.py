@@ -1,34 +1,55 @@
 """How our jobs are: squeue is asked for all of them at once, sacct for those that it has forgotten.
 
-squeue alone suffices; sacct is asked only where squeue has answered. A job is known by its id and its name: Slurm gives
-ids again, and then an answer speaks of another job. That a job is not listed is no answer yet.
+Either alone suffices: a cluster may have no accounting, and a controller that is down has its accounting still. A job
+is known by its id and its name: Slurm gives ids again, and then an answer speaks of another job. That a job is not
+listed is no answer yet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from contract.retries import Cause
 from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
+from scheduler.clusters.gate import Urgency
 from scheduler.clusters.slurm_commands import Commands, rows
-from scheduler.clusters.slurm_ids import base_of
+from scheduler.clusters.slurm_ids import base_of, tasks_in
 from scheduler.clusters.slurm_states import answer_for
 
 LEFT = Gone("the job has left Slurm", Cause.LOST, sure=False)
 # a controller that died and lost jobs has its accounting end them so; of one that root cancelled, squeue tells before
 FLUSHED = Gone("the accounting alone has the job, as cancelled by nobody", Cause.LOST, sure=False)
-AT_ONCE = 200  # ids on a command line
+NO_JOBS = "No jobs in the system"  # scontrol's whole answer where there is none at all
+AT_ONCE = 1000  # ids on a command line
 
 
-def how_are(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:
-    """Answer for every job; raise BusyError when squeue may not be called now, DoubtError when it does not answer."""
-    listed = _listed(commands)
-    found = {job.id: listed[job.id, job.name] for job in jobs if (job.id, job.name) in listed}
-    missing = [job for job in jobs if job.id not in found]
+def how_are(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
+    """Answer for every job; raise BusyError when squeue may not be called now."""
+    try:
+        listed = _listed(commands)
+    except BusyError:
+        raise
+    except DoubtError as doubt:
+        return _by_accounting_alone(jobs, commands, doubt)
+    found = {job: answer for job in jobs if (answer := _answer(job, listed))}
+    missing = [job for job in jobs if job not in found]
     return found | _long_gone(missing, commands) if missing else found
+
+
+def _answer(job: Held, listed: Mapping[tuple[str, str], Answer | None]) -> Answer | None:
+    """What is listed of a job: by itself, or as a part of its array.
+
+    Of an array whose waiting tasks were cancelled by their numbers one line is left, without numbers. A task that is
+    left out may be another one that the answer lost, so that this is not sure.
+    """
+    if own := listed.get((job.id, job.name)):
+        return own
+    rest = listed.get((base_of(job.id), job.name))
+    return rest._replace(sure=False) if isinstance(rest, Gone) else None
 
 
 def _listed(commands: Commands) -> dict[tuple[str, str], Answer]:
     """All of this user's jobs by id and name, each task of an array by itself; a name may hold bars and comes last."""
-    told = rows(commands.ask("squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%j"), 4)
+    asked = ("squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%j")
+    told = rows(commands.ask(*asked, urgency=Urgency.LOOK), 4)
     return {(job_id, name): answer_for(state, why) or _strange(state) for job_id, state, why, name in told}
 
 
@@ -36,25 +57,35 @@ def _strange(state: str) -> Answer:
     return Unknown(f"a state of no known name: {state}")
 
 
-def _long_gone(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:
+def _by_accounting_alone(jobs: Sequence[Held], commands: Commands, why: DoubtError) -> dict[Held, Answer]:
+    """What the accounting says while squeue does not answer; of what it does not know, or is unsure of, nobody can."""
+    try:
+        told = _accounted(jobs, commands)
+    except DoubtError as doubt:
+        return {job: Unknown(f"{why}; {doubt}") for job in jobs}
+    sure = {job: answer for job, answer in told.items() if answer != FLUSHED}
+    return {job: sure.get(job, Unknown(str(why))) for job in jobs}
+
+
+def _long_gone(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
     """Ask the accounting; for what it does not know, or where there is none, the controller once more."""
     try:
         told = _accounted(jobs, commands)
     except BusyError as busy:
-        return {job.id: Unknown(str(busy)) for job in jobs}
+        return {job: Unknown(str(busy)) for job in jobs}
     except DoubtError:  # a cluster without accounting, or one that is down: squeue and the controller are left
         told = {}
-    ended: dict[str, Answer] = {job_id: answer for job_id, answer in told.items() if not isinstance(answer, Alive)}
-    left = [job for job in jobs if job.id not in ended]
+    ended: dict[Held, Answer] = {job: answer for job, answer in told.items() if not isinstance(answer, Alive)}
+    left = [job for job in jobs if job not in ended]
     if not left:
         return ended
     # the accounting goes on believing in a job that a controller lost when it died: the controller's word is newer
     asked = _ask_controller(left, commands)
-    alive = {job.id: told[job.id] for job in left if job.id in told and isinstance(asked[job.id], Unknown)}
+    alive = {job: told[job] for job in left if job in told and isinstance(asked[job], Unknown)}
     return ended | asked | alive
 
 
-def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:
+def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
     ids = sorted({base_of(job.id) for job in jobs})[:AT_ONCE]
     told = rows(commands.ask("sacct", "-X", "-n", "-P", "-j", ",".join(ids), "-o", "JobID,State,ExitCode,JobName"), 4)
     listed = {
@@ -63,10 +94,10 @@ def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:
         else answer_for(state, "" if code == "0:0" else f"exit code {code}")
         for job_id, state, code, name in told
     }
-    return {job.id: answer for job in jobs if (answer := listed.get((job.id, job.name)))}
+    return {job: answer for job in jobs if (answer := _answer(job, listed))}
 
 
-def _ask_controller(jobs: Sequence[Held], commands: Commands) -> dict[str, Answer]:
+def _ask_controller(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
     """What squeue left out and the accounting does not know: one job, or the whole list when there are several."""
     one = jobs[0].id if len({base_of(job.id) for job in jobs}) == 1 else None
     try:
@@ -74,8 +105,30 @@ def _ask_controller(jobs: Sequence[Held], commands: Commands) -> dict[str, Answe
     except DoubtError as doubt:
         # the one answer that says for certain that there is no such job any more
         answer = LEFT if "Invalid job id" in str(doubt) else Unknown(str(doubt))
-        return {job.id: answer for job in jobs}
-    names = {word.removeprefix("JobName=") for word in told.split() if word.startswith("JobName=")}
+        return dict.fromkeys(jobs, answer)
+    if told.strip() == NO_JOBS:
+        return dict.fromkeys(jobs, LEFT)
+    listed = _shown(told)
     known = Unknown("squeue does not list the job, the controller knows it")
     # an answer that is empty might be a torn one
-    return {job.id: known if job.name in names or not names else LEFT for job in jobs}
+    return {job: known if not listed or _is_shown(job, listed) else LEFT for job in jobs}
+
+
+def _shown(told: str) -> dict[tuple[str, str], set[int] | None]:
+    """What `scontrol -o show job` lists: by id and name the job, with its tasks; None where it may be any of them."""
+    listed: dict[tuple[str, str], set[int] | None] = {}
+    for line in told.splitlines():
+        said = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if (name := said.get("JobName")) and (job_id := said.get("ArrayJobId", said.get("JobId"))):
+            before, more = listed.get((job_id, name), set()), tasks_in(said.get("ArrayTaskId", ""))
+            listed[job_id, name] = before | more if before is not None and more else None
+    return listed
+
+
+def _is_shown(job: Held, listed: Mapping[tuple[str, str], set[int] | None]) -> bool:
+    """Whether the job, or its own task of an array, is listed."""
+    key = (base_of(job.id), job.name)
+    if key not in listed:
+        return False
+    tasks = listed[key]
+    return tasks is None or int(job.id.partition("_")[2] or 0) in tasks

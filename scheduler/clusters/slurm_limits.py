@@ -1,51 +1,120 @@
 """How much a Slurm takes: MaxArraySize, MaxJobCount, MinJobAge of its configuration, MaxSubmitJobs of its user."""
 
+import math
 import re
+import threading
+import time
 from getpass import getuser
 from typing import NamedTuple
 
-from scheduler.clusters.cluster import DoubtError
+from scheduler.clusters.cluster import BusyError, DoubtError, Limits
 from scheduler.clusters.slurm_commands import Commands
 
-DEFAULT_TASKS, DEFAULT_AGE_S = "1001", "300"  # Slurm's own
+DEFAULT_TASKS = 1001  # Slurm's own
+SERVES_S = 3600.0  # what was read
+AGAIN_S, REST_S = 300.0, 10.0  # after an answer that failed; while nothing is known at all
 
 
 class Configured(NamedTuple):
-    """What a cluster says of itself; numbers that it does not say are Slurm's own defaults."""
+    """What a cluster's configuration says."""
 
-    version: str
     tasks: int  # in an array; the highest index is one less
-    jobs: int | None  # of one user, waiting ones included; None: no limit was found
-    min_job_age_s: int  # for how long squeue knows a job that has ended
+    jobs: int | None  # that the controller holds, of all users
+    remembers_s: float | None  # for how long squeue knows a job that has ended; None: for ever, or it does not say
+    linear: bool  # nodes are given whole
 
 
-def read(commands: Commands) -> Configured:
-    """Ask scontrol, and sacctmgr where it answers; raise DoubtError when scontrol does not."""
-    told = configuration(commands)
-    return Configured(
-        version=told.get("SLURM_VERSION", ""),
-        tasks=max(1, _number(told.get("MaxArraySize", DEFAULT_TASKS))),  # 0: no arrays at all
-        jobs=_most(_number(told.get("MaxJobCount", "")), _submit_limit(commands)),
-        min_job_age_s=_number(told.get("MinJobAge", DEFAULT_AGE_S)),
-    )
+class SlurmLimits:
+    """A Slurm's limits as they were last read. The parts are asked by themselves, and a failure hides none for long."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands, self._alone = commands, threading.Lock()  # several ticks may want them first
+        self._configured: Configured | None = None
+        self._submits = 0  # of this user at once; 0: no limit is known
+        self._doubt = ""
+        self._configuration_due = self._submits_due = -math.inf
+
+    @property
+    def known(self) -> Limits | None:
+        """What is known without a call."""
+        if not (told := self._configured):
+            return None
+        return Limits(told.tasks, most(told.jobs or 0, self._submits), told.remembers_s)
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is known to give nodes whole wherever a partition does not say otherwise."""
+        return bool(self._configured and self._configured.linear)
+
+    def read(self) -> Limits:
+        """Ask for what is old; raise DoubtError while the configuration is not known at all."""
+        with self._alone:
+            if time.monotonic() >= self._configuration_due:
+                self._read_configuration()
+            if time.monotonic() >= self._submits_due and self._configured:
+                self._read_submit_limit()
+            if limits := self.known:
+                return limits
+            raise DoubtError(self._doubt)
+
+    def take_less(self, tasks: int) -> None:
+        """Arrays of more than `tasks` were too much, whatever the configuration says."""
+        if self._configured:
+            self._configured = self._configured._replace(tasks=max(1, tasks))
+
+    def _read_configuration(self) -> None:
+        try:
+            self._configured = configured(configuration(self._commands))
+            serves_s = SERVES_S
+        except BusyError:
+            if not self._configured:
+                raise
+            return
+        except DoubtError as doubt:
+            self._doubt, serves_s = str(doubt), AGAIN_S if self._configured else REST_S
+        self._configuration_due = time.monotonic() + serves_s
+
+    def _read_submit_limit(self) -> None:
+        """Until it is known, Slurm itself refuses what is too much, and less is submitted."""
+        try:
+            self._submits, serves_s = submit_limit(self._commands), SERVES_S
+        except BusyError:
+            return
+        except DoubtError:
+            serves_s = AGAIN_S
+        self._submits_due = time.monotonic() + serves_s
 
 
 def configuration(commands: Commands) -> dict[str, str]:
     """Slurm's configuration, name by name; raise DoubtError when scontrol does not answer."""
-    return dict(_pairs(commands.ask("scontrol", "show", "config")))
+    told = dict(_pairs(commands.ask("scontrol", "show", "config")))
+    if "MaxArraySize" not in told:
+        raise DoubtError("scontrol: this is no configuration of Slurm")
+    return told
 
 
-def _submit_limit(commands: Commands) -> int:
-    """MaxSubmitJobs of this user's associations, the most generous one; 0 where none is set or nobody says."""
-    try:
-        said = commands.ask("sacctmgr", "-n", "-P", "show", "user", "withassoc", "format=User,MaxSubmitJobs")
-    except DoubtError:
-        return 0
+def configured(told: dict[str, str]) -> Configured:
+    """The limits among what the configuration says."""
+    return Configured(
+        tasks=max(1, _number(told["MaxArraySize"])),  # 0: no arrays at all
+        jobs=_number(told.get("MaxJobCount", "")) or None,
+        remembers_s=_number(told.get("MinJobAge", "")) or None,
+        linear=told.get("SelectType") == "select/linear",
+    )
+
+
+def submit_limit(commands: Commands) -> int:
+    """MaxSubmitJobs of this user's associations, the most generous one; 0 where none is set.
+
+    Raise DoubtError when sacctmgr does not answer.
+    """
+    said = commands.ask("sacctmgr", "-n", "-P", "show", "user", "withassoc", "format=User,MaxSubmitJobs")
     limits = [line.split("|")[1] for line in said.splitlines() if line.startswith(f"{getuser()}|")]
     return 0 if "" in limits else max(map(_number, limits), default=0)
 
 
-def _most(*limits: int) -> int | None:
+def most(*limits: int) -> int | None:
+    """The least of the limits that there are, where 0 is none."""
     return min((limit for limit in limits if limit), default=None)
 
 

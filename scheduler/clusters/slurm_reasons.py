@@ -15,9 +15,15 @@ SENTENCES = {
     "Licenses": (Waits.RESOURCES, "it waits for a license"),
     "JobHeldUser": (Waits.HELD, "it was put on hold by its user: scontrol release"),
     "JobHeldAdmin": (Waits.HELD, "it was put on hold by an administrator"),
-    "SUSPENDED": (Waits.HELD, "it was suspended and keeps its place"),
     "JobHoldMaxRequeue": (Waits.HELD, "it was requeued too often and put on hold"),
     "JobArrayTaskLimit": (Waits.QUOTA, "as many runs of its experiment run as max_parallel admits"),
+    "SchedDefer": (Waits.OTHER, "it asked to start at once, which this Slurm does not do"),
+    "WaitingForScheduling": (Waits.OTHER, "Slurm has not looked at it yet"),
+    "DeadLine": (Waits.OTHER, "it could not end before its deadline"),
+    "PartitionConfig": (Waits.QUOTA, "its partition, as it is set up, does not admit what it asks for"),
+    "AccountingPolicy": (Waits.QUOTA, "a limit of its account or QOS is reached"),
+    "QOSUsageThreshold": (Waits.QUOTA, "its account has used too much for what its QOS demands"),
+    "MaxMemPerLimit": (Waits.QUOTA, "it asks for more memory per core or node than a job may have"),
     "ReqNodeNotAvail": (Waits.RESOURCES, "a node that it needs is down, drained or reserved"),
     "Nodes_required_for_job_are_DOWN": (Waits.RESOURCES, "the nodes that it needs are down, drained or reserved"),
     "NodeDown": (Waits.RESOURCES, "a node that it needs is down"),
@@ -29,6 +35,7 @@ SENTENCES = {
     "Reservation": (Waits.RESERVATION, "it waits for its reservation to begin"),
     "ReservationDeleted": (Waits.RESERVATION, "its reservation was deleted"),
     "Reserved_for_maintenance": (Waits.RESERVATION, "the nodes are reserved for maintenance"),
+    "May_be_reserved_for_other_job": (Waits.RESERVATION, "a node that it needs may be reserved for another job"),
     "BadConstraints": (Waits.OTHER, "no node has what its constraint asks for"),
     "FrontEndDown": (Waits.RESOURCES, "no front end is there to run it"),
     "InvalidAccount": (Waits.QUOTA, "its account is not valid"),
@@ -38,16 +45,27 @@ SENTENCES = {
     "launch_failed_requeued_held": (Waits.HELD, "its launch failed, and it was put on hold"),
     "job_requeued_in_held_state": (Waits.HELD, "it was requeued and put on hold"),
 }
+# AssocMaxCpuPerJobLimit, QOSMaxWallDurationPerJobLimit, QOSMaxCpuPerNode...: to wait does not help
+TOO_MUCH = re.compile(r"^(Assoc|QOS)Max.*Per(Job|Node)(Limit)?$")
+TOO_LITTLE = re.compile(r"^QOSMin.*")
 # AssocGrpCPUMinutesLimit, QOSMaxJobsPerUserLimit, MaxMemPerLimit, AssociationJobLimit...
 LIMIT = re.compile(r"^(Assoc|QOS|Max|Grp|Resv).*|.*Limit$")
 
 
 def classify(reason: str) -> tuple[str, Waits]:
     """One sentence and the kind of a reason; Slurm's own word stands in brackets, for whoever wants to look it up."""
-    word = re.split(r"[,\s(]", reason.strip("()"))[0]
-    if word in SENTENCES:
-        kind, sentence = SENTENCES[word]
-        return f"{sentence} ({reason})", kind
+    reason = reason.removeprefix("(").removesuffix(")") if reason.startswith("(") else reason
+    word, *more = [part.strip("_) ") for part in re.split(r"[,(]", reason.replace(" ", "_"))]
+    # "ReqNodeNotAvail, Reserved for maintenance": the second says more
+    if said := next((SENTENCES[part] for part in [*more, word] if part in SENTENCES), None):
+        return f"{said[1]} ({reason})", said[0]
+    if TOO_MUCH.match(word):
+        return (
+            f"it asks for more than its account or QOS gives one job, so waiting does not help ({reason})",
+            Waits.QUOTA,
+        )
+    if TOO_LITTLE.match(word):
+        return f"it asks for less than its QOS demands ({reason})", Waits.QUOTA
     if "eserv" in reason:
         return f"it waits for a reservation ({reason})", Waits.RESERVATION
     if word.lower().endswith(("held", "hold")):

@@ -8,20 +8,23 @@ from scheduler.clusters.slurm_commands import Commands, rows
 CALLS = 2  # that a report takes
 
 
-def report(commands: Commands) -> ClusterReport:
-    """Ask sinfo and squeue once each; raise BusyError unless both may be asked, DoubtError when one does not answer."""
-    if commands.gate.free(Urgency.TELL) < CALLS:  # else sinfo would take each call as it comes free
+def report(commands: Commands, urgency: Urgency, *, linear: bool = False) -> ClusterReport:
+    """Ask sinfo and squeue once each; raise BusyError unless both may be asked, DoubtError when one does not answer.
+
+    `linear`: the cluster gives whole nodes (select/linear) wherever a partition does not say otherwise.
+    """
+    if commands.gate.free(urgency) < CALLS:  # else sinfo would take each call as it comes free
         raise BusyError("this minute's calls of Slurm are spent")
-    listed = rows(commands.ask("sinfo", "-h", "-N", "-o", "%N|%P|%a|%l|%T|%C|%m|%G|%f", urgency=Urgency.TELL), 9)
+    listed = rows(commands.ask("sinfo", "-h", "-N", "-o", "%N|%P|%a|%l|%h|%T|%C|%m|%G|%f", urgency=urgency), 10)
     nodes = _nodes(listed)
-    queue = _queue(commands.ask("squeue", "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", urgency=Urgency.TELL))
-    return ClusterReport(partitions=_partitions(listed, nodes), nodes=nodes, queue=queue)
+    queue = _queue(commands.ask("squeue", "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", urgency=urgency))
+    return ClusterReport(partitions=_partitions(listed, nodes, linear=linear), nodes=nodes, queue=queue)
 
 
 def _nodes(listed: list[list[str]]) -> list[Node]:
     """One node per name; sinfo gives a line for each of its partitions."""
     nodes: dict[str, Node] = {}
-    for name, partition, _, _, state, cpus, memory, gres, features in listed:
+    for name, partition, _, _, _, state, cpus, memory, gres, features in listed:
         busy, _, _, total = cpus.split("/")  # allocated/idle/other/total
         before = nodes[name].partitions if name in nodes else []
         nodes[name] = Node(
@@ -37,10 +40,10 @@ def _nodes(listed: list[list[str]]) -> list[Node]:
     return list(nodes.values())
 
 
-def _partitions(listed: list[list[str]], nodes: list[Node]) -> list[Partition]:
-    spelled = {row[1]: (row[2], row[3]) for row in listed}  # "gpu*" is the default one
+def _partitions(listed: list[list[str]], nodes: list[Node], *, linear: bool) -> list[Partition]:
+    spelled = {row[1]: (row[2], row[3], row[4]) for row in listed}  # "gpu*" is the default one
     partitions = []
-    for name, (state, limit) in spelled.items():
+    for name, (state, limit, shared) in spelled.items():
         plain = name.rstrip("*")
         mine = [node for node in nodes if plain in node.partitions]
         partitions.append(
@@ -53,6 +56,7 @@ def _partitions(listed: list[list[str]], nodes: list[Node]) -> list[Partition]:
                 cpus=sum(node.cpus for node in mine),
                 time_limit=limit,
                 gres=", ".join(sorted({node.gres for node in mine if node.gres})),
+                whole_nodes=shared == "EXCLUSIVE" or (linear and shared == "NO"),
             )
         )
     return partitions

@@ -2,6 +2,7 @@
 
 The job runs `python -m trainers FOLDER --attempt N`, not a pickle of submitit's: that gets its final name only after
 sbatch has returned, so a worker that dies in between would strand the job. Slurm keeps a copy of the script itself.
+Where runs share a job, it asks for so many times what one needs, and trainers/pack.py begins a step for each of them.
 """
 
 import shlex
@@ -11,6 +12,7 @@ from typing import Any
 from submitit.slurm.slurm import SlurmExecutor
 
 from contract.job import warning_s
+from contract.pack import together
 from contract.resources import Slurm as SlurmResources
 from scheduler.clusters.cluster import Array, Job
 from scheduler.clusters.slurm_ids import spell
@@ -29,9 +31,11 @@ def script(job: Job | Array, *, python: str, setup: Sequence[str]) -> str:
     need = job.spec.resources
     assert isinstance(need, SlurmResources), need
     folder, log = _places(job)
+    pack = job.pack if isinstance(job, Array) else None
+    step = _step(job.spec.rule.survives_workers, need, "{}/out.log" if pack else log)
     executor = _Executor(folder=job.folder.path)
     executor.update_parameters(
-        **_asked(need),
+        **_asked(together(need, pack) if pack else need),
         job_name=job.name,
         comment=job.name,
         signal_delay_s=warning_s(need.minutes),
@@ -40,25 +44,45 @@ def script(job: Job | Array, *, python: str, setup: Sequence[str]) -> str:
         wckey=None,  # submitit's default is refused where wckeys are enforced
         exclude=",".join(job.excluded) or None,
         additional_parameters=_additional(job, log),
-        # later options win: all ranks into one log, each line with its rank; one rank's end ends all or, by rule, none
-        srun_args=[
-            f"--output={log}",
-            "--open-mode=append",
-            "--label",
-            f"--kill-on-bad-exit={int(not job.spec.rule.survives_workers)}",
-            f"--cpus-per-task={need.rank_cpus}",  # srun does not take it over from sbatch
-            # the ranks cut a many-core chip themselves, by its NUMA nodes, and read afterwards what they were bound to
-            *(["--cpu-bind=none"] if need.many_core else []),
-        ],
+        srun_args=step,
+        use_srun=pack is None,
     )
-    command = f"{python} -P -u -m trainers {folder} --attempt {job.attempt}"
-    return str(executor._make_submission_file_text(command, ""))
+    trains = f"{python} -P -u -m trainers {'{}' if pack else folder} --attempt {job.attempt}"
+    carries = f"{python} -P -u -m trainers.pack {folder} --attempt {job.attempt} --"
+    own = shlex.join(["srun", "--unbuffered", *_own_part(need), *step])
+    return str(executor._make_submission_file_text(f"{carries} {own} {trains}" if pack else trains, ""))
+
+
+def _step(survives_workers: bool, need: SlurmResources, log: str) -> list[str]:
+    """How srun begins the ranks of a run; later options win over submitit's."""
+    return [
+        # all ranks into one log, each line with its rank; one rank's end ends all or, by rule, none
+        f"--output={log}",
+        "--open-mode=append",
+        "--label",
+        f"--kill-on-bad-exit={int(not survives_workers)}",
+        f"--cpus-per-task={need.rank_cpus}",  # srun does not take it over from sbatch
+        # the ranks cut a many-core chip themselves, by its NUMA nodes, and read afterwards what they were bound to
+        *(["--cpu-bind=none"] if need.many_core else []),
+    ]
+
+
+def _own_part(need: SlurmResources) -> list[str]:
+    """What srun takes of the job for one of the runs in it."""
+    ranks = need.node_ranks
+    return [
+        *("--exact", "--nodes=1", f"--ntasks={ranks}", f"--ntasks-per-node={ranks}"),
+        # 0: where nothing is said of memory the runs share the job's, else the first would have all of it
+        f"--mem={need.memory_gb}GB" if need.memory_gb else "--mem=0",
+        *([f"--gres={need.gres}"] if need.gres else []),
+    ]
 
 
 def _places(job: Job | Array) -> tuple[str, str]:
-    """The run's folder as the shell finds it, and its log as Slurm does."""
+    """The run's folder as the shell finds it, and its log as Slurm does; of a pack the task's own."""
     if isinstance(job, Array):
-        return f"{shlex.quote(str(job.folder.path))}/$SLURM_ARRAY_TASK_ID", f"{job.folder.path}/%a/out.log"
+        log = "out.log" if job.pack is None else "job.log"
+        return f"{shlex.quote(str(job.folder.path))}/$SLURM_ARRAY_TASK_ID", f"{job.folder.path}/%a/{log}"
     return shlex.quote(str(job.folder.path)), str(job.folder.log)
 
 

@@ -3,33 +3,35 @@
 from typing import NamedTuple
 
 from contract.retries import Cause
+from contract.waits import Waits
 from scheduler.clusters.cluster import Alive, Answer, Gone
 from scheduler.clusters.slurm_reasons import classify
 
 
 class State(NamedTuple):
-    """What a state means; `cause` where the job has ended."""
+    """What a state means; `cause` where the job has ended, `waits` where it lives and does not get on."""
 
     sentence: str
     cause: Cause | None = None
+    waits: Waits | None = None
 
 
 # sacct(1) and squeue(1), "JOB STATE CODES", of versions 20.02 to 25.05
 STATES = {
     "PENDING": State("the job waits"),
-    "CONFIGURING": State("its nodes are made ready"),
+    "CONFIGURING": State("its nodes are made ready", waits=Waits.RESOURCES),
     "RUNNING": State("the job runs"),
     "COMPLETING": State("the job is ending"),
-    "SUSPENDED": State("the job is suspended and keeps its place"),
-    "STOPPED": State("the job is stopped and keeps its cores"),
+    "SUSPENDED": State("the job is suspended and keeps its place", waits=Waits.HELD),
+    "STOPPED": State("the job is stopped and keeps its cores", waits=Waits.HELD),
     "SIGNALING": State("the job is being sent a signal"),
-    "STAGE_OUT": State("the job's files are carried away"),
-    "RESIZING": State("the job is about to change its size"),
-    "REQUEUED": State("the job goes back to the queue"),
-    "REQUEUE_FED": State("the job goes back to the queue of a federation"),
-    "REQUEUE_HOLD": State("the job is held after it was requeued"),
-    "RESV_DEL_HOLD": State("the job is held because its reservation was deleted"),
-    "SPECIAL_EXIT": State("the job is held after an exit of a special kind"),
+    "STAGE_OUT": State("the job's files are carried away", waits=Waits.OTHER),
+    "RESIZING": State("the job is about to change its size", waits=Waits.OTHER),
+    "REQUEUED": State("the job goes back to the queue", waits=Waits.OTHER),
+    "REQUEUE_FED": State("the job goes back to the queue of a federation", waits=Waits.OTHER),
+    "REQUEUE_HOLD": State("the job is held after it was requeued", waits=Waits.HELD),
+    "RESV_DEL_HOLD": State("the job is held because its reservation was deleted", waits=Waits.HELD),
+    "SPECIAL_EXIT": State("the job is held after an exit of a special kind", waits=Waits.HELD),
     "LAUNCH_FAILED": State("the job could not be launched", Cause.NODE_FAILURE),
     "COMPLETED": State("the job ended", Cause.DONE),
     "FAILED": State("the job failed", Cause.FAILURE),
@@ -41,12 +43,11 @@ STATES = {
     "BOOT_FAIL": State("a node of the job did not boot", Cause.NODE_FAILURE),
     "OUT_OF_MEMORY": State("the job ran out of memory", Cause.OUT_OF_MEMORY),
     "RECONFIG_FAIL": State("a node of the job could not be configured", Cause.NODE_FAILURE),
-    "POWER_UP_NODE": State("its nodes are being powered up"),
+    "POWER_UP_NODE": State("its nodes are being powered up", waits=Waits.RESOURCES),
     "UPDATE_DB": State("the job's record is being written"),
-    "EXPEDITING": State("the job goes back to the queue, to its head"),
+    "EXPEDITING": State("the job goes back to the queue, to its head", waits=Waits.OTHER),
     "REVOKED": State("the job went to another cluster", Cause.CANCELLED),
 }
-HELD = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 
 
 def answer_for(state: str, detail: str) -> Answer | None:
@@ -61,6 +62,6 @@ def answer_for(state: str, detail: str) -> Answer | None:
     detail = "" if detail in ("None", "0:0") else detail
     if known.cause:
         return Gone(f"{known.sentence} ({detail})" if detail else known.sentence, known.cause)
-    if word == "PENDING" and detail:
-        return Alive(*classify(detail))
-    return Alive(*classify("JobHeldAdmin" if word in HELD else word)) if word in (*HELD, "SUSPENDED") else Alive()
+    if word == "PENDING":
+        return Alive(*classify(detail)) if detail else Alive()
+    return Alive(f"{known.sentence} ({word})", known.waits) if known.waits else Alive()

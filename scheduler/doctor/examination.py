@@ -4,13 +4,16 @@ import argparse
 import shutil
 from collections.abc import Iterator, Sequence
 
-from contract.doctor import Check, Grade
+from contract.doctor import Check, Grade, amiss
 from contract.settings import Settings
+from scheduler.budget import Budget
 from scheduler.clusters.gate import OpenGate
 from scheduler.clusters.slurm_commands import Commands
 from scheduler.doctor import here
 from scheduler.doctor.node import node
 from scheduler.doctor.slurm import slurm
+from scheduler.doctor.turn import Turn
+from store.session import engine_for
 
 NO_SLURM = "runs go to this machine alone; everything else is checked"
 
@@ -18,18 +21,22 @@ NO_SLURM = "runs go to this machine alone; everything else is checked"
 def examine(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
     """Check the site as `words` say: `--no-job`, `--partition NAME`, `--wait SECONDS`.
 
-    Slurm is called about ten times, past the service's budget: a person asked for it.
+    Slurm is called about seven times, within the service's budget of calls where its database answers.
     """
     asked = _parser().parse_args(words)
     yield from here.folders(settings)
-    yield from here.database(settings)
+    yield from (stored := list(here.database(settings)))
     yield here.broker(settings)
     has_slurm = shutil.which("sbatch") is not None
     if not (has_slurm if settings.slurm is None else settings.slurm):
-        found = "BIGBATCH_SLURM=false" if has_slurm else "no sbatch on PATH"
-        yield Check(area="slurm", name="slurm", grade=Grade.NOTE, found=found, means=NO_SLURM)
+        found, advice = "no sbatch on PATH", "put Slurm's commands on the worker's PATH, if runs should go to a cluster"
+        if has_slurm:
+            found, advice = "BIGBATCH_SLURM=false", "BIGBATCH_SLURM=true, if runs should go to the Slurm that is here"
+        yield amiss("slurm", "slurm", Grade.NOTE, found=found, means=NO_SLURM, advice=advice)
         return
-    commands, failed = Commands(OpenGate()), False
+    answers = any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
+    gate = Turn(Budget(engine_for(settings.database_url()), "slurm")) if answers else OpenGate()
+    commands, failed = Commands(gate), False
     for check in slurm(commands):
         failed = failed or check.grade is Grade.ERROR
         yield check

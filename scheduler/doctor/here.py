@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from contract.doctor import Check, Grade
+from contract.doctor import Check, Grade, amiss, fine
 from contract.folder import RunFolder
 from contract.settings import Settings
 from store.session import engine_for, snapshot
@@ -21,6 +21,11 @@ from store.session import engine_for, snapshot
 LEAST_BYTES, LITTLE = 1 << 30, 0.05
 REMOTE = {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "cifs", "smb3", "ceph", "fuse.sshfs", "9p", "afs"}
 SKEWED_S = 5.0
+KEEPS = {  # what each folder has to have room for
+    "runs": "checkpoints, curves and logs",
+    "home": "the service's own files",
+    "cache": "data sets that ranks render once",
+}
 
 
 def folders(settings: Settings) -> Iterator[Check]:
@@ -30,13 +35,16 @@ def folders(settings: Settings) -> Iterator[Check]:
         runs.mkdir(parents=True, exist_ok=True)
         claimed = _claims_hold(runs)
     except OSError as error:
-        yield _check("folder", "runs", Grade.ERROR, f"{runs}: {error}", "no run can be submitted", "BIGBATCH_RUNS")
+        means, advice = "no run can be submitted", "BIGBATCH_RUNS to a folder that the worker can write"
+        yield amiss("folder", "runs", Grade.ERROR, found=f"{runs}: {error}", means=means, advice=advice)
         return
     if claimed:
-        yield _check("folder", "runs", Grade.OK, f"{runs} on {_kind_of(runs) or 'an unknown file system'}")
+        found = f"{runs} on {_kind_of(runs) or 'an unknown file system'}"
+        yield fine("folder", "runs", found, "runs can be submitted, and of two jobs of one run only one carries it out")
     else:
         found, means = f"{runs} lets two claim the same", "a job that Slurm got twice would train twice"
-        yield _check("folder", "runs", Grade.ERROR, found, means, "BIGBATCH_RUNS on a file system with hard links")
+        advice = "BIGBATCH_RUNS to a folder on a file system with hard links"
+        yield amiss("folder", "runs", Grade.ERROR, found=found, means=means, advice=advice)
     for name, path in (("runs", runs), ("home", settings.home_folder()), ("cache", settings.cache_folder())):
         yield _space(name, path)
 
@@ -46,22 +54,20 @@ def database(settings: Settings) -> Iterator[Check]:
     url = make_url(settings.database_url())
     shown = url.render_as_string(hide_password=True)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        yield _check(
-            "database", "database", Grade.NOTE, f"{shown} is not there yet", "the service makes it at its start"
-        )
+        found, means = f"{shown} is not there yet", "the service makes it at its start"
+        advice = "bigbatch up; or BIGBATCH_DATABASE, if it is elsewhere"
+        yield amiss("database", "database", Grade.NOTE, found=found, means=means, advice=advice)
         return
     if url.get_backend_name() == "sqlite" and (kind := _kind_of(Path(url.database or ""))) in REMOTE:
         means = "SQLite's locks do not hold on a network's file system: the database may be damaged"
-        yield _check(
-            "database", "file system", Grade.ERROR, f"{shown} on {kind}", means, "BIGBATCH_DATABASE=postgresql://"
-        )
+        found, advice = f"{shown} on {kind}", "BIGBATCH_DATABASE=postgresql://"
+        yield amiss("database", "file system", Grade.ERROR, found=found, means=means, advice=advice)
     try:
         yield _answers(settings.database_url(), shown)
     except SQLAlchemyError as error:
-        found = str(error).splitlines()[0]
-        yield _check(
-            "database", "database", Grade.ERROR, f"{shown}: {found}", "nothing works without it", "BIGBATCH_DATABASE"
-        )
+        found, advice = f"{shown}: {str(error).splitlines()[0]}", "BIGBATCH_DATABASE to one that answers, or start it"
+        means = "nothing works without it"
+        yield amiss("database", "database", Grade.ERROR, found=found, means=means, advice=advice)
 
 
 def broker(settings: Settings) -> Check:
@@ -70,19 +76,20 @@ def broker(settings: Settings) -> Check:
         folder = settings.home_folder() / "broker"
         found = f"a folder of files, {folder}"
         if folder.exists() and not os.access(folder, os.W_OK):
-            return _check("broker", "broker", Grade.ERROR, f"{found}, not writable", "no tick reaches a worker")
+            found, means = f"{found}, not writable", "no tick reaches a worker: nothing moves"
+            advice = f"let the worker write {folder} (chown), or BIGBATCH_HOME to a folder that it can write"
+            return amiss("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
         means = "clock and workers must be on this machine; with several, BIGBATCH_BROKER=redis://"
-        return _check("broker", "broker", Grade.OK, found, means)
+        return fine("broker", "broker", found, means)
     try:
         with Connection(settings.broker, connect_timeout=5) as connection:
             connection.ensure_connection(max_retries=1, timeout=5)
             shown = connection.as_uri()  # without the password
     except Exception as error:  # whatever a transport raises
-        told = f"{type(error).__name__}: {error}"
-        return _check(
-            "broker", "broker", Grade.ERROR, told, "no tick reaches a worker: nothing moves", "BIGBATCH_BROKER"
-        )
-    return _check("broker", "broker", Grade.OK, f"{shown} answers")
+        found, means = f"{type(error).__name__}: {error}", "no tick reaches a worker: nothing moves"
+        advice = "BIGBATCH_BROKER to a Redis that answers, or start it"
+        return amiss("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
+    return fine("broker", "broker", f"{shown} answers", "the clock's ticks reach workers on any machine")
 
 
 def _answers(url: str, shown: str) -> Check:
@@ -98,10 +105,11 @@ def _answers(url: str, shown: str) -> Check:
         )
     found = f"{shown} answers in {1000 * took_s:.0f} ms"
     if abs(skew_s) < SKEWED_S:
-        return _check("database", "database", Grade.OK, found)
+        return fine("database", "database", found, "what runs do can be kept and shown")
     found += f", its clock {abs(skew_s):.0f} s {'ahead' if skew_s > 0 else 'behind'}"
     means = "times on pages are of two clocks; no decision needs clocks that agree"
-    return _check("database", "database", Grade.WARNING, found, means, "chrony or ntpd on both")
+    advice = "chrony or ntpd on both"
+    return amiss("database", "database", Grade.WARNING, found=found, means=means, advice=advice)
 
 
 def _claims_hold(runs: Path) -> bool:
@@ -120,19 +128,18 @@ def _space(name: str, path: Path) -> Check:
     share = min(disk.free / disk.total, files.f_favail / files.f_files if files.f_files else 1.0)
     found = f"{disk.free / 1e9:.1f} GB free of {disk.total / 1e9:.1f}"
     found += f", {files.f_favail:,} files" if files.f_files else ""
+    found += f" at {there}"
+    advice = f"clear up there, or BIGBATCH_{name.upper()} to a folder with more room"
     if disk.free < LEAST_BYTES:
         means = "runs fail when they can write no checkpoint, and then no line"
-        return _check(
-            "space", name, Grade.ERROR, f"{found} at {there}", means, "clear up, or set BIGBATCH_RUNS, HOME or CACHE"
-        )
-    return _check("space", name, Grade.WARNING if share < LITTLE else Grade.OK, f"{found} at {there}")
+        return amiss("space", name, Grade.ERROR, found=found, means=means, advice=advice)
+    if share < LITTLE:
+        means = f"{KEEPS[name]} go here, and may soon not fit: runs then fail"
+        return amiss("space", name, Grade.WARNING, found=found, means=means, advice=advice)
+    return fine("space", name, found, f"room for {KEEPS[name]}")
 
 
 def _kind_of(path: Path) -> str:
     """The kind of file system that a path is on."""
     mounts = {part.mountpoint: part.fstype for part in psutil.disk_partitions(all=True)}
     return next((mounts[str(at)] for at in (path.resolve(), *path.resolve().parents) if str(at) in mounts), "")
-
-
-def _check(area: str, name: str, grade: Grade, found: str, means: str = "", advice: str = "") -> Check:
-    return Check(area=area, name=name, grade=grade, found=found, means=means, advice=advice)

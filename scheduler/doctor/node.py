@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from contract.doctor import Check, Grade
+from contract.doctor import Check, Grade, amiss, fine
 from contract.folder import RunFolder
 from contract.settings import Settings
 from scheduler.clusters.cluster import DoubtError
@@ -43,11 +43,14 @@ def node(settings: Settings, commands: Commands, *, partition: str | None, wait_
         RunFolder(folder).claim(1, "the doctor")
         (folder / "job.sh").write_text(_script(settings, folder, partition))
     except OSError as error:
-        yield _check("folder", Grade.ERROR, f"{folder} cannot be written: {error}", "no run can be submitted")
+        found, means = f"{folder} cannot be written: {error}", "no run can be submitted"
+        yield _amiss("folder", Grade.ERROR, found, means, "BIGBATCH_RUNS to a folder that the worker can write")
         return
     said = commands.run("sbatch", str(folder / "job.sh"), urgency=Urgency.ACT)
     if said.code:
-        yield _check("job", Grade.ERROR, said.words or f"sbatch: exit code {said.code}", "Slurm takes no job of yours")
+        found = said.words or f"sbatch: exit code {said.code}"
+        advice = "bigbatch doctor --partition with one that takes you, or sacctmgr add user to an account that may"
+        yield _amiss("job", Grade.ERROR, found, "Slurm takes no job of yours", advice)
         return
     job_id = "".join(re.findall(r"job (\d+)", said.out)[:1])
     try:
@@ -62,7 +65,7 @@ def _talk(patient: Patient, job_id: str) -> Iterator[Check]:
     if here is None:
         yield _why_not(patient, job_id)
         return
-    yield _check("job", Grade.OK, f"job {job_id} ran on {here['host']}")
+    yield _fine("job", f"job {job_id} ran on {here['host']}", "Slurm takes jobs of yours, and starts them")
     yield _folder(patient.folder, here)
     yield _versions(here)
     began_at, began = time.time(), time.monotonic()
@@ -71,7 +74,8 @@ def _talk(patient: Patient, job_id: str) -> Iterator[Check]:
     took_s = time.monotonic() - began
     if pong is None:
         means = "what a run writes is not seen here in time, or not there what is written here"
-        yield _check("delay", Grade.ERROR, f"no answer within {ANSWER_S:g} s", means, "look at the mount's options")
+        advice = "mount it with a shorter actimeo or lookupcache=positive, or BIGBATCH_RUNS to another file system"
+        yield _amiss("delay", Grade.ERROR, f"no answer within {ANSWER_S:g} s", means, advice)
         return
     yield _delay(took_s)
     yield _clock(pong["at"] - (began_at + took_s / 2), took_s / 2)
@@ -109,13 +113,16 @@ def _why_not(patient: Patient, job_id: str) -> Check:
         told = [["unknown", str(doubt)]]
     state, reason = told[0] if told else ("gone", "")
     if state == "PENDING":
-        advice = "bigbatch doctor --wait 600, or --partition with another"
-        return _check("job", Grade.WARNING, f"it still waits after {patient.wait_s:g} s ({reason})", "", advice)
+        found = f"it still waits after {patient.wait_s:g} s ({reason})"
+        means = "no compute node was looked at, and runs may have to wait as long"
+        return _amiss("job", Grade.WARNING, found, means, "bigbatch doctor --wait 600, or --partition with another")
     if log:
         means = "the Python of the jobs does not do: it must have bigbatch[trainer], at that path, on the compute nodes"
-        return _check("python", Grade.ERROR, log, means, "BIGBATCH_SLURM_PYTHON, BIGBATCH_SLURM_SETUP")
+        advice = "BIGBATCH_SLURM_PYTHON to one that does, or BIGBATCH_SLURM_SETUP to what must run before it"
+        return _amiss("python", Grade.ERROR, log, means, advice)
     means = "the folder of the runs is not the same on the compute nodes as here, or shows files late"
-    return _check("folder", Grade.ERROR, f"the job ({state}) left nothing in {patient.folder}", means, "BIGBATCH_RUNS")
+    advice = "BIGBATCH_RUNS to a folder that all hosts have at the same path"
+    return _amiss("folder", Grade.ERROR, f"the job ({state}) left nothing in {patient.folder}", means, advice)
 
 
 def _last_lines(path: Path) -> str:
@@ -128,63 +135,60 @@ def _last_lines(path: Path) -> str:
 def _folder(folder: Path, here: dict[str, Any]) -> Check:
     if here["asked"] != folder.name or here["holder"] != "the doctor":
         found = "the compute node reads something else there than was written, or could claim what was claimed"
-        return _check(
-            "folder",
-            Grade.ERROR,
-            found,
-            "two jobs could carry out one run",
-            "BIGBATCH_RUNS on a file system with hard links",
-        )
+        advice = "BIGBATCH_RUNS to a folder on a file system with hard links"
+        return _amiss("folder", Grade.ERROR, found, "two jobs could carry out one run", advice)
     owner = (folder / "here.json").stat().st_uid
     if owner != os.getuid():
         found = f"the job's files belong to user {owner}, the service is {os.getuid()}"
-        return _check("folder", Grade.WARNING, found, "the service may not be able to read or clear what runs write")
-    return _check("folder", Grade.OK, "seen there as here; a claim made here holds there")
+        means = "the service may not be able to read or clear what runs write"
+        advice = "the same user ids on all hosts, a mount without all_squash, or start the worker as the jobs' user"
+        return _amiss("folder", Grade.WARNING, found, means, advice)
+    means = "what runs write can be read here, and of two jobs of one run only one carries it out"
+    return _fine("folder", "seen there as here; a claim made here holds there", means)
 
 
 def _versions(here: dict[str, Any]) -> Check:
     own, there = version("bigbatch"), here["versions"]["bigbatch"]
     found = f"{here['python']}: Python {here['versions']['python']}, bigbatch {there}"
     if own == there:
-        return _check("python", Grade.OK, found)
-    return _check("python", Grade.WARNING, found, f"the service is {own}: specs may have fields that jobs do not know")
+        return _fine("python", found, "jobs know every field of the service's specs")
+    means = f"the service is {own}: specs may have fields that jobs do not know"
+    advice = f"pip install 'bigbatch[trainer]=={own}' there, or BIGBATCH_SLURM_PYTHON to a Python that has it"
+    return _amiss("python", Grade.WARNING, found, means, advice)
 
 
 def _delay(took_s: float) -> Check:
     found = f"a file was seen there, and the answer here, after {took_s:.2f} s"
     if took_s < LATE_S:
-        return _check("delay", Grade.OK, found)
+        return _fine("delay", found, "curves and states come soon")
     means = "curves and states come so much later"
     advice = "mount with a shorter actimeo or lookupcache=positive"
-    return _check("delay", Grade.ERROR if took_s > TOO_LATE_S else Grade.WARNING, found, means, advice)
+    return _amiss("delay", Grade.ERROR if took_s > TOO_LATE_S else Grade.WARNING, found, means, advice)
 
 
 def _clock(skew_s: float, within_s: float) -> Check:
     found = f"{abs(skew_s):.2f} s {'ahead' if skew_s > 0 else 'behind'}, give or take {within_s:.2f} s"
     if abs(skew_s) - within_s < SKEWED_S:
-        return _check("clock", Grade.OK, found)
+        return _fine("clock", found, "times on a run's page are those of here")
     means = "no decision needs clocks that agree, but times on a run's page are its node's"
-    return _check("clock", Grade.WARNING, found, means, "chrony or ntpd on all hosts")
+    return _amiss("clock", Grade.WARNING, found, means, "chrony or ntpd on all hosts")
 
 
 def _torch(told: dict[str, Any] | None) -> Check:
     if told is None:
-        return _check(
-            "torch",
-            Grade.ERROR,
-            f"it did not load within {ANSWER_S:g} s",
-            "runs start as slowly",
-            "a Python on a faster disk",
-        )
+        found, advice = f"it did not load within {ANSWER_S:g} s", "BIGBATCH_SLURM_PYTHON to a Python on a faster disk"
+        return _amiss("torch", Grade.ERROR, found, "runs start as slowly", advice)
     if "error" in told:
-        return _check(
-            "torch", Grade.ERROR, told["error"], "no run can train there", "pip install 'bigbatch[trainer]' there"
-        )
+        advice = "pip install 'bigbatch[trainer]' there"
+        return _amiss("torch", Grade.ERROR, told["error"], "no run can train there", advice)
     gpus = told["gpus"]
-    return _check(
-        "torch", Grade.OK, f"{told['version']}, {gpus} GPU{'s' if gpus != 1 else ''} in a job that asked for none"
-    )
+    found = f"{told['version']}, {gpus} GPU{'s' if gpus != 1 else ''} in a job that asked for none"
+    return _fine("torch", found, "runs can train there")
 
 
-def _check(name: str, grade: Grade, found: str, means: str = "", advice: str = "") -> Check:
-    return Check(area="compute node", name=name, grade=grade, found=found, means=means, advice=advice)
+def _fine(name: str, found: str, means: str) -> Check:
+    return fine("compute node", name, found, means)
+
+
+def _amiss(name: str, grade: Grade, found: str, means: str, advice: str) -> Check:
+    return amiss("compute node", name, grade, found=found, means=means, advice=advice)

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from contract.settings import Settings
 from tests.api.conftest import SPEC, post
-from tests.servers import free_port, wait_for
+from tests.servers import wait_for
 
 
 def problem(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> tuple[int, str, str, list[str]]:
@@ -119,10 +119,10 @@ def test_a_number_beyond_all_bounds_is_named(client: TestClient, field: str, val
 
 def test_a_body_that_breaks_off_is_no_experiment(settings: Settings) -> None:
     """Forces the fault: the connection closes after a part of the body that would parse by itself."""
-    port = free_port()
-    config = uvicorn.Config(create_app(settings), port=port, log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
+    door = socket.create_server(("127.0.0.1", 0))
+    port = door.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(settings), log_level="error"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
     thread.start()
     wait_for("the server", lambda: server.started)
     head = f"POST /api/v1/experiments HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/yaml\r\n"
@@ -130,7 +130,9 @@ def test_a_body_that_breaks_off_is_no_experiment(settings: Settings) -> None:
         connection.sendall(f"{head}Content-Length: {len(SPEC) + 20}\r\n\r\n{SPEC}".encode())
         time.sleep(0.3)
     time.sleep(0.5)
-    listed = httpx.get(f"http://localhost:{port}/api/v1/experiments").json()["items"]
-    server.should_exit = True
-    thread.join()
+    try:
+        listed = httpx.get(f"http://127.0.0.1:{port}/api/v1/experiments", timeout=60).json()["items"]
+    finally:
+        server.should_exit = True
+        thread.join()
     assert listed == []

@@ -56,7 +56,7 @@ def fail(client: TestClient, sqlite_engine: Engine) -> Fail:
     def fail(cause: Cause = Cause.FAILURE, reason: str = "the job failed") -> Any:
         with transaction(sqlite_engine) as db:
             run = db.get_one(Run, 1)
-            attempts.note(db, run, cause, reason)
+            attempts.note(run, cause, reason)
             runs.move(db, run, State.FAILED, reason=reason)
         failure = client.get("/api/v1/runs/1").json()["failure"]
         assert client.get("/api/v1/experiments/1/failures").json()["items"][0]["failure"] == failure
@@ -77,7 +77,7 @@ def test_a_rank_that_says_why_is_believed_though_its_clock_goes_ahead(folder: Ru
     assert (told["kind"], told["rank"], told["host"], told["source"]) == ("python_error", 2, "gpu2", "rank 2")
     assert told["evidence"].splitlines() == [
         'File "trainers/data/folder.py", line 57, in batch',
-        'raise OSError("the disk is gone")',
+        '  raise OSError("the disk is gone")',
         "OSError: the disk is gone",
     ]
     assert [(fall["rank"], fall["echo"]) for fall in told["falls"]] == [(2, False), (0, True)]
@@ -100,7 +100,7 @@ def test_of_a_rank_that_was_killed_srun_and_its_peers_tell(folder: RunFolder, fa
         ("2: slurmstepd: error: Detected 1 oom_kill event in StepId=77.0.", "out_of_memory", 2),
         ("srun: error: Node failure on gpu2", "node_failure", None),
         ("srun: error: gpu2: task 3: Segmentation fault (core dumped)", "signal", 3),
-        ("1: slurmstepd: error: execve(): /opt/no/python: No such file or directory", "wrong_environment", 1),
+        ("1: slurmstepd-gpu1: error: execve(): /opt/no/python: No such file or directory", "wrong_environment", 1),
         ("/var/spool/slurm/job00077/slurm_script: line 21: module: command not found", "wrong_environment", None),
         ("0: /usr/bin/python3: No module named trainers", "wrong_environment", 0),
         ("0: ModuleNotFoundError: No module named 'pydantic'", "wrong_environment", 0),
@@ -119,6 +119,44 @@ def test_where_no_rank_left_a_word_the_log_tells(
     folder.log.write_text(f"0: epoch 1\n{line}\nsrun: error: gpu1: task 0: Exited with exit code 1\n")
     told = fail()
     assert (told["kind"], told["rank"], told["evidence"]) == (kind, rank, line)
+
+
+def test_before_the_frame_of_a_library_stands_who_called_it(folder: RunFolder, fail: Fail) -> None:
+    frames = [("/home/ada/net.py", "ctypes.CDLL(name)"), ("/usr/lib/python3.11/ctypes/__init__.py", "_dlopen(name)")]
+    told = "".join(f'  File "{path}", line 7, in load\n    {code}\n    ^^^^^\n' for path, code in frames)
+    trace = f"Traceback (most recent call last):\n{told}OSError: libcudart.so.99: cannot open shared object file\n"
+    folder.note_fall(1, Fall(at=1000.0, rank=1, host="gpu1", reason="rank 1: OSError", trace=trace))
+    assert fail()["evidence"].splitlines() == [
+        'File "/home/ada/net.py", line 7, in load',
+        "  ctypes.CDLL(name)",
+        "  ^^^^^",
+        'File "/usr/lib/python3.11/ctypes/__init__.py", line 7, in load',
+        "  _dlopen(name)",
+        "  ^^^^^",
+        "OSError: libcudart.so.99: cannot open shared object file",
+    ]
+
+
+def test_ranks_that_srun_ended_after_the_first_are_not_blamed(folder: RunFolder, fail: Fail) -> None:
+    """A rank left with a status before all had met; srun then kills the others, which says more of a death."""
+    folder.log.write_text(
+        "srun: error: gpu2: task 2: Exited with exit code 7\n"
+        "srun: launch/slurm: _step_signal: Terminating StepId=77.0\n"
+        "0: ConnectionError: rank 1 fell before the ranks met\n"
+        "srun: error: gpu1: tasks 0-1: Killed\n"
+    )
+    folder.note_fall(1, Fall(at=1000.0, rank=0, host="gpu1", reason="rank 0: lost a connection", echo=True))
+    told = fail()
+    assert (told["kind"], told["rank"], told["host"]) == ("unknown", 2, "gpu2")
+    assert told["evidence"] == "srun: error: gpu2: task 2: Exited with exit code 7"
+
+
+def test_of_several_lines_the_one_on_the_rank_that_was_missed_counts(folder: RunFolder, fail: Fail) -> None:
+    folder.note_fall(1, echo(0))
+    folder.log.write_text("srun: error: gpu1: task 1: Killed\nsrun: error: gpu2: tasks 1-3: Segmentation fault\n")
+    told = fail()
+    assert (told["rank"], told["host"]) == (2, "gpu2")
+    assert told["evidence"] == "srun: error: gpu2: tasks 1-3: Segmentation fault"
 
 
 def test_what_an_earlier_attempt_printed_is_no_evidence(folder: RunFolder, fail: Fail, sqlite_engine: Engine) -> None:
@@ -151,7 +189,7 @@ def test_memory_that_ran_out_explains_a_rank_that_was_killed(folder: RunFolder, 
 
 def test_a_run_that_did_not_fail_has_no_failure(folder: RunFolder, client: TestClient, sqlite_engine: Engine) -> None:
     with transaction(sqlite_engine) as db:
-        attempts.note(db, db.get_one(Run, 1), Cause.PREEMPTED, "paused at step 3")
+        attempts.note(db.get_one(Run, 1), Cause.PREEMPTED, "paused at step 3")
     assert client.get("/api/v1/runs/1").json()["failure"] is None
     assert client.get("/api/v1/experiments/1/failures").json() == {"items": [], "next": None}
     assert client.get("/api/v1/experiments/9/failures").status_code == 404

@@ -80,6 +80,6 @@ def test_a_foreign_page_changes_nothing(client: TestClient) -> None:
 def test_it_does_not_bind_beyond_loopback_without_a_token(tmp_path: Path) -> None:
     environment = {**os.environ, "BIGBATCH_HOME": str(tmp_path), "BIGBATCH_TOKEN": ""}
     command = [sys.executable, "-m", "api", "--host", "0.0.0.0", "--port", "0"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150)
     assert done.returncode != 0
     assert "BIGBATCH_TOKEN" in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bigbatch.client import Client
-from contract.cluster import ClusterReport, Partition, QueuedJob
+from contract.cluster import Admits, ClusterReport, Partition, QueuedJob
 from contract.run import State
 from store import clusters
 from store.session import transaction
@@ -112,6 +112,22 @@ def test_dry_run_shows_every_point_without_a_service(call: Call, spec: Path) -> 
     assert code == 0
     assert "schedule.rate=0.05" in shown
     assert "schedule.rate=0.1" in shown
+
+
+def test_dry_run_goes_by_what_the_service_s_slurm_admits(
+    call: Call, spec: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIGBATCH_URL", "http://127.0.0.1:9")  # where nobody is
+    spec.write_text(SPEC.replace("epochs: 2", "epochs: 2\n  resources: {kind: slurm}"))
+    assert "of up to 1001 tasks (Slurm's own default" in call("dry-run", spec).out
+    monkeypatch.setenv("BIGBATCH_URL", site.url)
+    told = ClusterReport(partitions=[], nodes=[], queue=[], admits=Admits(tasks=2, jobs=100))
+    with transaction(site.engine) as db:
+        clusters.put(db, "slurm", told, None)
+    shown = call("dry-run", spec).out
+    with transaction(site.engine) as db:
+        db.delete(db.get_one(Cluster, "slurm"))
+    assert "of up to 2 tasks (MaxArraySize of this Slurm; of all jobs at most 100 at once)" in shown
 
 
 def test_dry_run_finds_faults(call: Call, spec: Path) -> None:

@@ -4,11 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from bigbatch.client import Client
+from bigbatch.errors import ApiError
+from contract.doctor import fine
+from contract.views import Problem, Readiness
 from migrations.commands import upgrade
 from tests.bigbatch.conftest import Call
 
@@ -24,6 +28,7 @@ def test_on_a_laptop_it_checks_what_is_there_and_is_content(client: Client, call
     assert said.code == 0
     assert said.out.splitlines()[-1].startswith("0 errors")
     assert "runs go to this machine alone" in said.out
+    assert_whole(told)
     found = {(check["area"], check["name"]): check["grade"] for check in told}
     assert found["database", "database"] == found["database", "tables"] == found["broker", "broker"] == "ok"
 
@@ -38,6 +43,56 @@ def test_what_is_in_the_way_ends_it_with_1(call: Call, tmp_path: Path, monkeypat
     assert "set: BIGBATCH_RUNS" in said.out
 
 
+def readiness(*, ready: bool, database: str = "ok") -> Readiness:
+    return Readiness(ready=ready, database=database, scheduler="has not been seen yet", scheduler_seen_at=None)
+
+
+@pytest.mark.parametrize(
+    ("told", "grade", "advice"),
+    [
+        (readiness(ready=True), "ok", ""),
+        (readiness(ready=False), "warning", "bigbatch up"),
+        (readiness(ready=False, database="no such table"), "warning", "python -m migrations upgrade"),
+        (ApiError(503, Problem(code="database_unavailable", message="it is away")), "warning", "BIGBATCH_URL and"),
+        (None, "note", "bigbatch up"),
+    ],
+)
+def test_what_it_says_of_tables_and_service_has_what_to_set(
+    told: Readiness | ApiError | None,
+    grade: str,
+    advice: str,
+    call: Call,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """What the scheduler's part finds is left away: a database that answers, and has no tables."""
+    answers = fine("database", "database", "it answers", "what runs do can be kept and shown")
+    monkeypatch.setattr("bigbatch.doctor._examined", lambda _: iter([answers]))
+    monkeypatch.setenv("BIGBATCH_URL", "http://127.0.0.1:1")
+    (tmp_path / "home").mkdir()
+
+    def ready(_: Client) -> Readiness:
+        if isinstance(told, ApiError):
+            raise told
+        assert told
+        return told
+
+    if told:
+        monkeypatch.setattr(Client, "ready", ready)
+    checks = {check["name"]: check for check in json.loads(call("doctor", "--json").out)}
+    assert (checks["tables"]["grade"], checks["tables"]["advice"]) == ("error", "python -m migrations upgrade")
+    assert checks["service"]["grade"] == grade
+    assert checks["service"]["advice"].startswith(advice)
+    assert_whole(checks.values())
+
+
+def assert_whole(checks: Iterable[dict[str, str]]) -> None:
+    """Each line says what it means, and each that is amiss what to set."""
+    for check in checks:
+        assert check["means"], check
+        assert bool(check["advice"]) is (check["grade"] != "ok"), check
+
+
 @pytest.mark.slurm
 def test_on_the_lab_a_compute_node_answers_and_short_kill_waits_are_seen(lab: dict[str, str], tmp_path: Path) -> None:
     surroundings = {**os.environ, **lab, "BIGBATCH_HOME": str(tmp_path)}
@@ -45,6 +100,7 @@ def test_on_the_lab_a_compute_node_answers_and_short_kill_waits_are_seen(lab: di
     done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=300)
     checks = {(check["area"], check["name"]): check for check in json.loads(done.stdout)}
     assert done.returncode == 0, done.stdout + done.stderr
+    assert_whole(checks.values())
     assert checks["compute node", "job"]["found"].rpartition(" ")[2].startswith("knl")
     for name in ("folder", "python", "delay", "clock", "torch"):
         assert checks["compute node", name]["grade"] == "ok", checks["compute node", name]

@@ -3,14 +3,16 @@
 import io
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from bigbatch.client import Client
+from bigbatch.follow import Pause, patiently
 from bigbatch.watch import watch_to_end
 from contract.run import State
 from contract.settings import Settings
@@ -19,6 +21,7 @@ from store.session import engine_for
 from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Call, Site, serving
 from tests.bigbatch.seed import TO_RUNNING
+from tests.servers import free_port, wait_for
 
 
 @pytest.fixture(autouse=True)
@@ -28,29 +31,41 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bigbatch.connection.WAITS_S", (0.01,))
 
 
-@contextmanager
-def meanwhile(work: Callable[[], None]) -> Iterator[None]:
-    """Do `work` a moment after the block has begun."""
-    timer = threading.Timer(0.4, work)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.join()
+class Between:
+    """Does one piece of work after each look, in turn: what a look finds does not depend on how fast the machine is."""
+
+    def __init__(self, *work: Callable[[], None]) -> None:
+        self._work = list(work)
+
+    def __call__(self, *_: object) -> None:
+        if self._work:
+            self._work.pop(0)()
+
+    def looks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of whoever watches an experiment."""
+
+        def looked(ask: Callable[[], Any], pause: Pause) -> Any:
+            self()
+            return patiently(ask, pause)
+
+        monkeypatch.setattr("bigbatch.follow.patiently", looked)
 
 
-def test_watch_ends_with_0_when_every_run_is_done(client: Client, site: Site, call: Call) -> None:
+def test_watch_ends_with_0_when_every_run_is_done(
+    client: Client, site: Site, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     created = client.create(SPEC)
 
     def train() -> None:
         for run_id in created.runs:
             seed.move(site, run_id, TO_RUNNING, step=3, latest={"loss": 0.25})
-        time.sleep(0.3)
+
+    def end() -> None:
         for run_id in created.runs:
             seed.move(site, run_id, [State.DONE], step=44, latest={"heldout_accuracy": 0.95})
 
-    with meanwhile(train):
-        said = call("watch", created.id)
+    Between(train, end).looks(monkeypatch)
+    said = call("watch", created.id)
     first, *between, one, two = said.out.splitlines()
     assert said.code == 0
     assert first.startswith("0 %: 2 queued")
@@ -69,14 +84,16 @@ def test_watch_ends_with_1_and_the_reason_otherwise(client: Client, site: Site, 
     assert f"{end} at step 7 of 44: rank 3 fell: out of memory" in said.out.splitlines()[-1]
 
 
-def test_submit_watches_too(client: Client, site: Site, call: Call, spec: Path) -> None:
+def test_submit_watches_too(
+    client: Client, site: Site, call: Call, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail() -> None:
         newest = next(client.experiments())
         for run in client.runs(newest.id):
             seed.move(site, run.id, [State.SUBMITTING, State.FAILED], reason="no")
 
-    with meanwhile(fail):
-        assert call("submit", "--watch", spec).code == 1
+    Between(fail).looks(monkeypatch)
+    assert call("submit", "--watch", spec).code == 1
 
 
 def test_a_terminal_gets_bars_for_the_live_runs(client: Client, site: Site) -> None:
@@ -105,23 +122,33 @@ def test_watch_outlives_a_service_that_goes_away(tmp_path: Path, capfd: pytest.C
     settings = Settings(home=tmp_path)
     upgrade(settings.database_url())
     own = Site("", tmp_path, engine_for(settings.database_url()))
-    before = serving(settings)
+    before = serving(settings, free_port())
     results: list[bool] = []
+    looked, said = threading.Event(), [""]
+
+    def pause(seconds: float) -> None:
+        looked.set()
+        time.sleep(seconds)
+
+    def is_said(words: str) -> bool:
+        said[0] += capfd.readouterr().err
+        return words in said[0]
+
     with before as url:
         client = Client(url)
         created = client.create(SPEC)
         watching = threading.Thread(
-            target=lambda: results.append(watch_to_end(client, created.id, Console(file=io.StringIO())))
+            target=lambda: results.append(watch_to_end(client, created.id, Console(file=io.StringIO()), pause=pause))
         )
         watching.start()
-        time.sleep(0.3)
-    time.sleep(0.3)
+        assert looked.wait(60)
+    wait_for("a word on it", lambda: is_said("; still trying"))
     for run_id in created.runs:
         seed.move(own, run_id, [*TO_RUNNING, State.DONE])
     with serving(settings, before.port):
-        watching.join(10)
+        watching.join(60)
     assert results == [True]
-    gone, back = capfd.readouterr().err.splitlines()
+    gone, back = (said[0] + capfd.readouterr().err).splitlines()
     assert gone.endswith("; still trying")
     assert back == "the service answers again"
 
@@ -134,7 +161,9 @@ def test_logs_prints_what_is_there(client: Client, site: Site, call: Call) -> No
     assert call("logs", run_id).out == text
 
 
-def test_logs_follows_until_the_run_ends(client: Client, site: Site, call: Call) -> None:
+def test_logs_follows_until_the_run_ends(
+    client: Client, site: Site, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_id = client.create(SPEC).runs[0]
     log = seed.log_of(site, run_id).log
     log.write_text("one\n")
@@ -146,9 +175,10 @@ def test_logs_follows_until_the_run_ends(client: Client, site: Site, call: Call)
     def train() -> None:
         seed.move(site, run_id, TO_RUNNING)
         say("two\n")
-        time.sleep(0.2)
+
+    def end() -> None:
         say("three\n")
         seed.move(site, run_id, [State.DONE])
 
-    with meanwhile(train):
-        assert call("logs", run_id, "-f").out == "one\ntwo\nthree\n"
+    monkeypatch.setattr("bigbatch.logs.time", SimpleNamespace(sleep=Between(train, end)))
+    assert call("logs", run_id, "-f").out == "one\ntwo\nthree\n"

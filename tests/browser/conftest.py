@@ -99,7 +99,7 @@ def _serving(home: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 def _answers(url: str) -> bool:

@@ -216,7 +216,7 @@ def _seed_failed(db: Session, root: Path) -> int:
         db, run, State.FAILED, share=0.12, reason="rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
     )
     write_log(root, run, 115)
-    attempts.note(db, run, Cause.FAILURE, run.reason)
+    attempts.note(run, Cause.FAILURE, run.reason)
     _note_falls(RunFolder.of(root, run.id, run.key))
     return run.id
 

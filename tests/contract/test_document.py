@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contract.document import DocumentError, read
@@ -18,6 +18,8 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=20)
 
 
+# how long a busy machine takes is no claim
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.dictionaries(texts, values))
 def test_json_is_read_as_json_reads_it(document: dict[str, object]) -> None:
     assert read(json.dumps(document)) == document

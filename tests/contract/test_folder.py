@@ -1,13 +1,15 @@
 """The run folder: claims are won once, notes are whole."""
 
+import errno
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
+from contract.array import ArrayFolder
 from contract.fall import Fall, Roll
-from contract.folder import RunFolder
+from contract.folder import SOMEBODY, RunFolder
 from contract.run import ENDED, LIVE, MOVES, State, joint_state
 from contract.spec import RunSpec
 
@@ -37,6 +39,31 @@ def test_one_of_many_jobs_gets_the_claim_and_all_learn_which(folder: RunFolder) 
     assert len(winners) == 16
     assert folder.claimed_by(1) == winners[0]
     assert not list((folder.path / "attempts").glob(".*"))
+
+
+def test_a_claim_that_is_there_and_not_shown_yet_is_not_ours(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces a shared file system that refuses a second claim and shows the first one late, or not at all."""
+    folder.claim(1, "first")
+    shown, late = folder.claimed_by(1), iter([None, None, "first"])
+    monkeypatch.setattr(RunFolder, "claimed_by", lambda *_: next(late))
+    assert (folder.claim(1, "second"), shown) == ("first", "first")
+    monkeypatch.setattr(RunFolder, "claimed_by", lambda *_: None)
+    monkeypatch.setattr("contract.folder.LATE_S", 0.2)
+    assert folder.claim(1, "second") == SOMEBODY
+
+
+@pytest.mark.parametrize("torn", ["", "{", "[]", "{}"])
+def test_a_claim_that_lost_its_bytes_is_somebody_s(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, torn: str
+) -> None:
+    """Forces what a file system may show that lost power, or at first of a new file: a name without its bytes."""
+    monkeypatch.setattr("contract.folder.LATE_S", 0.2)
+    folder.claim(1, "first")
+    (folder.path / "attempts" / "1.json").write_text(torn)
+    (folder.path / "attempts" / "1.end").touch()
+    assert (folder.claimed_by(1), folder.claim(1, "second"), folder.end_status(1)) == (SOMEBODY, SOMEBODY, None)
 
 
 def test_the_latest_attempt_is_the_highest_that_is_claimed(folder: RunFolder) -> None:
@@ -86,6 +113,20 @@ def test_each_attempt_has_its_own_part_of_the_log(folder: RunFolder) -> None:
     assert folder.log_part(2, 7) == "second\n"
 
 
+def test_a_spec_is_written_the_same_from_what_the_database_holds(folder: RunFolder) -> None:
+    spec, path = folder.read_spec(), folder.path / "spec.json"
+    written = path.read_bytes()
+    folder.prepare(spec.model_dump(mode="json"), 1)
+    assert path.read_bytes() == written == spec.model_dump_json(indent=2).encode()
+
+
+def test_a_spec_that_a_killed_launcher_left_torn_is_written_anew(folder: RunFolder) -> None:
+    spec, path = folder.read_spec(), folder.path / "spec.json"
+    path.write_bytes(path.read_bytes()[:100])
+    folder.prepare(spec, 1)
+    assert folder.read_spec() == spec
+
+
 def test_a_folder_that_cannot_be_made_raises_an_os_error(tmp_path: Path, folder: RunFolder) -> None:
     (tmp_path / "000008-x").write_text("a file in the way")
     with pytest.raises(OSError, match="000008-x"):
@@ -111,3 +152,26 @@ def test_every_state_is_reached_and_every_life_ends() -> None:
 )
 def test_runs_together_are_what_is_still_under_way_and_then_the_worst(counts: dict[State, int], state: State) -> None:
     assert joint_state(counts) == state
+
+
+def test_links_that_are_there_already_are_as_good_as_new_ones(folder: RunFolder, tmp_path: Path) -> None:
+    """Forces a file server that is asked twice, because its first answer was lost; a link elsewhere is in the way."""
+    array = ArrayFolder.of(tmp_path, "bigbatch-cafe-1")
+    for _ in range(2):
+        array.prepare({0: folder})
+    with pytest.raises(FileExistsError):
+        array.prepare({0: RunFolder.of(tmp_path, 2, "beef")})
+
+
+def test_a_disk_that_is_full_leaves_no_drafts(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces the fault: a file can be made, and its bytes cannot be written down."""
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("contract.files.os.fsync", full)
+    fall = Fall(at=1.0, rank=0, host="h", reason="r")
+    for write in (lambda: folder.claim(1, "a"), lambda: folder.note_fall(1, fall)):
+        with pytest.raises(OSError, match="No space"):
+            write()
+    assert not list((folder.path / "attempts").iterdir())

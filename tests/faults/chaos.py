@@ -32,6 +32,7 @@ from tests.flow.service import ENDED, running
 
 REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
 AT_ONCE, REAL_EVERY = 14, 8  # runs under way; one in so many trains for real
+PACKED = 0.4  # of the sweeps have runs that share their jobs
 PAUSE_S = (2.0, 10.0)  # between two faults
 END_WITHIN_S = 600.0
 SPEC = """
@@ -44,10 +45,12 @@ base:
   resources: {{kind: slurm, partition: gpu, minutes: 4}}
   retries: {{failure: 20, node_failure: 20, backoff_s: 1, backoff_most_s: 4}}
 axes: {{seed: {seeds}}}
+{pack}
 """
 # what trains for real has another batch: the program that stands for Python looks at the spec
 CHOOSE = """\
 #!/bin/sh
+case " $* " in *" -m trainers.pack "*) exec {python} "$@";; esac
 for word in "$@"; do case $word in /*) folder=$word;; esac; done
 if grep -q '"batch": {real}' "$folder/spec.json"; then exec {python} "$@"; fi
 exec {light} "$@"
@@ -82,8 +85,8 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
     began, dice, loads = time.time(), random.Random(seed), list[float]()
     with ExitStack() as stack:
         field = _field(stack, home, dice)
-        run_ids, struck, over = list[int](), Counter[str](), threading.Event()
-        submitter = threading.Thread(target=_submit, args=(field, run_ids, over, random.Random(seed + 1)))
+        run_ids, real_ids, struck, over = list[int](), list[int](), Counter[str](), threading.Event()
+        submitter = threading.Thread(target=_submit, args=(field, run_ids, real_ids, over, random.Random(seed + 1)))
         submitter.start()
         until = time.monotonic() + 60 * minutes
         while time.monotonic() < until:
@@ -107,7 +110,7 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
         "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(sum(loads) / len(loads), 1)},
         "minutes": minutes,
         "struck": dict(sorted(struck.items())),
-        "real_runs": len(run_ids[::REAL_EVERY]),
+        "real_runs": len(real_ids),
         "cancelled_by_hand": len(field.cancelled),
         "attempts": dict(sorted(attempts.items())),
         "end_s": left,
@@ -146,16 +149,20 @@ def _program(home: Path) -> Path:
     return path
 
 
-def _submit(field: Field, run_ids: list[int], over: threading.Event, dice: random.Random) -> None:
+def _submit(field: Field, run_ids: list[int], real_ids: list[int], over: threading.Event, dice: random.Random) -> None:
     """Keep so many runs under way; whatever the API does not answer is asked again under the same key."""
     while not over.wait(1.0):
         with_service = _under_way(field)
         if with_service is None or with_service >= AT_ONCE:
             continue
-        real = len(run_ids) % REAL_EVERY == 0
+        real = len(run_ids) >= REAL_EVERY * len(real_ids)
         seeds = [0] if real else list(range(dice.randint(1, 5)))
         batch, epochs = (REAL_BATCH, 2) if real else (LIGHT_BATCH, dice.randint(2, 8))
-        run_ids += field.service.post_until_answered(SPEC.format(seeds=seeds, epochs=epochs, batch=batch))
+        pack = f"pack: {dice.randint(2, 4)}" if len(seeds) > 1 and dice.random() < PACKED else ""
+        text = SPEC.format(seeds=seeds, epochs=epochs, batch=batch, pack=pack)
+        posted = field.service.post_until_answered(text)
+        run_ids += posted
+        real_ids += posted if real else []
 
 
 def _under_way(field: Field) -> int | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from lab import daemons, layout, processes
 from lab.daemons import Daemon
 from lab.folder import Folder, chosen
+from tests.faults.truth import UNDER_WAY, Job
 
 
 def mend() -> None:
@@ -39,9 +40,18 @@ def hosts() -> list[str]:
 
 def kill_daemon(name: str) -> None:
     """SIGKILL to a daemon of the head, such as slurmctld, and to what it has started."""
-    folder = chosen()
-    (daemon,) = [daemon for daemon in daemons.on_the_head(folder) if daemon.name == name]
-    _kill(daemon)
+    _kill(_daemon(name))
+
+
+def freeze_daemon(name: str) -> None:
+    """SIGSTOP to a daemon of the head: connections to it are made, and nobody answers."""
+    for process in _daemon(name).processes():
+        os.kill(process.pid, signal.SIGSTOP)
+
+
+def _daemon(name: str) -> Daemon:
+    (daemon,) = [daemon for daemon in daemons.on_the_head(chosen()) if daemon.name == name]
+    return daemon
 
 
 def kill_host(host: str) -> None:
@@ -91,6 +101,13 @@ def slurm(*words: str, folder: Folder | None = None) -> str:
     return subprocess.run(words, env=environment, check=True, capture_output=True, text=True, timeout=90).stdout
 
 
+def answered(*words: str) -> str:
+    """What Slurm answers to a question: one that goes unanswered, as on a crowded machine, is asked once more."""
+    with suppress(subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return slurm(*words)
+    return slurm(*words)
+
+
 def tried(work: Callable[[], object]) -> bool:
     """Whether a command went through: the job that it meant may have ended a moment ago."""
     try:
@@ -112,9 +129,26 @@ def preempt(host: str, seconds: int = 3) -> str:
     return re.findall(r"\d+", said)[0]
 
 
+def sbatch_waits(folder: str) -> bool:
+    """Whether an sbatch has begun that hands in the script of the run in this folder, and has not ended."""
+    mine = f"{Path(folder).resolve()}/"
+    return any(p.program == "sbatch" and any(word.startswith(mine) for word in p.words) for p in processes.everyone())
+
+
+def jobs() -> list[Job]:
+    """What Slurm says of every job that it still knows."""
+    told = answered("squeue", "-h", "-r", "-t", "all", "-o", "%i|%T|%j")
+    return [Job(job_id, name, state) for job_id, state, name in (line.split("|", 2) for line in told.splitlines())]
+
+
+def is_under_way(job_id: str, *states: str) -> bool:
+    """Whether Slurm has the job still, in one of these states if any are named."""
+    return any(job.id == job_id and job.state in (states or UNDER_WAY) for job in jobs())
+
+
 def accounting(since: float) -> list[tuple[str, str]]:
     """Id and name of every job of ours that Slurm's accounting has since then; one that was requeued counts once."""
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since))
-    told = slurm("sacct", "-X", "-n", "-P", "-D", "-a", "-S", start, "-o", "JobID,JobName")
+    told = answered("sacct", "-X", "-n", "-P", "-D", "-a", "-S", start, "-o", "JobID,JobName")
     rows = [line.split("|", 1) for line in told.splitlines()]
     return sorted({(job_id, name) for job_id, name in rows if name.startswith("bigbatch-")})

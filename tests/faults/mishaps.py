@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract.run import LIVE
 from lab.standin.stage import Stage
 from tests.faults import lab
 from tests.faults.audit import hosts_of
@@ -113,7 +114,9 @@ def cancelled_by_hand(on: Field) -> bool:
     run = on.running()
     if not run:
         return False
-    on.cancelled.add(run["id"])
+    # whoever shares the job is cancelled with it
+    live = [other for state in LIVE for other in on.service.get("/runs", state=state, limit=500)["items"]]
+    on.cancelled.update(other["id"] for other in live if other["job_id"] == run["job_id"])
     return lab.tried(lambda: lab.slurm("scancel", run["job_id"]))
 
 

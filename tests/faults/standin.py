@@ -1,6 +1,7 @@
 """The stand-in Slurm in tests: as programs on PATH with something that carries jobs, or called in this very process."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.array import members_in
 from contract.folder import RunFolder
 from lab.standin import programs
 from lab.standin.commands import answer
@@ -54,19 +56,23 @@ def call_in_process(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(Commands, "run", run)
 
 
-def trains(stage: Stage, job: Job) -> Path | None:
-    """Let the job begin, as its script would: the folder of the run that it carries out, None when it must leave."""
-    folder, attempt = _target(stage, job)
+def trains(stage: Stage, job: Job) -> list[Path]:
+    """Let the job begin, as its script would: the folders of the runs that it carries out, none when it must leave."""
+    folders, attempt = _target(stage, job)
+    return [folder.path.resolve() for folder in folders if _settles(folder, attempt, job)]
+
+
+def _settles(folder: RunFolder, attempt: int, job: Job) -> bool:
     try:
         settle(folder, attempt, job=job.spelled)
     except Refused:
-        return None
-    return folder.path.resolve()
+        return False
+    return True
 
 
-def _target(stage: Stage, job: Job) -> tuple[RunFolder, int]:
+def _target(stage: Stage, job: Job) -> tuple[list[RunFolder], int]:
     script = (stage.place_of(job) / "script").read_text()
-    (line,) = [line for line in script.splitlines() if line.startswith("srun")]
-    words: Sequence[str] = line.split(" -m trainers ")[1].split()
-    path = words[0].replace("$SLURM_ARRAY_TASK_ID", str(job.task))
-    return RunFolder(Path(path)), int(words[2])
+    (line,) = [line for line in script.splitlines() if " -m trainers" in line]
+    words: Sequence[str] = re.split(r" -m trainers(?:\.pack)? ", line)[1].split()
+    path = Path(words[0].replace("$SLURM_ARRAY_TASK_ID", str(job.task)))
+    return list(members_in(path).values()) if ".pack" in line else [RunFolder(path)], int(words[2])

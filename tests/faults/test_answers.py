@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conftest import STEPS_PER_EPOCH, TRUE_WITHIN_S, OnStandIn
+from tests.faults.conftest import STEPS_PER_EPOCH, OnStandIn
 from tests.faults.light import HURRY
 from tests.servers import wait_for
 
@@ -29,7 +29,7 @@ def test_whatever_squeue_and_sacct_say_no_run_ends_before_its_job_does(on: OnSta
         time.sleep(4)
         assert on.states(run_ids) == ["running"] * 3, fault
     on.stage.db.execute("DELETE FROM faults")
-    wait_for("certainty", lambda: all(run["unknown_since"] is None for run in read(on, run_ids)), TRUE_WITHIN_S)
+    on.true_soon(run_ids)
     for run in read(on, run_ids):
         (Path(run["folder"]) / HURRY).touch()
     on.all_done(run_ids, 120)
@@ -39,6 +39,68 @@ def test_whatever_squeue_and_sacct_say_no_run_ends_before_its_job_does(on: OnSta
 
 def read(on: OnStandIn, run_ids: list[int]) -> list[dict[str, Any]]:
     return [on.service.get(f"/runs/{run_id}") for run_id in run_ids]
+
+
+@pytest.mark.parametrize("down", ["squeue", pytest.param("sacct", marks=pytest.mark.long)])
+def test_squeue_or_sacct_alone_suffices(on: OnStandIn, down: str) -> None:
+    """Forces the fault: one of them is down, squeue together with scontrol; one job is killed then, and another is
+    taken by an sbatch that says it timed out."""
+    (killed,) = on.post(epochs=500)
+    on.service.wait_until(killed, step=3)
+    on.stage.switch("sbatch", "accept-then-timeout", times=1)
+    (doubted,) = on.post(epochs=500)
+    on.wait_for_spent_fault("sbatch")
+    # not before: nothing is submitted while squeue is seen to be down
+    for command in {"squeue": ("squeue", "scontrol"), "sacct": ("sacct",)}[down]:
+        on.stage.switch(command, "down")
+    in_doubt, job = time.monotonic(), on.job_of(killed)
+    on.stage.change(job, wish="kill", wished=0)
+    on.wait_for_end_of(job)
+    on.true_soon([killed])
+    on.true_soon([doubted], since=in_doubt)
+    assert on.states([killed, doubted]) == ["failed", "running"]
+    on.stage.db.execute("DELETE FROM faults")
+    on.true_soon([killed, doubted])
+    (Path(read(on, [doubted])[0]["folder"]) / HURRY).touch()
+    on.all_done([doubted], 60)
+    on.all_is_well([killed], "failed")
+    assert [run["attempt"] for run in read(on, [killed, doubted])] == [1, 1]
+
+
+@pytest.mark.long
+def test_without_squeue_nobody_says_that_a_job_was_not_taken(on: OnStandIn) -> None:
+    """Forces the fault: an sbatch times out without handing the job in, while squeue is down; sacct knows no such job,
+    as it would not if it were late."""
+    on.stage.switch("sbatch", "timeout", times=1)
+    (run_id,) = on.post()
+    on.wait_for_spent_fault("sbatch")
+    on.stage.switch("squeue", "down")  # not before: nothing is submitted while it is seen to be down
+    on.wait_for_calls("sacct")  # asked by name: no other run is there to be asked about
+    on.wait_for_calls("squeue")
+    assert on.states([run_id]) == ["submitting"]
+    on.stage.switch("squeue", None)
+    on.true_soon([run_id])
+    on.all_done([run_id], 60)
+    assert read(on, [run_id])[0]["attempt"] == 2
+
+
+@pytest.mark.long
+def test_a_command_that_hangs_for_longer_than_we_wait_ends_no_run(on: OnStandIn) -> None:
+    """Forces the fault: squeue, sacct and scontrol take 25 s, and are given up after 20. It ends with the last call."""
+    run_ids = on.post(2, epochs=500)
+    wait_for("two jobs", lambda: on.states(run_ids) == ["running"] * 2)
+    commands = ("squeue", "sacct", "scontrol")
+    for command in commands:
+        on.stage.switch(command, "slow=25")
+    wait_for("a look that was given up", lambda: all(run["unknown_since"] for run in read(on, run_ids)), 120)
+    assert [(run["state"], run["attempt"]) for run in read(on, run_ids)] == [("running", 1)] * 2
+    on.stage.db.execute("DELETE FROM faults")
+    wait_for("the last hanging command", lambda: not on.is_called(*commands), 30)
+    on.true_soon(run_ids)
+    assert [(run["state"], run["attempt"]) for run in read(on, run_ids)] == [("running", 1)] * 2
+    for run in read(on, run_ids):
+        (Path(run["folder"]) / HURRY).touch()
+    on.all_done(run_ids, 60)
 
 
 @pytest.mark.parametrize("accounting", ["late", "down", pytest.param("none", marks=pytest.mark.long)])
@@ -52,7 +114,9 @@ def test_without_an_accounting_that_is_up_to_date_ends_are_known_all_the_same(on
         on.stage.set("accounting", 0)
     (well,), (killed,) = on.post(), on.post(epochs=100)
     wait_for("both jobs", lambda: on.states([killed]) == ["running"])
-    on.stage.change(on.job_of(killed), wish="kill", wished=0)
-    wait_for("the end of the killed one", lambda: on.states([killed]) == ["failed"], TRUE_WITHIN_S)
+    job = on.job_of(killed)
+    on.stage.change(job, wish="kill", wished=0)
+    on.wait_for_end_of(job)
+    on.true_soon([well, killed])
     on.all_done([well])
     on.all_is_well([killed], "failed")

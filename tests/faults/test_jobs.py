@@ -1,36 +1,50 @@
 """What befalls jobs: failed hosts, preemption, requeue, scancel by hand, and jobs that will not go."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.faults.conftest import TRUE_WITHIN_S, OnStandIn
+from tests.faults.conftest import OnStandIn
+from tests.faults.light import HURRY
 from tests.servers import wait_for
 
 pytestmark = pytest.mark.flow
 
 
-def training(on: OnStandIn, epochs: int = 10) -> int:
-    """A run that has taken some steps."""
+def training(on: OnStandIn, epochs: int = 100) -> int:
+    """A run that has taken some steps, of many."""
     (run_id,) = on.post(epochs=epochs)
     on.service.wait_until(run_id, step=3)
     return run_id
 
 
+def goes_on_to_its_end(on: OnStandIn, run_id: int) -> None:
+    """What is left takes no time now."""
+    (Path(on.service.get(f"/runs/{run_id}")["folder"]) / HURRY).touch()
+    on.all_done([run_id])
+
+
 def test_a_run_whose_host_fails_goes_on_elsewhere(on: OnStandIn) -> None:
     """Forces the fault: the host of a run is gone, and its processes with it."""
     run_id = training(on)
-    host = on.job_of(run_id).hosts
-    on.befall("fail-host", host)
-    on.all_done([run_id], 90)
+    job = on.job_of(run_id)
+    on.befall("fail-host", job.hosts)
+    on.wait_for_end_of(job)
+    on.true_soon([run_id])
+    goes_on_to_its_end(on, run_id)
     run = on.service.get(f"/runs/{run_id}")
     assert (run["attempt"], run["attempts"][0]["cause"]) == (2, "node_failure")
-    assert on.job_of(run_id).hosts != host
+    assert on.job_of(run_id).hosts != job.hosts
 
 
 def test_a_preempted_run_goes_on_from_where_it_was(on: OnStandIn) -> None:
     """Forces the fault: a job of a higher partition takes the place of a run's."""
     run_id = training(on)
-    on.befall("preempt", on.job_of(run_id).spelled)
-    on.all_done([run_id], 60)
+    job = on.job_of(run_id)
+    on.befall("preempt", job.spelled)
+    on.wait_for_end_of(job)
+    on.true_soon([run_id])
+    goes_on_to_its_end(on, run_id)
     run = on.service.get(f"/runs/{run_id}")
     assert (run["attempt"], run["attempts"][0]["cause"], run["restarts"][0]["lost_steps"]) == (2, "preempted", 0)
 
@@ -44,26 +58,36 @@ def test_a_job_that_slurm_requeues_is_the_next_attempt_of_its_run(on: OnStandIn,
     on.befall("requeue", job.spelled)
     if not warned:
         on.stage.change(job, wished=0)
-    on.all_done([run_id], 90)
+    on.wait_for_end_of(job)
+    on.true_soon([run_id])
+    goes_on_to_its_end(on, run_id)
     run = on.service.get(f"/runs/{run_id}")
     assert (run["attempt"], run["attempts"][0]["cause"]) == (2, "preempted")
 
 
 def test_a_job_cancelled_by_hand_cancels_its_run(on: OnStandIn) -> None:
     """Forces the fault: scancel from somebody's shell."""
-    run_id = training(on, 100)
-    on.command("scancel", on.job_of(run_id).spelled)
-    wait_for("the run's end", lambda: on.states([run_id]) == ["cancelled"], TRUE_WITHIN_S)
+    run_id = training(on)
+    job = on.job_of(run_id)
+    on.command("scancel", job.spelled)
+    on.wait_for_end_of(job)
+    on.true_soon([run_id])
+    wait_for("the run's end", lambda: on.states([run_id]) == ["cancelled"])
     on.all_is_well([run_id], "cancelled")
 
 
 def test_a_stop_that_slurm_does_not_honor_is_made_again_by_force(on: OnStandIn) -> None:
-    """Forces the fault: the first scancel says that all is well and does nothing."""
-    on.stage.switch("scancel", "ignored", times=1)
-    run_id = training(on, 200)
+    """Forces the fault: scancel says that all is well and does nothing, until it has been called of this job."""
+    run_id = training(on, 300)
+    job = on.job_of(run_id)
+    on.stage.switch("scancel", "ignored")
     on.service.stop(run_id)
-    wait_for("the run's end", lambda: on.states([run_id]) == ["cancelled"], 60)
-    told = [words for (words,) in on.stage.db.execute("SELECT words FROM calls WHERE command = 'scancel'")]
-    assert "KILL" not in told[-2]
-    assert "KILL" in told[-1]
+    wait_for("the first asking", lambda: bool(on.cancels_of(job)))
+    on.stage.switch("scancel", None)
+    on.true_soon([run_id])
+    on.wait_for_end_of(job)
+    on.true_soon([run_id])
+    asked, killed = on.cancels_of(job)
+    assert "KILL" not in asked
+    assert "KILL" in killed
     on.all_is_well([run_id], "cancelled")

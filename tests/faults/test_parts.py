@@ -1,15 +1,18 @@
 """The parts of a team's service fall and stand up: database, broker, API, clock, workers, and clocks that differ."""
 
-import threading
+import random
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from lab.standin.stage import Settings
 from tests import servers
 from tests.faults.conftest import SPEC, OnStandIn, a_minute_later, settings
+from tests.faults.light import HURRY
 from tests.faults.standin import carried
 from tests.flow.service import running
 from tests.needs import program
@@ -53,7 +56,8 @@ def test_a_database_that_crashes_loses_no_run_and_no_point(team: Team) -> None:
     team.postgres.kill()
     time.sleep(3)
     team.postgres.start()
-    team.all_done(run_ids, 60)
+    team.true_soon(run_ids)
+    team.all_done(run_ids)
 
 
 def test_a_broker_that_is_flushed_and_restarted_stops_nothing(team: Team) -> None:
@@ -63,8 +67,9 @@ def test_a_broker_that_is_flushed_and_restarted_stops_nothing(team: Team) -> Non
     team.redis.kill()
     time.sleep(3)
     team.redis.start()
+    team.true_soon(run_ids)
     run_ids += team.post()
-    team.all_done(run_ids, 60)
+    team.all_done(run_ids)
 
 
 def test_two_clocks_and_four_workers_double_nothing(team: Team) -> None:
@@ -73,7 +78,8 @@ def test_two_clocks_and_four_workers_double_nothing(team: Team) -> None:
     for number in (2, 3, 4):
         team.service.start("worker", name=f"worker-{number}")
     run_ids = [run_id for _ in range(4) for run_id in team.post(3, epochs=2)]
-    team.all_done(run_ids, 150)  # seven more processes begin, and each worker reads Slurm's limits
+    team.true_soon(run_ids)
+    team.all_done(run_ids)  # seven more processes begin, and each worker reads Slurm's limits
     assert {team.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids} == {1}
     for name in ("clock-2", "worker-2", "worker-3", "worker-4"):
         team.service.kill(name)
@@ -82,16 +88,20 @@ def test_two_clocks_and_four_workers_double_nothing(team: Team) -> None:
 @pytest.mark.parametrize("ahead", ["+10m", "-10m"])
 def test_a_worker_whose_clock_is_ten_minutes_off_takes_over_and_hands_back(team: Team, ahead: str) -> None:
     """Forces the fault: the worker is killed, one with a false clock goes on, is killed too, and a good one goes on."""
-    run_ids = team.post(2, epochs=12)
+    run_ids = team.post(2, epochs=500)
     team.service.wait_until(run_ids[0], step=3)
     team.service.kill("worker")
     team.service.start("worker", before=false_clock(ahead))
+    team.true_soon(run_ids)
     reached = team.service.get(f"/runs/{run_ids[0]}")["step"]
     team.service.wait_until(run_ids[0], step=reached + 10)
     team.service.kill("worker")
     team.service.start("worker")
+    team.true_soon(run_ids)
+    for run_id in run_ids:
+        (Path(team.service.get(f"/runs/{run_id}")["folder"]) / HURRY).touch()
     run_ids += team.post()
-    team.all_done(run_ids, 60)
+    team.all_done(run_ids)
 
 
 def false_clock(ahead: str) -> list[str]:
@@ -101,22 +111,21 @@ def false_clock(ahead: str) -> list[str]:
 
 
 def test_a_post_that_the_api_did_not_live_to_answer_is_there_whole_or_not_at_all(team: Team) -> None:
-    """Forces the fault: SIGKILL to the API at random moments of ten POSTs; each is sent until it is answered."""
-    text, over = SPEC.format(name="posted", epochs=1, seeds="0, 1"), threading.Event()
-
-    def kill_often() -> None:
-        while not over.wait(0.7):
-            team.service.kill("api")
-            team.service.start("api")
-            team.service.wait_for_api()
-
-    killer = threading.Thread(target=kill_often)
-    killer.start()
-    try:
-        answers = [team.service.post_until_answered(text) for _ in range(10)]
-    finally:
-        over.set()
-        killer.join()
+    """Forces the fault: SIGKILL to the API within a POST, three times; each is sent until it is answered."""
+    text, service = SPEC.format(name="posted", epochs=1, seeds="0, 1"), team.service
+    began = time.monotonic()
+    run_ids = service.post(text)
+    takes_s, sent = time.monotonic() - began, 1
+    with ThreadPoolExecutor(1) as pool:
+        while service.cut < 3:
+            assert sent < 40, "the kills come between the POSTs"
+            answer = pool.submit(service.post_until_answered, text)
+            time.sleep(random.uniform(0, takes_s))
+            service.kill("api")
+            service.start("api")
+            run_ids += answer.result()
+            sent += 1
+    team.true_soon(run_ids)
     posted = [item for item in team.service.get("/experiments", limit=200)["items"] if item["name"] == "posted"]
-    assert len(posted) == 10, "one experiment for each POST, however often it was sent"
-    team.all_done([run_id for run_ids in answers for run_id in run_ids], 120)
+    assert len(posted) == sent, "one experiment for each POST, however often it was sent"
+    team.all_done(run_ids)

@@ -16,7 +16,9 @@ def test_an_sbatch_that_says_it_timed_out_loses_no_run_and_doubles_none(on: OnSt
     """Forces the fault: "Socket timed out on send/recv operation" from sbatch, the array taken, and the array not."""
     on.stage.switch("sbatch", fault, times=1)
     run_ids = on.post(2)
-    on.all_done(run_ids, 60)
+    on.wait_for_spent_fault("sbatch")
+    on.true_soon(run_ids)
+    on.all_done(run_ids)
     attempts = [on.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids]
     assert attempts == [1, 1] if fault.startswith("accept") else [2, 2]
 
@@ -30,6 +32,7 @@ def test_a_worker_killed_while_sbatch_hangs_finds_the_job_that_slurm_took(on: On
     on.service.kill("worker")
     assert on.states([run_id]) == ["submitting"]
     on.service.start("worker")
+    on.true_soon([run_id])
     on.all_done([run_id])
     assert len(on.stage.jobs()) == before + 1
 
@@ -39,12 +42,14 @@ def test_arrays_are_as_small_as_the_cluster_wants_them(on: OnStandIn) -> None:
     on.stage.set("max_array_size", 5)
     before = len(on.stage.jobs())
     run_ids = on.post(12)
-    on.all_done(run_ids, 120)
+    on.true_soon(run_ids)
+    on.all_done(run_ids)
     jobs = on.stage.jobs()[before:]
     assert len(jobs) == 12
     assert max(job.task or 0 for job in jobs) < 5
 
 
+@pytest.mark.long
 def test_an_id_that_slurm_gives_again_is_not_taken_for_the_old_job(on: OnStandIn) -> None:
     """Forces the fault: a job gets the id of one that failed long ago; squeue says nothing, sacct tells the old one."""
     (first,) = on.post()
@@ -60,9 +65,10 @@ def test_an_id_that_slurm_gives_again_is_not_taken_for_the_old_job(on: OnStandIn
     for command in ("squeue", "scontrol"):
         on.stage.switch(command, "empty")
     asked = on.stage.calls("sacct")
-    wait_for("two looks", lambda: on.stage.calls("sacct") >= asked + 2, 120)
+    wait_for("two looks", lambda: on.stage.calls("sacct") >= asked + 2)
     assert on.states([run_id]) == ["running"]
     on.stage.db.execute("DELETE FROM faults")
+    on.true_soon([run_id])
     (Path(on.service.get(f"/runs/{run_id}")["folder"]) / HURRY).touch()
-    on.all_done([run_id], 60)
+    on.all_done([run_id])
     assert on.service.get(f"/runs/{run_id}")["attempt"] == 1

@@ -25,6 +25,7 @@ class Service:
     logs: Path
     port: int = field(default_factory=free_port)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    cut: int = 0  # POSTs whose connection broke
 
     def start(
         self, part: str, *, name: str = "", before: Sequence[str] = (), module: str = "", more: Sequence[str] = ()
@@ -41,14 +42,14 @@ class Service:
         self.processes[part].wait()
 
     def get(self, path: str, **query: Any) -> Any:
-        answer = httpx.get(f"http://127.0.0.1:{self.port}/api/v1{path}", params=query, timeout=30, verify=False)
+        answer = httpx.get(f"http://127.0.0.1:{self.port}/api/v1{path}", params=query, timeout=60, verify=False)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def post(self, text: str) -> list[int]:
         """POST an experiment in YAML; return its runs."""
         url, kind = f"http://127.0.0.1:{self.port}/api/v1/experiments", {"content-type": "application/yaml"}
-        answer = httpx.post(url, content=text, headers=kind, timeout=30)
+        answer = httpx.post(url, content=text, headers=kind, timeout=60)
         assert answer.status_code == 201, answer.text
         return list(answer.json()["runs"])
 
@@ -59,7 +60,8 @@ class Service:
         while time.monotonic() < until:
             try:
                 answer = httpx.post(url, content=text, headers=headers, timeout=20)
-            except httpx.TransportError:
+            except httpx.TransportError as error:
+                self.cut += not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                 time.sleep(0.05)
                 continue
             if answer.status_code == 201:
@@ -71,7 +73,7 @@ class Service:
 
     def stop(self, run_id: int) -> None:
         """Ask that a run stop."""
-        httpx.post(f"http://127.0.0.1:{self.port}/api/v1/runs/{run_id}/stop", timeout=30).raise_for_status()
+        httpx.post(f"http://127.0.0.1:{self.port}/api/v1/runs/{run_id}/stop", timeout=60).raise_for_status()
 
     def is_up(self) -> bool:
         try:
@@ -81,9 +83,9 @@ class Service:
 
     def wait_for_api(self) -> None:
         """Wait until the service answers and is ready."""
-        wait_for("the service", self.is_up, 60)
+        wait_for("the service", self.is_up)
 
-    def wait_until(self, run_id: int, *, step: int, patience_s: float = 90) -> None:
+    def wait_until(self, run_id: int, *, step: int, patience_s: float = 150) -> None:
         """Wait until the run has taken `step` steps; fail at once when it ends before."""
         until = time.monotonic() + patience_s
         while (run := self.get(f"/runs/{run_id}"))["step"] < step:
@@ -91,7 +93,7 @@ class Service:
             assert time.monotonic() < until, self.story(run_id)
             time.sleep(0.1)
 
-    def wait_for_end(self, run_id: int, patience_s: float = 120) -> dict[str, Any]:
+    def wait_for_end(self, run_id: int, patience_s: float = 240) -> dict[str, Any]:
         """Wait until the run has ended; return it."""
         until = time.monotonic() + patience_s
         while (run := self.get(f"/runs/{run_id}"))["state"] not in ENDED:
@@ -123,5 +125,5 @@ def running(home: Path, settings: Mapping[str, str]) -> Iterator[Service]:
         for process in service.processes.values():
             process.terminate()
         for process in service.processes.values():
-            process.wait(90)  # a worker ends its ticks first
-        subprocess.run([sys.executable, "-m", "scheduler", "close"], env=environment, check=True, timeout=60)
+            process.wait(150)  # a worker ends its ticks first
+        subprocess.run([sys.executable, "-m", "scheduler", "close"], env=environment, check=True, timeout=150)

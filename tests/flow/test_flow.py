@@ -20,7 +20,7 @@ base:
   resources: {resources}
 """
 STEPS = 33  # 3 epochs of 1437 // 128
-LONG = SPEC.replace("epochs: 3", "epochs: 3000")
+LONG = SPEC.replace("epochs: 3", "epochs: 30000")
 
 
 def curve_is_whole(service: Service, run: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ def test_a_sweep_on_slurm_is_one_array_and_every_task_its_own_run(team: Service)
     where = "{kind: slurm, partition: gpu, gres: 'gpu:1'}"
     text = SPEC.format(resources=where).replace("rows: 2", "rows: 1")
     done = team.post(text + "axes: {seed: [0, 1, 2]}\n")
-    runs = [team.wait_for_end(run_id, 180) for run_id in done]
+    runs = [team.wait_for_end(run_id) for run_id in done]
     for run in runs:
         curve_is_whole(team, run)
     arrays = {str(run["job_id"]).split("_")[0] for run in runs}
@@ -94,7 +94,7 @@ def test_a_sweep_on_slurm_is_one_array_and_every_task_its_own_run(team: Service)
     assert team.get(f"/runs/{waiting}")["waits_kind"] == "quota"
     for run_id in (waiting, running):
         httpx.post(f"http://127.0.0.1:{team.port}/api/v1/runs/{run_id}/stop").raise_for_status()
-        assert team.wait_for_end(run_id, 90)["state"] == "cancelled"
+        assert team.wait_for_end(run_id)["state"] == "cancelled"
 
 
 @pytest.mark.slurm
@@ -113,9 +113,9 @@ def test_a_run_on_this_machine_is_stopped(embedded: Service) -> None:
 def stopped(service: Service, run_id: int) -> None:
     service.wait_until(run_id, step=3)
     httpx.post(f"http://127.0.0.1:{service.port}/api/v1/runs/{run_id}/stop").raise_for_status()
-    run = service.wait_for_end(run_id, 60)
+    run = service.wait_for_end(run_id)
     assert (run["state"], run["reason"]) == ("cancelled", "stopped on request")
-    wait_for("the job's end", lambda: run["job_id"] not in jobs(service), 70)  # a Slurm tells its queue twice a minute
+    wait_for("the job's end", lambda: run["job_id"] not in jobs(service), 240)  # a Slurm tells its queue seldom
 
 
 def jobs(service: Service) -> list[str]:

@@ -16,7 +16,7 @@ base:
   schedule: {kind: constant, rate: 0.05}
   batch: 128
   epochs: 100000
-  collective: {kind: COLLECTIVE, timeout_s: 5}
+  collective: {kind: COLLECTIVE, timeout_s: 10}
   resources: {kind: slurm, nodes: 2, ranks_per_node: 2, partition: gpu}
 """
 

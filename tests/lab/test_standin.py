@@ -127,7 +127,7 @@ def test_a_job_ends_as_it_was_ended(cluster: Stage, work: str, mishap: list[str]
 def test_a_job_that_reaches_its_time_limit_is_warned_then_ended(cluster: Stage) -> None:
     folder = cluster.folder
     path = script(
-        folder, 'trap "echo warned" USR2; while :; do sleep 0.1; done', "#SBATCH --signal=USR2@2", minutes=0.05
+        folder, 'trap "echo warned" USR2; while :; do sleep 0.1; done', "#SBATCH --signal=USR2@2", minutes=0.12
     )
     call(folder, "sbatch", path)
     wait_for("the job's end", lambda: states(folder) == ["1 TIMEOUT"])
@@ -147,3 +147,17 @@ def test_a_requeued_job_runs_again_under_its_id(cluster: Stage) -> None:
     assert call(folder, "scontrol", "requeue", "1").returncode == 0
     wait_for("the job's end", lambda: states(folder) == ["1 COMPLETED"])
     assert "start 1" in (folder / "0.out").read_text()
+
+
+def test_a_job_on_hold_begins_when_it_is_released(rows: Stage) -> None:
+    folder = rows.folder
+    for _ in range(3):
+        call(folder, "sbatch", script(folder, "true"))
+    assert states(folder) == ["1 RUNNING", "2 RUNNING", "3 PENDING"]
+    assert call(folder, "scontrol", "hold", "3").returncode == 0
+    call(folder, "scancel", "1")
+    assert call(folder, "squeue", "-h", "-o", "%i %T %r").stdout == "2 RUNNING None\n3 PENDING JobHeldUser\n"
+    call(folder, "scontrol", "release", "3")
+    call(folder, "scancel", "2")
+    assert states(folder)[2] == "3 RUNNING"
+    assert "no longer pending" in call(folder, "scontrol", "hold", "3").stderr

@@ -1,5 +1,6 @@
 """A site whose cluster does as it is told: for faults that a real one cannot be made to have."""
 
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -25,40 +26,42 @@ class Puppet:
 
     def __init__(self) -> None:
         self.tasks = 1
+        self._alone = threading.Lock()  # eight launchers may submit at once
         self.jobs: dict[str, Job | Array] = {}
         self.cancelled: list[tuple[str, bool]] = []
         self.answers: dict[str, Answer] = {}
         self.trouble: Exception | None = None  # raised after the job was taken: sbatch that "timed out"
+        self.unlisted: set[str] = set()  # jobs that it leaves out when some are to be cancelled
 
     is_here = True
 
     def limits(self) -> Limits:
         return Limits(self.tasks)
 
-    def may_submit(self) -> bool:
+    def may_submit(self, *, besides: int = 0) -> bool:
         return True
 
     def submit(self, job: Job | Array) -> str:
-        job_id = f"job{len(self.jobs) + 1}"
-        self.jobs[job_id] = job
+        with self._alone:
+            job_id = f"job{len(self.jobs) + 1}"
+            self.jobs[job_id] = job
         if self.trouble:
             raise self.trouble
         return job_id
 
-    def looks_left(self) -> None:
-        return None
-
-    def ask(self, jobs: Sequence[Held]) -> Mapping[str, Answer]:
-        return {job.id: self.answers.get(job.id, Alive()) for job in jobs}
+    def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
+        return {job: self.answers.get(job.id, Alive()) for job in jobs}
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
         known = {job.name: job_id for job_id, job in self.jobs.items()}
         return {name: known.get(name) for name in names}
 
-    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> None:
-        self.cancelled += [(job.id, force) for job in jobs]
+    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> Sequence[Held]:
+        told = [job for job in jobs if job.id not in self.unlisted]
+        self.cancelled += [(job.id, force) for job in told]
+        return told
 
-    def report(self) -> ClusterReport:
+    def report(self, *, urgent: bool = False) -> ClusterReport:
         raise DoubtError("no answer")
 
     def script(self, job: Job | Array) -> str:
@@ -111,7 +114,7 @@ def eight_launch(site: Site) -> None:
 
     def go() -> None:
         together.wait()
-        launch(site)
+        launch(site, math.inf)  # to the end, however long a busy machine takes
 
     threads = [threading.Thread(target=go) for _ in range(8)]
     for thread in threads:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -12,7 +13,7 @@ from contract.folder import RunFolder
 from contract.run import State
 from scheduler.batches import choose
 from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits
-from scheduler.launch import launch
+from scheduler.launch import _prepare_one, launch
 from scheduler.recover import recover
 from scheduler.site import Site
 from store import launches, runs
@@ -213,3 +214,61 @@ def test_a_run_whose_folder_cannot_be_written_fails_alone(site: Site, far: Far, 
     assert isinstance(array, Array)
     assert array.tasks == [0, 2]
     assert read(site, run_ids[2]).job_id == "job1_2"
+
+
+def test_launchers_that_chose_at_different_moments_share_no_name(site: Site, far: Far, experiment: Experiment) -> None:
+    """Forces the race: one chooses a run, another the same and one that came since; the first takes its before."""
+    (first,) = sweep_of(site, experiment, 1)
+    alone = choose(site, "slurm", far)
+    (second,) = sweep_of(site, experiment, 1)
+    both = choose(site, "slurm", far)
+    assert alone
+    assert both
+    assert (alone.name, [run.id for run in both.runs]) == (both.name, [first, second])
+    with transaction(site.engine) as db:
+        taken = launches.take(db, alone.runs, alone.name)
+        none = launches.take(db, both.runs, both.name)
+    assert ([run.id for run in taken], none) == ([first], [])
+    with transaction(site.engine) as db:
+        launches.place(db, alone.name, "100")
+    launch(site)
+    assert [read(site, run_id).job_id for run_id in (first, second)] == ["100", "job1"]
+
+
+def test_launchers_that_chose_at_different_moments_share_a_cap(site: Site, far: Far, experiment: Experiment) -> None:
+    """Forces the race: one chooses while a run must wait, another when that is over; their first runs differ."""
+    run_ids = sweep_of(site, experiment, 4, cap=2)
+    with transaction(site.engine) as db:
+        db.get_one(Run, run_ids[0]).not_before = runs.now().replace(year=2100)
+    late = choose(site, "slurm", far)
+    with transaction(site.engine) as db:
+        db.get_one(Run, run_ids[0]).not_before = None
+    soon = choose(site, "slurm", far)
+    assert late
+    assert soon
+    assert [late.runs[0].id, soon.runs[0].id] == run_ids[1::-1]
+    with transaction(site.engine) as db:
+        assert launches.take(db, late.runs, late.name, parallel=late.parallel)
+        assert launches.take(db, soon.runs, soon.name, parallel=soon.parallel) == []
+    launch(site)
+    assert sizes(far) == [], "three may run already that the first has taken"
+    end_of = {run_id: read(site, run_id).state for run_id in run_ids}
+    assert end_of == dict(zip(run_ids, [State.QUEUED, *[State.SUBMITTING] * 3], strict=True))
+
+
+def test_a_sweep_whose_folders_are_slow_to_write_is_not_taken_for_stuck(
+    site: Site, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces a shared folder so slow that a submission is looked for while it is prepared; it says that it goes on."""
+    run_ids, said = sweep_of(site, experiment, 4), list[Any]()
+    monkeypatch.setattr("scheduler.launch.PORTION", 2)
+    monkeypatch.setattr("scheduler.launch.RENEW_S", 0.0)
+
+    def slowly(site: Site, run: Run) -> OSError | None:
+        said.append(read(site, run_ids[0]).moved_at)
+        return _prepare_one(site, run)
+
+    monkeypatch.setattr("scheduler.launch._prepare_one", slowly)
+    launch(site)
+    assert len(set(said)) == 2
+    assert sizes(far) == [4]

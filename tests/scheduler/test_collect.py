@@ -1,19 +1,24 @@
 """Collecting: every point once, every end true, and silence never taken for death."""
 
+from dataclasses import replace
+
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from contract.event import Failed, Finished, Points, Saved, Started
 from contract.fall import Fall, Roll
+from contract.folder import GIVEN_UP
+from contract.retries import Cause
 from contract.run import State
+from contract.waits import Waits
 from scheduler.clusters.cluster import Alive, Gone, Unknown
 from scheduler.collect import collect
 from scheduler.launch import launch
 from scheduler.site import Site
 from scheduler.tail import AT_ONCE_BYTES, read_tail
-from store import points
-from store.session import snapshot
-from store.tables import Move
+from store import clusters, points
+from store.session import snapshot, transaction
+from store.tables import Cluster, Move, Run
 from tests.scheduler.conftest import Puppet, read, say
 
 STARTED = Started(attempt=1, at=0.0, world=2, hosts=["h", "h"], device="cpu", steps=4, versions={})
@@ -47,6 +52,17 @@ def test_a_run_lives_from_its_first_word_to_its_last(site: Site, run_id: int) ->
     with snapshot(site.engine) as db:
         moves = db.scalars(select(Move.new).where(Move.run_id == run_id).order_by(Move.id)).all()
     assert moves == ["queued", "submitting", "pending", "running", "done"]
+
+
+def test_a_run_that_begins_has_nothing_more_to_wait_for(site: Site, run_id: int) -> None:
+    """No look has come since: it would be shown as on hold while it trains."""
+    with transaction(site.engine) as db:
+        run = db.get_one(Run, run_id)
+        run.waits_for, run.waits_kind = "it was put on hold by its user (JobHeldUser)", Waits.HELD
+    say(site, run_id, STARTED)
+    collect(site)
+    run = read(site, run_id)
+    assert (run.state, run.waits_for, run.waits_kind) == (State.RUNNING, None, None)
 
 
 def test_a_half_written_line_waits_for_its_other_half(site: Site, run_id: int) -> None:
@@ -117,11 +133,54 @@ def test_where_ranks_heard_only_echoes_the_cluster_gives_the_reason(site: Site, 
     assert read(site, run_id).reason == reason
 
 
+def test_where_ranks_heard_only_echoes_the_reason_is_the_fallen_rank_s(site: Site, puppet: Puppet, run_id: int) -> None:
+    """Forces the fault: rank 1 is killed; rank 0 on another host notes that it lost it, srun prints how."""
+    folder = site.folder_of(read(site, run_id))
+    folder.claim(1, "job1")
+    folder.note_fall(1, Fall(at=10.0, rank=0, host="g", reason="rank 0 on g: rank 1 died", echo=True, lost=[1]))
+    folder.log.write_text("srun: error: h: task 1: Segmentation fault\n")
+    puppet.answers["job1"] = Gone("the job failed")
+    collect(site)
+    assert read(site, run_id).reason == "the job failed; rank 1 on h: Segmentation fault"
+
+
+def test_a_job_that_never_began_says_what_its_log_does(site: Site, puppet: Puppet, run_id: int) -> None:
+    site.folder_of(read(site, run_id)).log.write_text("1: slurmstepd-h: error: execve(): /no/python: No such file\n")
+    puppet.answers["job1"] = Gone("the job failed")
+    collect(site)
+    reason = "slurmstepd-h: error: execve(): /no/python: No such file"
+    assert read(site, run_id).reason == f"the job failed; it never began to train: rank 1 on h: {reason}"
+
+
+@pytest.mark.parametrize("cause", [Cause.FAILURE, Cause.NODE_FAILURE])
+def test_notes_that_a_lost_host_left_empty_do_not_keep_its_run_from_ending(
+    site: Site, puppet: Puppet, run_id: int, cause: Cause
+) -> None:
+    """Forces the fault: the host's power fails before the claim, a rank's note and its end are on the disk."""
+    say(site, run_id, STARTED, told(1))
+    attempts = site.folder_of(read(site, run_id)).path / "attempts"
+    for name in ("1.json", "1.rank-0.json", "1.end", "1.ranks"):
+        (attempts / name).touch()
+    puppet.answers["job1"] = Gone("a node of the job failed", cause)
+    collect(site)
+    run = read(site, run_id)
+    assert run.state == (State.FAILED if cause is Cause.FAILURE else State.QUEUED)
+    assert (run.reason or "").startswith("a node of the job failed, without a last word")
+
+
 def test_a_run_that_says_it_failed_has_its_job_ended(site: Site, puppet: Puppet, run_id: int) -> None:
     say(site, run_id, STARTED, WORD)
     collect(site)
     assert (read(site, run_id).state, read(site, run_id).reason) == (State.FAILED, "rank 1 on h: ValueError: no")
     assert puppet.cancelled == [("job1", False)]
+
+
+def test_a_job_whose_host_failed_before_it_began_can_begin_no_more(site: Site, puppet: Puppet, run_id: int) -> None:
+    """Forces the fault: a host is cut off and taken for failed; it comes back, and the job on it would train."""
+    puppet.answers["job1"] = Gone("a node of the job failed", Cause.NODE_FAILURE)
+    collect(site)
+    assert site.folder_of(read(site, run_id)).claim(1, "job1") == GIVEN_UP
+    assert read(site, run_id).state == State.QUEUED
 
 
 def test_silence_is_noted_with_its_beginning_and_kills_nothing(site: Site, puppet: Puppet, run_id: int) -> None:
@@ -140,6 +199,20 @@ def test_silence_is_noted_with_its_beginning_and_kills_nothing(site: Site, puppe
     assert read(site, run_id).unknown_since is None
 
 
+def test_a_cluster_that_another_worker_has_is_not_silent(site: Site, run_id: int) -> None:
+    """Forces the fault: a worker that has no such cluster collects as well; the other one would say the opposite."""
+    say(site, run_id, STARTED, told(1))
+    without = replace(site, clusters={})
+    with transaction(site.engine) as db:
+        clusters.put(db, "local", None, None)
+    collect(without)
+    assert (read(site, run_id).unknown_since, losses(site, run_id)) == (None, [1])
+    with transaction(site.engine) as db:
+        db.execute(delete(Cluster))
+    collect(without)
+    assert read(site, run_id).unknown_since is not None, "nobody has it"
+
+
 def test_words_of_an_earlier_attempt_move_nothing(site: Site, run_id: int) -> None:
     say(site, run_id, Finished(attempt=0, at=0.0, step=4))
     collect(site)
@@ -156,7 +229,7 @@ def test_a_collector_that_died_before_it_committed_repeats_harmlessly(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("scheduler.collect._move_by", die)
+        patch.setattr("scheduler.events._move_by", die)
         with pytest.raises(KeyboardInterrupt):
             collect(site)
     assert losses(site, run_id) == []

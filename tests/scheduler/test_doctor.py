@@ -2,19 +2,26 @@
 
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from sqlalchemy import Engine, create_engine, update
 
 from contract.doctor import Check, Grade
 from contract.settings import Settings
-from scheduler.clusters.gate import OpenGate
+from scheduler.budget import Budget
+from scheduler.clusters.gate import PER_MINUTE, OpenGate, Urgency
 from scheduler.clusters.slurm_commands import Commands
 from scheduler.doctor.configuration import examine as examine_configuration
 from scheduler.doctor.examination import examine
 from scheduler.doctor.node import node
 from scheduler.doctor.slurm import slurm
+from scheduler.doctor.turn import GOES_ON, UNCOUNTED, WAITS, Turn
+from store import calls
+from store.session import snapshot, transaction
+from store.tables import CallSlot
 from tests.scheduler.conftest import Play
 
 GOOD = {
@@ -47,7 +54,7 @@ def test_a_good_site_has_nothing_to_set() -> None:
 @pytest.mark.parametrize(
     ("change", "name", "grade", "advice"),
     [
-        ({"SLURM_VERSION": "19.05.2"}, "version", Grade.WARNING, ""),
+        ({"SLURM_VERSION": "19.05.2"}, "version", Grade.WARNING, "20.11"),
         ({"AccountingStorageType": "accounting_storage/none"}, "accounting", Grade.NOTE, "slurmdbd"),
         ({"MinJobAge": "20 sec"}, "MinJobAge", Grade.NOTE, "MinJobAge=300"),
         ({"MinJobAge": "2", "AccountingStorageType": ""}, "MinJobAge", Grade.WARNING, "MinJobAge=300"),
@@ -63,8 +70,14 @@ def test_each_setting_that_hurts_runs_is_named_with_what_to_set(
 ) -> None:
     (check,) = [check for check in examine_configuration({**GOOD, **change}, [PARTITION]) if check.name == name]
     assert check.grade is grade
+    assert advice
     assert advice in check.advice
     assert check.means
+
+
+def test_a_slurm_that_forgets_no_job_has_nothing_to_set() -> None:
+    told = examine_configuration({**GOOD, "MinJobAge": "0 sec"}, [PARTITION])
+    assert {check.grade for check in told} == {Grade.OK}
 
 
 def test_a_grace_time_does_as_well_as_a_long_kill_wait() -> None:
@@ -77,6 +90,53 @@ def test_a_controller_that_does_not_answer_is_an_error(play: Play) -> None:
     *_, last = slurm(Commands(OpenGate()))
     assert (last.name, last.grade) == ("controller", Grade.ERROR)
     assert "Unable to contact slurm controller" in last.found
+
+
+@pytest.fixture
+def answering(play: Play) -> None:
+    config = "AccountingStorageType = accounting_storage/slurmdbd\\nMaxArraySize = 5\\nMaxJobCount = 10000\\n"
+    play("scontrol", f'case "$*" in *config) printf "{config}";; *) echo "PartitionName=gpu State=UP";; esac')
+    play("sacct", "true")
+    play("sacctmgr", 'echo "$(id -un)|40"')
+
+
+@pytest.mark.usefixtures("answering")
+def test_its_calls_are_counted_and_taken_from_the_budget(sqlite_engine: Engine, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, slurm=True, database=str(sqlite_engine.url))
+    told = {check.name: check.found for check in examine(settings, ["--no-job"])}
+    assert told["MaxSubmitJobs"] == "40"
+    with snapshot(sqlite_engine) as db:
+        counted = {(row.command, row.outcome): row.count for row in calls.counts(db)}
+        used = calls.used(db)
+    assert counted == {("scontrol", "ok"): 2, ("sacct", "ok"): 1, ("sacctmgr", "ok"): 1}
+    assert used == {"slurm": (4, PER_MINUTE)}
+
+
+def test_it_waits_for_a_call_that_is_free_and_says_so(
+    sqlite_engine: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the scarcity: every call of the minute is spent, the first comes free in three seconds, then none."""
+    budget = Budget(sqlite_engine, "slurm")
+    budget.free(Urgency.ASK)
+    with transaction(sqlite_engine) as db:
+        db.execute(update(CallSlot).values(at=time.time()))
+        db.execute(
+            update(CallSlot).where(CallSlot.slot == Urgency.ASK.value[0]).values(at=(spent := time.time() - 57.0))
+        )
+    turn = Turn(budget)
+    assert turn.enter(Urgency.ASK)
+    assert spent + 60.0 <= time.time() < spent + 90.0
+    assert capsys.readouterr().err == f"{WAITS}\n"
+    monkeypatch.setattr("scheduler.doctor.turn.WAIT_S", 0.0)
+    assert turn.enter(Urgency.ASK)
+    assert capsys.readouterr().err == f"{WAITS}\n{GOES_ON}\n"
+
+
+def test_without_tables_it_calls_without_asking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    turn = Turn(Budget(create_engine(f"sqlite:///{tmp_path / 'empty.db'}"), "slurm"))
+    assert all(turn.enter(Urgency.ASK) for _ in range(PER_MINUTE + 1))
+    turn.note("squeue", "ok", 0.1)
+    assert capsys.readouterr().err == f"{UNCOUNTED}\n"
 
 
 def test_the_tiny_job_sees_the_folder_keeps_to_claims_and_tells_its_clock(play: Play, tmp_path: Path) -> None:
@@ -112,7 +172,8 @@ def test_a_folder_that_the_nodes_do_not_share_is_an_error(play: Play, tmp_path: 
     play("sbatch", 'echo "Submitted batch job 7"')
     play("squeue", 'echo "COMPLETED|None"')
     told = checks(Settings(home=tmp_path), wait_s=0.2)
-    assert (told["folder"].grade, told["folder"].advice) == (Grade.ERROR, "BIGBATCH_RUNS")
+    assert told["folder"].grade is Grade.ERROR
+    assert "BIGBATCH_RUNS" in told["folder"].advice
 
 
 def test_without_slurm_it_says_so_and_checks_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,22 @@
 """Launching: each run once, whatever happens in between; refusals in the cluster's own words."""
 
 import errno
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine, update
 
-from contract.folder import RunFolder
+from contract.folder import GIVEN_UP, RunFolder
 from contract.run import State
 from scheduler.clusters.cluster import DoubtError, Gone, Job, RefusedError
 from scheduler.collect import collect
 from scheduler.launch import launch
-from scheduler.recover import recover
+from scheduler.recover import PATIENCE, recover
 from scheduler.site import Site, job_name
 from store import launches, runs
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables import Run, now
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Puppet, eight_launch, read, states
 
@@ -57,20 +58,21 @@ def test_a_run_folder_that_cannot_be_written_fails_the_run_with_its_path(site: S
     assert str(site.runs_folder) in str(run.reason)
 
 
-def test_a_full_disk_makes_a_run_wait_and_fails_none(
-    site: Site, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EACCES, errno.EROFS])
+def test_a_folder_that_may_be_written_later_makes_a_run_wait_and_fails_none(
+    site: Site, run_ids: list[int], monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
-    """Forces the fault: the folder of a run cannot be written, because its disk is full."""
+    """Forces the fault: the folder of a run cannot be written; its disk is full, or its file server away."""
 
     def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(error, "out of order")
 
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "prepare", full)
         launch(site)
     run = read(site, run_ids[0])
     assert (run.state, run.job_id) == (State.QUEUED, None)
-    assert "No space left on device" in str(run.reason)
+    assert "out of order" in str(run.reason)
     with transaction(site.engine) as db:
         db.execute(update(Run).values(not_before=None))
     launch(site)
@@ -99,6 +101,69 @@ def test_a_submission_that_was_surely_lost_is_made_again(site: Site, puppet: Pup
     assert read(site, run_ids[0]).state == State.QUEUED
     launch(site)
     assert (read(site, run_ids[0]).state, read(site, run_ids[0]).attempt) == (State.PENDING, 2)
+
+
+def test_a_worker_that_begins_anew_need_not_watch_what_is_stuck_for_long(site: Site, run_ids: list[int]) -> None:
+    """Forces the fault: the launcher died a while ago, and nobody has seen its submission since."""
+    take(site, run_ids[0])
+    for ago_s, state in ((-600, State.SUBMITTING), (5, State.SUBMITTING), (PATIENCE.total_seconds() + 1, State.QUEUED)):
+        with transaction(site.engine) as db:
+            db.execute(update(Run).where(Run.id == run_ids[0]).values(moved_at=now() - timedelta(seconds=ago_s)))
+        recover(replace(site, once=set()))
+        assert read(site, run_ids[0]).state == state
+
+
+def test_however_often_a_submission_is_lost_the_run_waits_longer_and_lives(
+    site: Site, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: sbatch says nothing seven times in a row, and the cluster has no job; then it takes one."""
+
+    def come_back(times: int) -> list[int]:
+        waited: list[float] = []
+        for _ in range(times):
+            with transaction(site.engine) as db:
+                db.execute(update(Run).values(not_before=None))
+            launch(site)
+            assert states(site)[0] == State.SUBMITTING
+            recover(site, AT_ONCE)
+            run = read(site, run_ids[0])
+            assert run.state == State.QUEUED
+            assert run.reason == "its submission was lost: no answer"
+            assert run.not_before
+            waited.append((run.not_before - run.moved_at).total_seconds())
+        return [round(seconds) for seconds in waited]
+
+    puppet.trouble = DoubtError("no answer")
+    monkeypatch.setattr(puppet, "find", lambda names: dict.fromkeys(names))
+    assert come_back(7) == [0, 5, 15, 35, 75, 155, 315]
+    puppet.trouble = None
+    with transaction(site.engine) as db:
+        db.execute(update(Run).values(not_before=None))
+    launch(site)
+    run = read(site, run_ids[0])
+    assert run.state == State.PENDING
+    with transaction(site.engine) as db:
+        runs.move(db, run, State.QUEUED, reason="preempted")
+    puppet.trouble = DoubtError("no answer")
+    assert come_back(2) == [0, 5]
+
+
+def test_a_claim_that_cannot_be_read_yet_gives_nobody_the_run(
+    site: Site, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces a shared folder that shows the claim of another worker late: its bytes come after a while."""
+    monkeypatch.setattr("contract.folder.LATE_S", 0.1)
+    take(site, run_ids[0])
+    folder = site.folder_of(read(site, run_ids[0]))
+    folder.prepare(site.job_of(read(site, run_ids[0])).spec)
+    folder.claim(1, GIVEN_UP)
+    claim = folder.path / "attempts" / "1.json"
+    bytes_, _ = claim.read_bytes(), claim.write_bytes(b"")
+    recover(site, AT_ONCE)
+    assert (read(site, run_ids[0]).state, read(site, run_ids[0]).job_id) == (State.SUBMITTING, None)
+    claim.write_bytes(bytes_)
+    recover(site, AT_ONCE)
+    assert read(site, run_ids[0]).state == State.QUEUED
 
 
 def test_a_job_that_came_and_went_before_anybody_looked_is_known_by_its_claim(

@@ -1,7 +1,9 @@
 """Looking: what a far cluster says of its jobs is stored, at its pace, and silence is never taken for death."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import Engine, update
@@ -10,7 +12,7 @@ from contract.event import Failed, Finished, Points, Started
 from contract.retries import Cause
 from contract.run import State
 from contract.waits import Waits
-from scheduler.clusters.cluster import Alive, BusyError, Gone, Unknown
+from scheduler.clusters.cluster import Alive, Answer, BusyError, Gone, Held, Limits, Unknown
 from scheduler.clusters.slurm_jobs import LEFT
 from scheduler.collect import collect
 from scheduler.ending import end
@@ -75,9 +77,16 @@ def test_why_a_job_waits_is_stored_and_forgotten_when_it_runs(site: Site, far: F
     assert (read(site, run_id).waits_for, read(site, run_id).waits_kind) == (None, None)
 
 
-def test_a_cluster_is_asked_at_its_pace_and_by_one_worker(site: Site, far: Far, run_id: int) -> None:
+def test_a_cluster_is_asked_at_its_pace_and_by_one_worker(
+    site: Site, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
-    far.ask = lambda jobs: asked.append(jobs) or {JOB: Alive()}  # type: ignore[method-assign, func-returns-value]
+
+    def ask(jobs: Sequence[Held]) -> Mapping[Held, Answer]:
+        asked.append(jobs)
+        return dict.fromkeys(jobs, Alive())
+
+    monkeypatch.setattr(far, "ask", ask)
     for _ in range(3):
         look(site)
     assert len(asked) == 1
@@ -85,16 +94,28 @@ def test_a_cluster_is_asked_at_its_pace_and_by_one_worker(site: Site, far: Far, 
     assert len(asked) == 2
 
 
-@pytest.mark.parametrize(("left", "wait_s"), [(7, 6.0), (3, 60 / 7), (1, 20.0), (0, 30.0)])
-def test_looks_come_seldom_when_few_are_left(
-    site: Site, far: Far, run_id: int, left: int, wait_s: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("took_s", "remembers_s", "wait_s"),
+    [(0.1, None, 6.0), (1.2, None, 12.0), (20.0, None, 15.0), (20.0, 300.0, 15.0), (20.0, 24.0, 12.0)],
+)
+def test_looks_come_seldom_where_they_take_long_but_before_ended_jobs_are_forgotten(
+    site: Site,
+    far: Far,
+    run_id: int,
+    took_s: float,
+    remembers_s: float | None,
+    wait_s: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(far, "looks_left", lambda: left)
+    moments = iter([0.0, took_s])
+    monkeypatch.setattr("scheduler.look.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    monkeypatch.setattr(far, "limits", lambda: Limits(remembers_s=remembers_s))
+    before = now()
     look_now(site)
     with snapshot(site.engine) as db:
         after = db.get_one(Cluster, "slurm").look_after
     assert after is not None
-    assert (after - now()).total_seconds() == pytest.approx(wait_s, abs=1.0)
+    assert before <= after - timedelta(seconds=wait_s) <= now()
 
 
 def test_points_arrive_while_the_cluster_is_silent(site: Site, far: Far, run_id: int) -> None:
@@ -196,7 +217,7 @@ def test_a_node_s_failure_is_retried_elsewhere_and_later(site: Site, far: Far, r
     ("answer", "state"),
     [
         (Gone("the job ran out of memory", Cause.OUT_OF_MEMORY), State.FAILED),
-        (Gone("the job failed (exit code 1:0)", Cause.FAILURE), State.FAILED),
+        (Gone("the job failed (exit code 0:11)", Cause.FAILURE), State.FAILED),
         (Gone("the job was cancelled in Slurm", Cause.CANCELLED), State.CANCELLED),
         (Gone("the job was preempted by another", Cause.PREEMPTED), State.QUEUED),
         (Gone("the job reached its time limit", Cause.TIME_LIMIT), State.QUEUED),
@@ -237,7 +258,7 @@ def test_a_failure_of_its_own_is_retried_as_often_as_the_spec_says(
     run = read(site, run_id)
     assert (run.state, run.reason) == (
         State.FAILED,
-        "ValueError: again; it was tried again 1 times after failure, no more",
+        "ValueError: again; it was tried again once after failure, no more",
     )
     with snapshot(site.engine) as db:
         assert [a.reason for a in attempts.of_run(db, run_id)] == ["ValueError: no", "ValueError: again"]

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from contract.event import Finished, Paused, Points, Resumed, Started
+from contract.event import Failed, Finished, Paused, Points, Resumed, Started
 from contract.run import State
 from scheduler.clusters.cluster import Alive, Gone
 from scheduler.collect import collect
@@ -86,6 +86,44 @@ def test_a_resumed_run_has_one_curve_and_its_restart_is_marked(site: Site, puppe
     assert columns["loss"] == ([1, 2, 3, 4], [1.0, 1 / 2, 1 / 3, 1 / 4])
     assert columns["compute_s"][1] == [1.0, 9.0, 9.0, 9.0], "the last attempt's word counts"
     assert marks == [(2, 1, 2)]
+
+
+@pytest.mark.parametrize("word", [Finished(attempt=1, at=2.0, step=4), Failed(attempt=1, at=2.0, rank=0, reason="no")])
+def test_lines_told_twice_count_once_and_a_paused_run_waits_for_its_job_whatever_it_says(
+    site: Site, puppet: Puppet, experiment: Experiment, word: Finished | Failed
+) -> None:
+    """Forces the fault: a shared file system repeats what was appended, and a rank falls while all leave."""
+    with transaction(site.engine) as db:
+        (run_id,) = runs.create(db, experiment(retries={"failure": 3}))[1]
+    launch(site)
+    resumed, last = Resumed(attempt=1, at=0.0, step=1, lost_steps=2), Failed(attempt=1, at=1.0, rank=1, reason="no")
+    for event in (started(1), resumed, told(1, 2), paused(1, 2), last, word):
+        say(site, run_id, event, event)
+    collect(site)
+    assert moves(site, run_id)[-2:] == ["running", "paused"]
+    puppet.answers["job1"] = GONE
+    collect(site)
+    assert (read(site, run_id).state, read(site, run_id).step) == (State.QUEUED, 2)
+    with snapshot(site.engine) as db:
+        assert [(mark.attempt, mark.step) for mark in restarts.of_run(db, run_id)] == [(1, 1)]
+
+
+def test_a_failure_told_twice_is_tried_again_once_and_only_when_its_job_has_left(
+    site: Site, puppet: Puppet, experiment: Experiment
+) -> None:
+    """Forces the fault: the second line would queue the run again beside its job, which still lives."""
+    with transaction(site.engine) as db:
+        (run_id,) = runs.create(db, experiment(retries={"failure": 3}))[1]
+    launch(site)
+    last = Failed(attempt=1, at=1.0, rank=1, reason="no")
+    say(site, run_id, started(1), last, last)
+    collect(site)
+    say(site, run_id, last)
+    collect(site)
+    assert moves(site, run_id)[-2:] == ["running", "paused"]
+    puppet.answers["job1"] = GONE
+    collect(site)
+    assert moves(site, run_id)[-2:] == ["paused", "queued"]
 
 
 def test_a_pause_of_an_earlier_attempt_moves_nothing(site: Site, puppet: Puppet, run_id: int) -> None:

@@ -6,13 +6,11 @@ import pytest
 
 from contract.array import ArrayFolder
 from contract.folder import RunFolder
-from contract.settings import Settings
 from contract.spec import RunSpec
-from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Held, Job, Limits, RefusedError
+from scheduler.clusters.cluster import Array, BusyError, DoubtError, Held, Job, Limits
 from scheduler.clusters.gate import OpenGate, Urgency
 from scheduler.clusters.slurm import Slurm
 from scheduler.clusters.slurm_ids import gather
-from scheduler.preview import preview
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Play
 
@@ -63,24 +61,6 @@ def test_the_script_asks_for_all_that_the_spec_asks_for(job: Job) -> None:
     assert "wckey" not in script
 
 
-def test_the_preview_shows_every_point_and_each_script_once(experiment: Experiment) -> None:
-    lines = list(preview(experiment({"seed": [0, 1], "batch": [64, 128]}), Settings(home=Path("/h"))))
-    assert lines[0] == "test: 4 runs"
-    assert lines[2] == "  [1] seed=0 batch=128 - local, 1 x 2 ranks, 22 steps of 128"
-    assert len([line for line in lines if "trainers" in line]) == 1
-
-
-def test_the_preview_shows_which_runs_share_an_array_and_its_cap(experiment: Experiment) -> None:
-    sweep = experiment({"seed": [0, 1, 2], "resources.nodes": [1, 2]}, resources={"kind": "slurm", "ranks_per_node": 2})
-    lines = "\n".join(preview(sweep.model_copy(update={"max_parallel": 2}), Settings(home=Path("/h")))).splitlines()
-    assert "#SBATCH --array=0-2%2" in lines
-    heads = [line for line in lines if line.startswith("# ---")]
-    assert heads == [
-        "# --- what is started for runs 0,2,4: 1 job array, one sbatch each, of up to 1001 tasks",
-        "# --- what is started for runs 1,3,5: 1 job array, one sbatch each, of up to 1001 tasks",
-    ]
-
-
 def test_what_sbatch_is_given_is_what_the_preview_shows(play: Play, job: Job, tmp_path: Path) -> None:
     play("sbatch", f'cp "$1" {tmp_path}/given; echo "Submitted batch job 42"')
     cluster = Slurm()
@@ -102,48 +82,6 @@ def test_no_secret_of_the_service_goes_with_a_job(
     assert "SBATCH_" not in given
     assert "SITE=kept" in given
     assert "SLURM_CONF=/lab/slurm.conf" in given
-
-
-def test_a_refusal_is_in_slurms_words(play: Play, job: Job) -> None:
-    play("sbatch", 'echo "sbatch: error: invalid partition specified: knl" >&2; exit 1')
-    with pytest.raises(RefusedError, match=r"^invalid partition specified: knl$"):
-        Slurm().submit(job)
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        'echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1',
-        'echo "sbatch: error: Unable to contact slurm controller (connect failure)" >&2; exit 1',
-        'echo "sbatch: error: Batch job submission failed: Invalid authentication credential" >&2; exit 1',
-        "exit 124",
-        'echo "ok then"',
-    ],
-)
-def test_an_outcome_that_is_not_known_is_doubt(play: Play, job: Job, script: str) -> None:
-    play("sbatch", script)
-    with pytest.raises(DoubtError):
-        Slurm().submit(job)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "sbatch: error: AssocMaxSubmitJobLimit\\nsbatch: error: Batch job submission failed: "
-        "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
-        "sbatch: error: Batch job submission failed: Invalid job array specification",
-    ],
-)
-def test_a_limit_that_is_reached_fails_no_run(play: Play, job: Job, words: str) -> None:
-    play("sbatch", f"printf '%b' \"{words}\" >&2; exit 1")
-    play("scontrol", "echo MaxArraySize = 1001")
-    cluster = Slurm()
-    assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=1001), True)
-    folder = ArrayFolder.of(job.folder.path, job.name)
-    folder.prepare({})
-    with pytest.raises(FullError):
-        cluster.submit(Array(job.name, folder, 1, job.spec, range(100)))
-    assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=50), False)
 
 
 def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: Job, tmp_path: Path) -> None:
@@ -181,7 +119,8 @@ def test_a_job_that_was_given_the_id_of_an_old_one_is_not_cancelled(play: Play, 
     """Forces the fault: a controller that died gives its last ids again, and what had one of them is to end."""
     play("scancel", f'echo "$@" >> {tmp_path}/calls')
     play("squeue", 'echo "7|another"; echo "8|mine"')
-    Slurm().cancel([Held("7", "mine"), Held("8", "mine"), Held("9", "mine")])
+    told = Slurm().cancel([Held("7", "mine"), Held("8", "mine"), Held("9", "mine")])
+    assert told == [Held("8", "mine")]
     assert (tmp_path / "calls").read_text() == "8\n"
 
 
@@ -198,10 +137,31 @@ def test_limits_are_read_once_and_a_slurm_without_accounting_has_its_own(play: P
     config = "MaxArraySize = 5\\nMaxJobCount = 10000\\nMinJobAge = 60 sec\\n"
     play("scontrol", f"echo x >> {tmp_path}/calls; printf '{config}'")
     cluster = Slurm()
-    assert cluster.limits() == cluster.limits() == Limits(tasks=5, jobs=10000)
+    assert cluster.limits() == cluster.limits() == Limits(tasks=5, jobs=10000, remembers_s=60)
     assert (tmp_path / "calls").read_text() == "x\n"
     play("sacctmgr", 'printf "other|3\\n$(id -un)|40\\n"')
-    assert Slurm().limits() == Limits(tasks=5, jobs=40)
+    assert Slurm().limits() == Limits(tasks=5, jobs=40, remembers_s=60)
+
+
+def test_a_stop_that_waits_for_two_calls_gets_them_before_submissions_do(play: Play) -> None:
+    """Forces the race: submissions wait as well, and would take each call as it comes free."""
+
+    class Scarce(OpenGate):
+        left = 1
+
+        def free(self, urgency: Urgency) -> int:
+            return self.left
+
+    gate = Scarce()
+    cluster = Slurm(gate=gate)
+    assert cluster.may_submit()
+    with pytest.raises(BusyError, match="scancel has to wait"):
+        cluster.cancel([Held("7", "mine")])
+    for gate.left in (1, 2):
+        assert not cluster.may_submit()
+    gate.left = 3
+    assert cluster.may_submit()
+    assert not cluster.may_submit(besides=1)
 
 
 def test_when_the_minute_s_calls_are_spent_nothing_is_called(play: Play, job: Job, tmp_path: Path) -> None:

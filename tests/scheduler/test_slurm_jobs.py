@@ -20,7 +20,7 @@ MINE = "bigbatch-cafe-1"
 
 def ask(*job_ids: str) -> list[Answer]:
     answers = Slurm().ask([Held(job_id, MINE) for job_id in job_ids])
-    return [answers[job_id] for job_id in job_ids]
+    return [answers[Held(job_id, MINE)] for job_id in job_ids]
 
 
 def test_all_jobs_are_asked_for_at_once(play: Play, tmp_path: Path) -> None:
@@ -34,11 +34,52 @@ def test_all_jobs_are_asked_for_at_once(play: Play, tmp_path: Path) -> None:
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["squeue", "sacct"])
+def test_of_an_array_whose_waiting_tasks_were_cancelled_one_line_is_left(play: Play, command: str) -> None:
+    """Slurm 22.05 lists so what `scancel 1_[0-2]` ends; a task that the answer lost must not end by it."""
+    play("squeue", "exit 1")
+    sure, detail = ("1_2|RUNNING|None", "None") if command == "squeue" else ("1_2|RUNNING|0:0", "0:0")
+    play(command, f'echo "{sure}|{MINE}"; echo "1|CANCELLED by 1000|{detail}|{MINE}"; echo "1|FAILED|{detail}|other"')
+    ended = Gone("the job was cancelled in Slurm", Cause.CANCELLED, sure=False)
+    assert ask("1_0", "1_1", "1_2") == [ended, ended, Alive()]
+
+
 def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
     play("squeue", 'echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1')
     (answer,) = ask("1")
     assert isinstance(answer, Unknown)
     assert "Unable to contact slurm controller" in answer.why
+
+
+@pytest.mark.parametrize(
+    ("told", "answer"),
+    [
+        (f"1|RUNNING|0:0|{MINE}", Alive()),
+        (f"1|COMPLETED|0:0|{MINE}", Gone("the job ended", Cause.DONE)),
+        (f"1|NODE_FAIL|1:0|{MINE}", Gone("a node of the job failed (exit code 1:0)", Cause.NODE_FAILURE)),
+        # of these squeue would have to say more
+        (f"1|CANCELLED by 0|0:0|{MINE}", Unknown("squeue: exit code 1")),
+        ("1|FAILED|1:0|another", Unknown("squeue: exit code 1")),
+        ("", Unknown("squeue: exit code 1")),
+    ],
+)
+def test_the_accounting_alone_suffices_while_squeue_does_not_answer(play: Play, told: str, answer: Answer) -> None:
+    """Forces the fault: squeue fails, sacct answers; what it does not know is not dead."""
+    play("squeue", "exit 1")
+    play("sacct", f'echo "{told}"')
+    play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
+    assert ask("1") == [answer]
+
+
+def test_a_submission_is_found_by_the_accounting_alone_and_is_never_taken_for_lost_by_it(play: Play) -> None:
+    """Forces the fault: squeue fails, or answers garbage, and sacct knows one of two names."""
+    play("sacct", f'echo "11_3|{MINE}"')
+    for squeue in ("exit 1", "echo garbage"):
+        play("squeue", squeue)
+        assert Slurm().find([MINE, "another"]) == {MINE: "11"}
+    play("sacct", "true")
+    with pytest.raises(DoubtError, match="no list of jobs"):
+        Slurm().find([MINE])
 
 
 @pytest.mark.parametrize(
@@ -81,6 +122,45 @@ def test_an_id_that_slurm_has_given_to_another_job_speaks_of_that_one(play: Play
     assert ask("1") == [LEFT]
 
 
+def test_of_two_jobs_with_one_id_each_is_answered_for_by_its_name(play: Play) -> None:
+    """Forces the fault: a controller lost its last jobs, gave the id of one to another, and both are watched."""
+    play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
+    play("sacct", "true")
+    play("squeue", f'echo "77|RUNNING|None|{MINE}"')
+    lost, there = Held("77", "lost"), Held("77", MINE)
+    assert Slurm().ask([lost, there]) == {lost: LEFT, there: Alive()}
+    play("squeue", "true")
+    play("sacct", f'echo "77|COMPLETED|0:0|{MINE}"')
+    assert Slurm().ask([lost, there]) == {lost: LEFT, there: Gone("the job ended", Cause.DONE)}
+
+
+@pytest.mark.parametrize("waiting", ["3-9%2", "1,3-9", "3-9:2,4,6,8"])
+def test_of_an_array_each_task_is_asked_for_by_its_number(play: Play, waiting: str) -> None:
+    """Forces what a service finds that was away for longer than squeue remembers, where there is no accounting: of an
+    array some tasks wait still."""
+    play("squeue", "true")
+    play("sacct", "exit 1")
+    play("scontrol", f"echo 'JobId=9 ArrayJobId=9 ArrayTaskId={waiting} JobName={MINE} JobState=PENDING'")
+    first, second = ask("9_2", "9_4")
+    assert first == LEFT
+    assert isinstance(second, Unknown)
+    # a list that is cut off may go on with any task, whatever other lines say
+    play(
+        "scontrol",
+        f"echo 'JobId=9 ArrayJobId=9 ArrayTaskId=5,7,4... JobName={MINE}'; "
+        f"echo 'JobId=8 ArrayJobId=9 ArrayTaskId=0 JobName={MINE}'",
+    )
+    assert all(isinstance(answer, Unknown) for answer in ask("9_2", "9_4"))
+
+
+def test_a_controller_without_any_job_knows_none_of_several(play: Play) -> None:
+    """Forces what a service finds that was away for long, where there is no accounting."""
+    play("squeue", "true")
+    play("sacct", "exit 1")
+    play("scontrol", 'echo "No jobs in the system"')
+    assert ask("7", "8") == [LEFT, LEFT]
+
+
 @pytest.mark.parametrize("torn", ["1|RUN", "garbage", "1|RUNNING|None", "|||"])
 def test_a_torn_line_is_no_answer(play: Play, torn: str) -> None:
     """Forces the fault: squeue's answer breaks off; without accounting and with a controller that is down."""
@@ -105,7 +185,8 @@ def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
     play("sacct", f'echo "11_3|{MINE}"')
     assert Slurm().find([MINE]) == {MINE: "11"}
     play("squeue", "exit 1")
-    with pytest.raises(DoubtError):
+    play("sacct", "exit 1")
+    with pytest.raises(DoubtError, match="squeue"):
         Slurm().find([MINE])
 
 
@@ -156,20 +237,27 @@ def test_words_of_states_that_nobody_knows_are_no_answer() -> None:
     assert answer_for("COMPLETING", "") == Alive()
     assert answer_for("NODE_FAIL", "None") == Gone("a node of the job failed", Cause.NODE_FAILURE)
     assert answer_for("REQUEUE_HOLD", "None") == Alive(
-        "it was put on hold by an administrator (JobHeldAdmin)", Waits.HELD
+        "the job is held after it was requeued (REQUEUE_HOLD)", Waits.HELD
     )
+    assert answer_for("SUSPENDED", "None") == Alive("the job is suspended and keeps its place (SUSPENDED)", Waits.HELD)
+
+
+GETS_ON = {"PENDING", "RUNNING", "COMPLETING", "SIGNALING", "UPDATE_DB"}  # PENDING has a reason of its own
 
 
 def test_every_state_is_alive_or_has_a_cause_and_a_sentence() -> None:
     for state, meaning in STATES.items():
         assert meaning.sentence
-        assert isinstance(answer_for(state, ""), Gone if meaning.cause else Alive)
+        answer = answer_for(state, "")
+        assert isinstance(answer, Gone if meaning.cause else Alive)
+        if isinstance(answer, Alive) and state not in GETS_ON:
+            assert (answer.waits_for, answer.kind) == (f"{meaning.sentence} ({state})", meaning.waits)
 
 
 @pytest.mark.parametrize(
     ("reason", "kind"),
     [
-        ("(Resources)", Waits.RESOURCES),
+        ("Resources", Waits.RESOURCES),
         ("ReqNodeNotAvail, UnavailableNodes:gpu[1-4]", Waits.RESOURCES),
         ("QOSMaxJobsPerUserLimit", Waits.QUOTA),
         ("AssocGrpCPUMinutesLimit", Waits.QUOTA),
@@ -180,6 +268,10 @@ def test_every_state_is_alive_or_has_a_cause_and_a_sentence() -> None:
         ("BeginTime", Waits.DEPENDENCY),
         ("Reservation", Waits.RESERVATION),
         ("ReqNodeNotAvail(Nodes reserved for maintenance)", Waits.RESOURCES),
+        ("ReqNodeNotAvail, Reserved for maintenance", Waits.RESERVATION),
+        ("ReqNodeNotAvail,_May_be_reserved_for_other_job", Waits.RESERVATION),
+        ("launch failed requeued held", Waits.HELD),
+        ("QOSUsageThreshold", Waits.QUOTA),
         ("SomethingNew", Waits.OTHER),
     ],
 )
@@ -187,6 +279,19 @@ def test_a_reason_has_a_kind_and_keeps_slurms_word(reason: str, kind: Waits) -> 
     sentence, found = classify(reason)
     assert found is kind
     assert reason in sentence
+
+
+def test_what_waiting_does_not_help_is_said() -> None:
+    for reason in ("AssocMaxWallDurationPerJobLimit", "QOSMaxCpuPerNode", "AssocMaxGRESPerJob"):
+        assert "waiting does not help" in classify(reason)[0]
+    assert "waiting does not help" not in classify("QOSMaxJobsPerUserLimit")[0]
+    assert classify("QOSMinGRES")[0].startswith("it asks for less than")
+
+
+def test_the_nodes_that_higher_partitions_took_are_no_reservation() -> None:
+    """Slurm's longest reason, as squeue brackets it."""
+    told = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+    assert classify(f"({told})") == (f"the nodes that it needs are down, drained or reserved ({told})", Waits.RESOURCES)
 
 
 def test_every_kind_of_reason_is_told() -> None:

@@ -79,6 +79,26 @@ def test_a_cluster_that_does_not_answer_is_asked_again(
     assert puppet.cancelled == [("job1", False)]
 
 
+def test_a_job_that_the_cluster_did_not_list_was_not_told_and_is_asked_before_it_is_killed(
+    site: Site, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the list of jobs, by which it is known whose a job's id is now, comes without the job."""
+    monkeypatch.setattr(Puppet, "is_here", False)
+    monkeypatch.setattr("scheduler.ending.GRACE", timedelta(0))
+    launch(site)
+    want(site, run_ids[0])
+    puppet.unlisted = {"job1"}
+    stop(site)
+    assert (read(site, run_ids[0]).stop_asked_at, puppet.cancelled) == (None, [])
+    puppet.unlisted = set()
+    stop(site)
+    assert puppet.cancelled == [], "it is not asked about every second"
+    monkeypatch.setattr("scheduler.ending._unlisted_until", {})
+    stop(site)
+    stop(site)
+    assert puppet.cancelled == [("job1", False), ("job1", True)]
+
+
 def test_what_a_cluster_does_not_say_is_stored_as_well(site: Site) -> None:
     observe(site)
     with snapshot(site.engine) as db:

@@ -20,6 +20,14 @@ def slots(engine: Engine) -> Engine:
     return engine
 
 
+def test_slots_are_used_in_the_order_in_which_they_are_named(slots: Engine) -> None:
+    with transaction(slots) as db:
+        assert calls.take(db, "slurm", (3, 9, 1))
+        assert (calls.free(db, "slurm", (3,)), calls.free(db, "slurm", (9, 1))) == (0, 2)
+        assert calls.take(db, "slurm", (3, 9, 1))
+        assert (calls.free(db, "slurm", (9,)), calls.free(db, "slurm", (1,))) == (0, 1)
+
+
 def test_forty_tries_of_four_hands_use_twelve_slots(slots: Engine) -> None:
     """Forces the race: all begin at once."""
     together, won = threading.Barrier(4), []
@@ -48,6 +56,18 @@ def test_a_slot_is_free_after_a_minute_and_when_the_clock_was_set_back(slots: En
         db.execute(update(CallSlot).where(CallSlot.slot == 1).values(at=CallSlot.at + 600))
         assert [calls.take(db, "slurm", range(2)) for _ in range(3)] == [True, True, False]
         assert calls.free(db, "slurm", SLOTS) == 10
+
+
+def test_a_hand_that_stood_still_after_its_look_at_the_clock_uses_no_slot_again(
+    slots: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the race: all slots are used in the five seconds between its look at the clock and at the slots."""
+    clock = calls._clock
+    with transaction(slots) as db:
+        for _ in SLOTS:
+            assert calls.take(db, "slurm", SLOTS)
+        monkeypatch.setattr(calls, "_clock", lambda db: clock(db) - 5.0)
+        assert not calls.take(db, "slurm", SLOTS)
 
 
 def test_calls_are_counted_by_command_and_outcome(engine: Engine) -> None:

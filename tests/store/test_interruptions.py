@@ -27,7 +27,7 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
         for number, (cause, lost) in enumerate(story, start=1):
             for state in LIFE:
                 runs.move(db, run, state, attempt=number, step=100 * number)
-            attempts.note(db, run, cause, "as told")
+            attempts.note(run, cause, "as told")
             runs.move(db, run, State.QUEUED if number < len(story) else State.FAILED)
             if lost is not None:
                 restarts.note(db, run_id, Resumed(attempt=number + 1, at=0.0, step=0, lost_steps=lost))

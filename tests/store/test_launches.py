@@ -103,3 +103,24 @@ def test_a_group_that_has_to_wait_is_none(engine: Engine, run_ids: list[int]) ->
         db.get_one(Run, run_ids[0]).not_before = None
         db.flush()
         assert launches.groups(db, "local") == [Group(db.get_one(Run, 1).need, 1, None, None, 1)]
+
+
+def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_another_run_goes_on(
+    engine: Engine, experiment: Experiment
+) -> None:
+    with transaction(engine) as db:
+        packed, run_ids = runs.create(db, experiment({"seed": list(range(5))}).model_copy(update={"pack": 2}))
+        assert launches.groups(db, "local") == [Group(db.get_one(Run, 1).need, 0, packed, None, 5, 2)]
+        launches.take(db, runs.queued(db, "local", 5), "packs", pack=2)
+    with transaction(engine) as db:
+        launches.place(db, "packs", "77")
+        found = list(launches.named(db, "packs"))
+        assert [run.id for run in found] == run_ids
+        places = [("77_0", 0), ("77_0", 1), ("77_1", 0), ("77_1", 1), ("77_2", 0)]
+        assert [(run.job_id, run.member) for run in found] == places
+        assert launches.jobs_under_way(db, "local") == 3
+        ending = [found[0], *found[2:]]
+        assert launches.shared(db, ending) == {("packs", 0)}
+        runs.move(db, found[1], State.DONE)
+    with snapshot(engine) as db:
+        assert (launches.shared(db, ending), launches.jobs_under_way(db, "local")) == (set(), 3)

@@ -76,7 +76,6 @@ def test_a_stop_is_wished_of_those_that_have_not_ended_and_keeps_its_first_momen
     with snapshot(engine) as db:
         run = db.get_one(Run, run_ids[1])
         assert (run.stop_wanted_at, run.stop_reason) == (first, "stopped on request")
-        assert [run.id for run in runs.unstopped(db)] == run_ids[1:]
 
 
 def test_what_a_transaction_did_before_it_failed_is_undone(engine: Engine, run_ids: list[int]) -> None:

@@ -22,7 +22,7 @@ from trainers.notice import Notice, leave_at_once
 from trainers.place import here
 from trainers.report import Report
 
-PATIENCE_S = 60
+PATIENCE_S = 150
 Blow = Callable[[int], None]  # carried out on a rank that has just told a step, with that step
 
 
@@ -48,7 +48,9 @@ def attempt(
 
 
 class Signal:
-    """Send this process a signal after a step."""
+    """Send this process a signal after a step, and wait until it is heard: a busy machine could take steps before."""
+
+    notice: Notice | None = None  # of the process that is hit
 
     def __init__(self, number: signal.Signals, *, after: int) -> None:
         self.number, self.after = number, after
@@ -56,6 +58,8 @@ class Signal:
     def __call__(self, step: int) -> None:
         if step == self.after:
             os.kill(os.getpid(), self.number)
+            while self.notice and self.notice.reason is None:
+                time.sleep(0.002)
 
 
 class Falls:
@@ -99,6 +103,8 @@ def _live(folder: RunFolder, number: int, r: int, world: int, blow: Blow | None,
         models.model = lambda run: _net(net, run.seed)  # type: ignore[assignment]
     _write_at_once()
     keeper.LOOK_S = 0.0
+    if isinstance(blow, Signal):
+        blow.notice = notice
     if blow:
         _strike(blow)
     rank.live(folder, number, here(r, world), notice=notice)

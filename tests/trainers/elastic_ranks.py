@@ -2,6 +2,7 @@
 
 import copy
 import os
+import signal
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +27,8 @@ from trainers.rules.rule import Rule
 from trainers.rules.served import Door, Served
 
 RATE, RHO, MOMENTUM = 0.05, 2.0, 0.9
-TIMEOUT_S = 5.0
+TIMEOUT_S, SHORT_S = 60.0, 5.0  # for ranks that are well, and where one is to be missed
+HIT_AFTER = 20  # steps
 
 
 def net() -> nn.Module:
@@ -34,12 +36,12 @@ def net() -> nn.Module:
     return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 1))
 
 
-def order(name: str) -> Order:
+def order(name: str, timeout_s: float = TIMEOUT_S) -> Order:
     kinds: dict[str, Callable[..., Order]] = {"original": RankOrder, "async": FirstCome, "hogwild": LockFree}
-    return kinds[name](dist.get_world_size(), timeout_s=TIMEOUT_S)
+    return kinds[name](dist.get_world_size(), timeout_s=timeout_s)
 
 
-def center(name: str, start_N: Tensor) -> Center:
+def center(name: str, start_N: Tensor, timeout_s: float = TIMEOUT_S) -> Center:
     rank, world = dist.get_rank(), dist.get_world_size()
     ranks, mesh = range(world), Mesh()
     if name == "sync1":
@@ -49,14 +51,16 @@ def center(name: str, start_N: Tensor) -> Center:
     if name in ("sync2", "sync3"):
         allreduce = follow(ring.allreduce(ranks, ranks), chunks=world, mesh=mesh)
         return Replicated(start_N, allreduce=allreduce, world=world, overlap=name == "sync3")
-    return Served(Door(Towards(start_N), order(name), timeout_s=TIMEOUT_S))
+    return Served(Door(Towards(start_N), order(name, timeout_s), timeout_s=timeout_s))
 
 
-def elastic(name: str, model: nn.Module, *, momentum: float = 0.0, period: int = 1) -> tuple[Rule, Tensor]:
+def elastic(
+    name: str, model: nn.Module, *, momentum: float = 0.0, period: int = 1, timeout_s: float = TIMEOUT_S
+) -> tuple[Rule, Tensor]:
     x_N = weights(list(model.parameters()))
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=momentum)
     overlap = name == "sync3"
-    return Elastic(x_N, optimizer, center(name, x_N), rho=RHO, period=period, overlap=overlap), x_N
+    return Elastic(x_N, optimizer, center(name, x_N, timeout_s), rho=RHO, period=period, overlap=overlap), x_N
 
 
 def asynchronous(name: str, model: nn.Module, *, momentum: float = 0.0) -> tuple[Rule, Tensor]:
@@ -67,7 +71,7 @@ def asynchronous(name: str, model: nn.Module, *, momentum: float = 0.0) -> tuple
     return Asynchronous(x_N, params, optimizer, door=door), x_N
 
 
-def train(rule: Rule, model: nn.Module, steps: int, *, seed: int, lag_s: float = 0.0) -> list[float]:
+def train(rule: Rule, model: nn.Module, steps: int, *, seed: int) -> list[float]:
     """Fit a fixed linear map; return the losses."""
     generator = torch.Generator().manual_seed(seed)
     w_51 = torch.linspace(-1, 1, 5)[:, None]
@@ -77,7 +81,6 @@ def train(rule: Rule, model: nn.Module, steps: int, *, seed: int, lag_s: float =
         x_B5 = torch.randn(16, 5, generator=generator)
         loss = nn.functional.mse_loss(model(x_B5), x_B5 @ w_51)
         loss.backward()
-        time.sleep(lag_s)
         losses.append(float(rule.step(loss.detach())))
     return losses
 
@@ -91,6 +94,15 @@ def trained(name: str, momentum: float = 0.0, period: int = 1, steps: int = 30) 
     with rule.answer():
         c_N = x_N.clone()
     return losses, x_N.clone(), c_N
+
+
+def loss_at(w_N: Tensor) -> float:
+    """How well these weights fit the map, on samples that no rank has seen."""
+    model, w_51 = net(), torch.linspace(-1, 1, 5)[:, None]
+    nn.utils.vector_to_parameters(w_N, model.parameters())
+    x_B5 = torch.randn(256, 5, generator=torch.Generator().manual_seed(99))
+    with torch.no_grad():
+        return float(nn.functional.mse_loss(model(x_B5), x_B5 @ w_51))
 
 
 def without_gradient(name: str, exchanges: int) -> tuple[Tensor, Tensor]:
@@ -156,13 +168,13 @@ class _Noted(Towards):
 
 
 def with_a_victim(name: str, victim: int, steps: int, signum: int) -> Any:
-    """Rank `victim` is hit by the signal in the middle; return the seconds of the others, and whom rank 0 lost."""
+    """Rank `victim` is hit by the signal after a few steps; return the seconds of the others, and whom rank 0 lost."""
     model = net()
-    rule, _ = elastic(name, model)
+    rule, _ = elastic(name, model, timeout_s=SHORT_S if signum == signal.SIGSTOP else TIMEOUT_S)
     dist.barrier()
     started = time.monotonic()
     if dist.get_rank() == victim:
-        train(rule, model, steps // 2, seed=victim)
+        train(rule, model, HIT_AFTER, seed=victim)
         os.kill(os.getpid(), signum)
     try:
         train(rule, model, steps, seed=dist.get_rank())
@@ -194,14 +206,20 @@ def resumed(name: str, steps: int) -> list[tuple[list[float], Tensor]]:
     return [whole, (train(again, other, steps, seed=10 + dist.get_rank()), y_N.clone())]
 
 
-def beside_a_slow_one(name: str, slow: int, lag_s: float) -> float:
-    """Return the seconds of this rank's 30 steps, of which rank `slow` sleeps in every one."""
-    model = net()
+def beside_a_slow_one(name: str, slow: int) -> float:
+    """Return the seconds of this rank's 30 steps; rank `slow` takes its second when the others are through."""
+    model, rank, steps = net(), dist.get_rank(), 30
     rule, _ = elastic(name, model)
+    store = dist.distributed_c10d._get_default_store()
     dist.barrier()
     started = time.monotonic()
-    train(rule, model, 30, seed=dist.get_rank(), lag_s=lag_s if dist.get_rank() == slow else 0.0)
+    if rank == slow:
+        train(rule, model, 1, seed=rank)
+        store.wait([f"{other} is through" for other in range(dist.get_world_size()) if other != slow])
+        steps -= 1
+    train(rule, model, steps, seed=rank)
     spent_s = time.monotonic() - started
+    store.set(f"{rank} is through", "")
     rule.settle()
     return spent_s
 

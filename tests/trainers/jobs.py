@@ -15,7 +15,8 @@ from contract.folder import RunFolder
 from contract.spec import RunSpec
 
 HOUSE = Path(__file__).parents[2]
-PATIENCE_S = 60
+PATIENCE_S = 150
+PID_MAX = int(Path("/proc/sys/kernel/pid_max").read_text())
 
 
 def prepare(path: Path, **choices: Any) -> RunFolder:
@@ -55,7 +56,8 @@ def finish(job: "subprocess.Popen[str]") -> tuple[int, str]:
 def events(folder: RunFolder) -> list[Event]:
     if not folder.events.exists():
         return []
-    return [reader.validate_json(line) for line in folder.events.read_bytes().splitlines()]
+    whole, _, _ = folder.events.read_bytes().rpartition(b"\n")  # the last line may be half there
+    return [reader.validate_json(line) for line in whole.splitlines()]
 
 
 def losses(folder: RunFolder) -> list[float | None]:
@@ -71,8 +73,10 @@ def until(holds: Callable[[], object]) -> None:
 
 def ranks_of(job: "subprocess.Popen[str]") -> list[psutil.Process]:
     """The processes of the ranks, in their order: grandchildren of the job, which a server forks."""
-    ranks = [child for server in psutil.Process(job.pid).children() for child in server.children()]
-    return sorted(ranks, key=lambda process: (process.create_time(), process.pid))
+    ranks = [(rank, server.pid) for server in psutil.Process(job.pid).children() for rank in server.children()]
+    # within a tick of the clock they go by their numbers, which begin anew after the last
+    ranks.sort(key=lambda it: (it[0].create_time(), (it[0].pid - it[1]) % PID_MAX))
+    return [rank for rank, _ in ranks]
 
 
 def group(number: int) -> list[psutil.Process]:

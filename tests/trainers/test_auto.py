@@ -67,7 +67,7 @@ def test_all_ranks_know_the_same_links() -> None:
     assert links == [links[0]] * 4
     assert links[0].work is not None
     assert 0 < links[0].work.cores < 8  # four ranks cannot do the work of eight
-    assert 0 < links[0].work.message_s < 0.01
+    assert 0 < links[0].work.message_s < 1
     network = links[0].network([range(4)])
     assert choose(catalog.candidates(network.hosts), network, 1 << 25).seconds(1 << 25) > 0
 

@@ -85,9 +85,9 @@ def test_a_batch_of_large_images_is_cheap() -> None:
     """224 x 224 in well under the 10 ms per image that even a fast net takes on a core."""
     train, _ = synthetic((3, 224, 224), 1000, train_samples=1_281_167, heldout_samples=50_000, seed=0)
     train.batch(torch.arange(4))
-    start = time.perf_counter()
+    start = time.process_time()  # of the processor's time: the machine may be busy
     train.batch(torch.arange(16) * 70_000)
-    assert (time.perf_counter() - start) / 16 < 0.05  # generous: the machine may be busy
+    assert (time.process_time() - start) / 16 < 0.05
 
 
 @pytest.mark.parametrize("world", [1, 2, 4, 8])

@@ -9,7 +9,8 @@ import torch.distributed as dist
 from torch import nn
 
 from contract.event import Failed, Points
-from tests.trainers.jobs import events, finish, prepare, start
+from tests.trainers.attempts import attempt
+from tests.trainers.jobs import events, prepare
 from tests.trainers.ranks import on_ranks
 from trainers.diagnosis import diagnose
 
@@ -51,8 +52,7 @@ def test_a_run_that_diverges_says_why(ranks: int, tmp_path: Path) -> None:
         collective={"kind": "native"},
         resources={"kind": "local", "ranks_per_node": ranks},
     )
-    status, _ = finish(start(folder))
-    assert status == 1
+    assert attempt(folder, 1) == [1] * ranks
     *_, failed = events(folder)
     assert isinstance(failed, Failed)
     steps = [event.step for event in events(folder) if isinstance(event, Points)]

@@ -12,24 +12,23 @@ from trainers.collectives import tree
 
 SYNC, SERVED = ["sync1", "sync2", "sync3"], ["original", "async", "hogwild"]
 ALPHA = ranks.RATE * ranks.RHO
+START_N = torch.cat([p.detach().flatten() for p in ranks.net().parameters()])
 
 
 @pytest.mark.parametrize("name", [*SYNC, "original", "async"])
 def test_without_gradient_center_and_replicas_keep_their_sum(name: str) -> None:
-    start_N = torch.cat([p.detach().flatten() for p in ranks.net().parameters()])
     ended = on_ranks(3, ranks.without_gradient, name, 7)
     total_N = sum(x_N for x_N, _ in ended) + ended[0][1]
-    torch.testing.assert_close(total_N, 4 * start_N + 1 + 2 + 3, atol=1e-4, rtol=0)
-    assert float((ended[0][1] - start_N).abs().min()) > 0.5  # the center did move
+    torch.testing.assert_close(total_N, 4 * START_N + 1 + 2 + 3, atol=1e-4, rtol=0)
+    assert float((ended[0][1] - START_N).abs().min()) > 0.5  # the center did move
 
 
 @pytest.mark.parametrize("name", [*SYNC, *SERVED])
 def test_one_replica_follows_the_closed_form(name: str) -> None:
     """x - c shrinks by 1 - 2 alpha at every exchange, and x + c stays."""
-    start_N = torch.cat([p.detach().flatten() for p in ranks.net().parameters()])
     [(x_N, c_N)] = on_ranks(1, ranks.without_gradient, name, 5)
     torch.testing.assert_close(x_N - c_N, torch.full_like(x_N, (1 - 2 * ALPHA) ** 5), atol=1e-5, rtol=0)
-    torch.testing.assert_close(x_N + c_N, 2 * start_N + 1, atol=1e-5, rtol=0)
+    torch.testing.assert_close(x_N + c_N, 2 * START_N + 1, atol=1e-5, rtol=0)
 
 
 def test_every_kind_of_center_agrees_for_one_replica() -> None:
@@ -60,8 +59,10 @@ def test_the_tree_and_the_copies_agree_to_rounding() -> None:
 
 @pytest.mark.parametrize("name", SERVED)
 def test_served_centers_learn(name: str) -> None:
-    ended = on_ranks(3, ranks.trained, name, 0.0, 1, 60)
-    assert ended[0][0][-1] < 0.2 * ended[0][0][0]
+    """The center when all have ended, and each worker's own losses; rank 0's mean may have another's from long ago."""
+    (_, _, c_N), *workers = on_ranks(3, ranks.trained, name, 0.0, 1, 60)
+    assert ranks.loss_at(c_N) < 0.2 * ranks.loss_at(START_N)
+    assert all(losses[-1] < 0.2 * losses[0] for losses, _, _ in workers)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -74,8 +75,10 @@ def test_asynchronous_sgd_of_one_worker_is_sgd(momentum: float) -> None:
 
 @pytest.mark.parametrize("name", ["async", "hogwild"])
 def test_asynchronous_sgd_learns(name: str) -> None:
-    losses, _ = on_ranks(3, ranks.descended, name)[0]
-    assert losses[-1] < 0.2 * losses[0]
+    """The weights when all have ended, and each worker's own losses."""
+    (_, w_N), *workers = on_ranks(3, ranks.descended, name)
+    assert ranks.loss_at(w_N) < 0.2 * ranks.loss_at(START_N)
+    assert all(losses[-1] < 0.2 * losses[0] for losses, _ in workers)
 
 
 def test_the_original_talks_in_rank_order_and_once_to_each() -> None:
@@ -129,21 +132,21 @@ def test_a_dead_worker_is_told_and_the_others_go_on(name: str) -> None:
 
 
 def test_the_keeper_s_death_is_told_by_name() -> None:
-    """Forces SIGKILL of rank 0 in the middle of its steps."""
-    _, first, second = on_ranks(3, ranks.with_a_victim, "async", 0, 400, signal.SIGKILL, victim=0)
+    """Forces SIGKILL of rank 0 in the middle of its steps, when the others have many more to take than it had."""
+    _, first, second = on_ranks(3, ranks.with_a_victim, "async", 0, 4000, signal.SIGKILL, victim=0)
     assert first == second == "rank 0, which keeps the center, is gone"
 
 
 def test_a_stopped_worker_holds_the_round_robin_and_is_named() -> None:
     """Forces SIGSTOP of rank 1: its turn never ends, and rank 0 says whose it is."""
     message, _, _ = on_ranks(3, ranks.with_a_victim, "original", 1, 40, signal.SIGSTOP, victim=1)
-    assert message == f"rank 1 did not take its turn at the center for {ranks.TIMEOUT_S:g} s"
+    assert message == f"rank 1 did not take its turn at the center for {ranks.SHORT_S:g} s"
 
 
 def test_a_slow_worker_does_not_hold_the_others_of_async() -> None:
-    """Forces a rank that sleeps 30 ms in every step."""
-    seconds = on_ranks(3, ranks.beside_a_slow_one, "async", 1, 0.03)
-    assert seconds[2] < 0.5 * seconds[1]
+    """Forces a rank that stands still until the others have taken all their steps; who is awaited is for a minute."""
+    seconds = on_ranks(3, ranks.beside_a_slow_one, "async", 1)
+    assert max(seconds[0], seconds[2]) < ranks.TIMEOUT_S
 
 
 @pytest.mark.parametrize("name", ["async", "hogwild"])

@@ -67,12 +67,12 @@ def test_memory_and_workers_change_no_batch(tmp_path: Path, root: Path) -> None:
 
 
 def test_a_killed_run_finds_its_images_again_where_the_shuffle_had_put_them(tmp_path: Path, root: Path) -> None:
-    """SIGKILL to rank 1 in the third epoch: images have moved between the ranks' memories before every epoch."""
-    saved = {"checkpoint": {"every_steps": 2}, "epochs": 4, "optimizer": {"kind": "sgd", "momentum": 0.9}}
+    """SIGKILL to rank 1 as the third epoch ends: images have moved between the ranks' memories before every epoch."""
+    saved = {"checkpoint": {"every_steps": 5}, "epochs": 4, "optimizer": {"kind": "sgd", "momentum": 0.9}}
     saved["schedule"] = {"kind": "constant", "rate": 0.01}
     whole, killed = (prepare_run(tmp_path / name, root, run=saved, in_memory={}) for name in ("whole", "killed"))
     assert attempt(whole, 1) == [0, 0]
-    assert -signal.SIGKILL in attempt(killed, 1, blow=Signal(signal.SIGKILL, after=11), victims=[1])
+    assert -signal.SIGKILL in attempt(killed, 1, blow=Signal(signal.SIGKILL, after=12), victims=[1])
     assert attempt(killed, 2) == [0, 0]
     assert [event.step for event in events(killed) if isinstance(event, Resumed)] == [10]
     assert curve(killed) == curve(whole)

@@ -14,7 +14,7 @@ from pathlib import Path
 from contract.folder import RunFolder
 from trainers import heartbeat
 heartbeat.start(RunFolder(Path(sys.argv[1])), 1, every_s=0.05)
-time.sleep(60)
+time.sleep(300)
 """
 
 
@@ -23,15 +23,15 @@ def test_an_attempt_gives_signs_of_life_and_leaves_when_a_later_one_begins(tmp_p
     folder: RunFolder = prepare(tmp_path / "run")
     folder.claim(1, "first")
     process = subprocess.Popen([sys.executable, "-c", TRAIN, str(folder.path)], stderr=subprocess.PIPE, text=True)
-    wait_for("a sign of life", lambda: folder.beat_age_s(1) is not None)
+    wait_for("a sign of life", lambda: folder.last_beat(1) is not None)
     assert process.poll() is None
-    age_s = folder.beat_age_s(1)
-    assert age_s is not None
-    assert age_s < 5
+    beat = folder.last_beat(1)
+    assert beat is not None
+    assert beat.age_s < 20
     folder.claim(2, "second")
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (3, "attempt 1 leaves: attempt 2 has begun\n")
 
 
 def test_who_never_gave_a_sign_has_no_age(tmp_path: Path) -> None:
-    assert prepare(tmp_path / "run").beat_age_s(1) is None
+    assert prepare(tmp_path / "run").last_beat(1) is None

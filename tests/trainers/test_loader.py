@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +17,7 @@ import torch
 from torch import Tensor
 
 from tests.trainers import loader_rank
-from tests.trainers.jobs import until
+from tests.trainers.jobs import HOUSE, until
 from trainers.data.loader import InWorker, WorkerLost, load
 from trainers.data.split import Batch, Stored
 
@@ -101,7 +103,7 @@ def test_a_worker_that_is_killed_is_an_error_within_seconds() -> None:
         start = time.monotonic()
         with pytest.raises(WorkerLost, match="a process that makes batches for this rank is gone"):
             list(batches)
-        assert time.monotonic() - start < 30
+        assert time.monotonic() - start < 60
 
 
 def test_a_signal_to_the_whole_job_leaves_the_workers_to_their_rank() -> None:
@@ -117,10 +119,9 @@ def test_a_signal_to_the_whole_job_leaves_the_workers_to_their_rank() -> None:
 
 def test_a_signal_passes_by_workers_that_are_just_being_started() -> None:
     """SIGTERM to the workers' server and to every worker as soon as it can be seen, again and again."""
-    rank = get_context("spawn").Process(target=loader_rank.struck)  # with a server of its own, as a rank has
-    rank.start()
-    rank.join(60)
-    assert rank.exitcode == 0
+    # a program of its own, as a rank is under Slurm: nothing that multiprocessing starts is there yet
+    words = "from tests.trainers.loader_rank import struck; struck()"
+    subprocess.run([sys.executable, "-c", words], cwd=HOUSE, check=True, timeout=150)
 
 
 def test_closing_in_the_middle_of_an_epoch_ends_the_workers() -> None:

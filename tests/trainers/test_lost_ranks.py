@@ -29,7 +29,8 @@ from trainers.collectives.wire.lost import RankLost
 from trainers.collectives.wire.meshes import mesh_of
 from trainers.kept import Kept
 
-WORLD, VICTIM, TIMEOUT_S = 4, 2, 5.0
+WORLD, VICTIM, TIMEOUT_S = 4, 2, 10.0
+LATE_S = 5.0  # 44 ranks share the machine: who has to say it has to wait for its turn
 OTHERS = [rank for rank in range(WORLD) if rank != VICTIM]
 COLLECTIVES: dict[str, dict[str, Any]] = {
     "native": {"kind": "native"},
@@ -71,7 +72,7 @@ def sum_until_it_breaks(rank: int, folder: Path, name: str, blow: signal.Signals
             allreduce(x_N)
     except RankLost as error:
         note(folder / f"said-{rank}", Word(str(error), error.ranks, error.is_silent, time.time()))
-    time.sleep(60)  # a rank that has reported must not help the others by leaving
+    time.sleep(600)  # a rank that has reported must not help the others by leaving
 
 
 def strike_oneself(name: str, before: Callable[[], None], blow: signal.Signals) -> None:
@@ -138,11 +139,11 @@ def test_all_others_name_a_lost_rank_within_the_time_out(
         assert word.lost == [VICTIM], (rank, word.message)
         assert re.search(rf"^rank {VICTIM} (died|said nothing).* in round \d+", word.message), word.message
         assert word.is_silent == (blow == signal.SIGSTOP)
-        assert word.at - struck < TIMEOUT_S + 1, (rank, word.at - struck)
+        assert word.at - struck < TIMEOUT_S + LATE_S, (rank, word.at - struck)
 
 
 def read(path: Path) -> Any:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 150
     while not path.exists():
         assert time.monotonic() < until, f"{path.name} never came"
         time.sleep(0.02)
@@ -151,7 +152,8 @@ def read(path: Path) -> Any:
 
 def one_is_done_and_one_is_lost() -> str:
     group = dist.new_group()  # which stays in the middle of a sum
-    allreduce, x_N = watched(group=group, timeout_s=2.0), torch.zeros(1000)
+    # a fifth of the time-out is for an answer, and who waits for the backend looks every quarter of a second only
+    allreduce, x_N = watched(group=group, timeout_s=TIMEOUT_S / 2), torch.zeros(1000)
     allreduce(x_N)
     store, rank = dist.distributed_c10d._get_default_store(), dist.get_rank()
     if rank == 1:  # as if its part of the backend's work had come to an end before the others'

@@ -55,7 +55,7 @@ def test_a_process_that_is_stuck_leaves_in_time() -> None:
     child.stdout.readline()
     begun = time.monotonic()
     child.send_signal(TERM)
-    _, errors = child.communicate(timeout=20)
-    assert 0.4 < time.monotonic() - begun < 10
+    _, errors = child.communicate(timeout=60)
+    assert 0.4 < time.monotonic() - begun < 20
     assert child.returncode == 128 + TERM
     assert errors == "left after SIGTERM: the ranks came to no common step in time\n"

@@ -106,6 +106,17 @@ def test_a_requeued_job_does_not_repeat_its_attempt(tmp_path: Path) -> None:
     assert "belongs to job 77; this is job 77 (restart 1)" in errors
 
 
+def test_a_run_of_a_shared_job_is_known_by_its_place_whatever_its_step_s_number(tmp_path: Path) -> None:
+    """Slurm starts the same job id again, and its steps come in another order."""
+    folder = slurm_folder(tmp_path / "run")
+    folder.claim(1, "77 (member 2)")
+    environment = task(0, BIGBATCH_MEMBER="2", SLURM_STEP_ID="3", SLURM_RESTART_COUNT="1")
+    status, errors = finish(start(folder, "--attempt", "1", environment=environment))
+    assert status == 3
+    assert "belongs to job 77 (member 2); this is job 77 (member 2) (restart 1)" in errors
+    assert folder.began_again(1)
+
+
 def test_a_local_run_inside_a_slurm_shell_is_local(tmp_path: Path) -> None:
     """A user's shell inside an allocation carries Slurm's variables, and srun did not start the job."""
     folder = prepare(tmp_path / "run")

@@ -130,4 +130,6 @@ def test_a_rule_holds_as_many_vectors_as_are_counted(rule: dict[str, Any]) -> No
     own, center = vectors(run.rule, run.optimizer, world=2, averages=False)
     first, second = on_ranks(2, held, run.model_dump_json())
     assert second == own
-    assert first <= own + center
+    # a thread that serves may be making the difference that moves the center (trainers/rules/move.py, Towards)
+    in_the_making = int(rule.get("variant") in ("original", "async"))
+    assert first <= own + center + in_the_making

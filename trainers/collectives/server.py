@@ -30,10 +30,11 @@ def allreduce(ranks: Sequence[int], chunks: range, *, servers: int) -> Iterator[
     rank_n, place_s = np.array(ranks), np.arange(servers) * n // servers
     start_s, size_s = np.array([shard.start for shard in shards]), np.array([len(shard) for shard in shards])
     up_s, down_s = np.full(servers, True), np.full(servers, False)
+    server_s, around_2n = rank_n[place_s], np.tile(rank_n, 2)
     for step in range(1, n):
-        yield Sends(rank_n[(place_s + step) % n], rank_n[place_s], start_s, size_s, up_s)
+        yield Sends(around_2n[place_s + step], server_s, start_s, size_s, up_s)
     for step in range(1, n):
-        yield Sends(rank_n[place_s], rank_n[(place_s + step) % n], start_s, size_s, down_s)
+        yield Sends(server_s, around_2n[place_s + step], start_s, size_s, down_s)
 
 
 def servers_to_hide(size_bytes: float, *, workers: int, rate: float, compute_s: float) -> int:

@@ -78,7 +78,7 @@ class Load:
             _summed(out_M, share_M, ways) + _summed(in_M, share_M, ways),
             _summed(sends.dst_M, share_M * sends.add_M, scale.world),
             _summed(sends.src_M, share_M, scale.world) + _summed(sends.dst_M, share_M * ~sends.add_M, scale.world),
-            _summed(np.concatenate([sends.src_M, sends.dst_M]), np.ones(2 * len(sends)), scale.world),
+            _counted(sends.src_M, scale.world) + _counted(sends.dst_M, scale.world),
             scale.hosts,
         )
 
@@ -96,4 +96,10 @@ class Load:
 
 
 def _summed(place_M: Integers, value_M: Reals, places: int) -> Reals:
+    if not value_M.any():  # what a round adds in which all is kept, and the other way round
+        return np.zeros(places)
     return np.bincount(place_M, value_M, places).astype(np.float64, copy=False)
+
+
+def _counted(place_M: Integers, places: int) -> Reals:
+    return np.bincount(place_M, minlength=places).astype(np.float64)

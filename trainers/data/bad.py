@@ -30,7 +30,8 @@ class BadImages:
         if found > self.most:
             raise TooManyBadImages(f"{said}; images like it: {found}, data.max_bad_images: {self.most}") from error
         if is_new:
-            print(f"{said}; another one takes its place, {found} of at most {self.most}", file=sys.stderr, flush=True)
+            # in one write: other ranks say the same at the same moment, into one log
+            sys.stderr.write(f"{said}; another one takes its place, {found} of at most {self.most}\n")
 
     def _leave(self, name: str, text: str) -> bool:
         """Leave a file; False when it is there already."""

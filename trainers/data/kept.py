@@ -36,7 +36,7 @@ def kept(path: Path, make: Callable[[], Bytes]) -> Bytes:
             _write(path, made)
             return made
     except OSError as error:
-        print(f"{path} cannot be kept ({error.strerror or error}); it is made again each time", file=sys.stderr)
+        sys.stderr.write(f"{path} cannot be kept ({error.strerror or error}); it is made again each time\n")
         return make()
 
 
@@ -48,7 +48,7 @@ def _read(path: Path) -> Bytes | None:
     digest, content = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
     if digest.tobytes() == hashlib.sha256(content.data).digest():
         return content
-    print(f"{path} is damaged and made again", file=sys.stderr)
+    sys.stderr.write(f"{path} is damaged and made again\n")
     return None
 
 

@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing import forkserver, get_context, parent_process
+from multiprocessing import forkserver, get_context, parent_process, resource_tracker
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,7 @@ def load(split: Split, indices: Iterable[Tensor], *, workers: int) -> Generator[
 
 def _start_server() -> None:
     """Start the workers' server with the signals blocked; its workers are from their first instruction on."""
+    resource_tracker.ensure_running()  # the server would start it, and with that unblock them
     before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_OVER)
     try:
         forkserver.ensure_running()

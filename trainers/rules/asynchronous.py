@@ -76,7 +76,7 @@ class Asynchronous:
         finally:
             self._x_N.copy_(own_N)
 
-    def left(self) -> Mapping[int, bool]:
+    def left(self) -> Mapping[int, str | None]:
         return self._door.left()
 
     def join(self, steps: int) -> None:

@@ -36,7 +36,7 @@ class Center(Protocol):
         """The center c_N now; None on a rank that need not know. A synchronous center is asked by all ranks at once."""
         ...
 
-    def left(self) -> Mapping[int, bool]:
+    def left(self) -> Mapping[int, str | None]:
         """On rank 0: the ranks that exchange no more, and whether each has taken all its steps or is lost."""
         ...
 

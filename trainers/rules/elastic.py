@@ -107,7 +107,7 @@ class Elastic:
         finally:
             self._x_N.copy_(own_N)
 
-    def left(self) -> Mapping[int, bool]:
+    def left(self) -> Mapping[int, str | None]:
         return self._center.left()
 
     def join(self, steps: int) -> None:

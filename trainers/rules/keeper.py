@@ -3,19 +3,23 @@
 import math
 import socket
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from trainers.collectives.wire.hello import read
 from trainers.rules.move import Move
 from trainers.rules.order import Order
 from trainers.rules.rule import RIDERS
-from trainers.rules.talk import GO, HEADER, RECEIPT, Parts, answer_call, read, receive, send
+from trainers.rules.talk import GO, HEADER, RECEIPT, Parts, answer_call, receive, send
 from trainers.rules.timed import Timed, untimed
 
 NO_WISH = (0.0,) * (RIDERS - 1)
+LOOK_S = 0.05  # how often rank 0 looks whether the others are through
 
 
 class Keeper:
@@ -27,13 +31,19 @@ class Keeper:
         self._losses, self._updates = [math.nan] * world, [0] * world
         self._news: dict[int, tuple[float, ...]] = {}  # rank 0's wishes, for ranks that have not come since
         self._threads: list[threading.Thread] = []
+        self._socks: dict[int, socket.socket] = {}
+        self._heard_at: dict[int, float] = {}
+        self._silent = set[int]()  # they hang
+        self._timeout_s = math.inf
 
     def open(self, door: socket.socket, secret: bytes, *, timeout_s: float) -> None:
-        """Let every other rank in, and serve them from now on."""
+        """Let every other rank in, and serve them from now on; `timeout_s`: see `settle`."""
+        self._timeout_s = timeout_s
         for _ in range(len(self._losses) - 1):
             rank, sock = answer_call(door, secret, timeout_s=timeout_s)
             thread = threading.Thread(target=self._serve, args=(rank, sock), name=f"serves {rank}", daemon=True)
             self._threads.append(thread)
+            self._socks[rank], self._heard_at[rank] = sock, time.monotonic()
         door.close()
         for thread in self._threads:
             thread.start()
@@ -63,19 +73,31 @@ class Keeper:
             self._news[rank] = tuple(map(max, known, news))
 
     def settle(self) -> None:
-        """Wait until every other rank has said goodbye or is lost; rank 0 makes no more exchanges."""
+        """Wait until every other rank has said goodbye or is lost; rank 0 makes no more exchanges.
+
+        A rank that has not come to the center for `timeout_s` is lost: it hangs, as a connection does not tell.
+        """
         self._order.leave(0)
-        for thread in self._threads:
-            thread.join()
+        while any(thread.is_alive() for thread in self._threads):
+            for rank, heard_at in list(self._heard_at.items()):
+                if time.monotonic() - heard_at > self._timeout_s:
+                    self._give_up(rank)
+            time.sleep(LOOK_S)
+
+    def _give_up(self, rank: int) -> None:
+        """Wake the thread that serves the rank: it finds the connection ended."""
+        self._silent.add(rank)
+        with suppress(OSError):
+            self._socks[rank].shutdown(socket.SHUT_RDWR)
 
     def where(self) -> Tensor:
         """The center as it is now."""
         with self._order.still():
             return self.move.c_N.clone()
 
-    def left(self) -> Mapping[int, bool]:
-        """The ranks that exchange no more, and whether each said goodbye."""
-        return {**dict.fromkeys(list(self.lost), False), **dict.fromkeys(list(self.done), True)}
+    def left(self) -> Mapping[int, str | None]:
+        """The ranks that exchange no more, and how each was lost; None where it said goodbye."""
+        return {**self.lost, **dict.fromkeys(list(self.done))}
 
     def _serve(self, rank: int, sock: socket.socket) -> None:
         message_N, answer_N = torch.empty_like(self.move.c_N), torch.empty_like(self.move.c_N)
@@ -84,13 +106,19 @@ class Keeper:
                 pass
             self.done.add(rank)
         except (EOFError, OSError) as error:
-            self.lost[rank] = f"{type(error).__name__}: {error}".rstrip(": ")
+            self.lost[rank] = self._why(rank, error)
         finally:
             self._order.leave(rank)
             sock.close()
 
+    def _why(self, rank: int, error: Exception) -> str:
+        if rank in self._silent:
+            return f"it did not come to the center for {self._timeout_s:g} s"
+        return "its connection ended" if isinstance(error, EOFError) else f"its connection broke: {error}"
+
     def _exchange(self, rank: int, sock: socket.socket, message_N: Tensor, *, answer_N: Tensor) -> bool:
         goes_on, number, loss = HEADER.unpack(read(sock, HEADER.size))
+        self._heard_at[rank] = time.monotonic()
         if not goes_on:
             return False
         with self._order.talk(rank):

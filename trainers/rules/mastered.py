@@ -73,7 +73,7 @@ class Mastered:
         self._broadcast(self._c_N)
         return self._c_N[:-RIDERS]
 
-    def left(self) -> Mapping[int, bool]:
+    def left(self) -> Mapping[int, str | None]:
         return {}
 
     def start_at(self, c_N: Tensor) -> None:

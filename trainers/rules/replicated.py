@@ -65,7 +65,7 @@ class Replicated:
     def where(self) -> Tensor:
         return self._c_N
 
-    def left(self) -> Mapping[int, bool]:
+    def left(self) -> Mapping[int, str | None]:
         return {}
 
     def start_at(self, c_N: Tensor) -> None:

@@ -45,8 +45,8 @@ class Rule(Protocol):
         """While inside, the model has the weights that the run answers with."""
         ...
 
-    def left(self) -> Mapping[int, bool]:
-        """On rank 0: the ranks that exchange no more, and whether each has taken all its steps or is lost."""
+    def left(self) -> Mapping[int, str | None]:
+        """On rank 0: the ranks that exchange no more, and how each was lost; None: it has taken all its steps."""
         ...
 
     def join(self, steps: int) -> None:

@@ -12,10 +12,11 @@ import torch.distributed as dist
 from torch import Tensor
 
 from trainers.collectives.runner import TIMEOUT_S
+from trainers.collectives.wire.hello import read
 from trainers.rules.keeper import Keeper
 from trainers.rules.move import Move
 from trainers.rules.order import Order
-from trainers.rules.talk import GO, HEADER, RECEIPT, Parts, call, doors, lost, read, receive, send
+from trainers.rules.talk import GO, HEADER, RECEIPT, Parts, call, doors, lost, receive, send
 from trainers.rules.timed import Timed, untimed
 
 
@@ -79,7 +80,7 @@ class Door:
     def where(self) -> Tensor | None:
         return self.keeper.where() if self.keeper is not None else None
 
-    def left(self) -> Mapping[int, bool]:
+    def left(self) -> Mapping[int, str | None]:
         return self.keeper.left() if self.keeper is not None else {}
 
     def start_at(self, c_N: Tensor) -> None:

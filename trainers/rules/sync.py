@@ -94,7 +94,7 @@ class Sync:
     def answer(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def left(self) -> Mapping[int, bool]:
+    def left(self) -> Mapping[int, str | None]:
         return {}
 
     def join(self, steps: int) -> None:

@@ -4,7 +4,6 @@ Where the order asks for it (order.py) a receipt ends the talk: whoever sends on
 buffer, and only the reader that it was read.
 """
 
-import hmac
 import secrets
 import socket
 import struct
@@ -15,12 +14,12 @@ import torch.distributed as dist
 from torch import Tensor
 
 from trainers.collectives.wire.address import own_address
+from trainers.collectives.wire.hello import HELLO, let_in
 from trainers.collectives.wire.lost import RankLost
 from trainers.collectives.wire.meeting import CONGESTION
 from trainers.collectives.wire.staging import as_memory
 from trainers.rules.rule import RIDERS
 
-HELLO = struct.Struct("<16sI")  # the keeper's secret, the caller's rank
 HEADER = struct.Struct("<?xxxxxxxdd")  # does it go on (or say goodbye), alpha or rate, loss
 GO = struct.Struct(f"<{RIDERS - 1}d")  # it may speak; the keeper's wishes, 0 for none
 RECEIPT = b"r"  # the last answer was read
@@ -40,14 +39,8 @@ def doors(
 
 def answer_call(door: socket.socket, secret: bytes, *, timeout_s: float) -> tuple[int, socket.socket]:
     """Let the next replica in that knows the secret; return its rank and the connection."""
-    door.settimeout(timeout_s)
-    while True:
-        sock, _ = door.accept()
-        sock.settimeout(timeout_s)
-        told, rank = HELLO.unpack(sock.recv(HELLO.size, socket.MSG_WAITALL).ljust(HELLO.size, b"\0"))
-        if hmac.compare_digest(told, secret):
-            return rank, _tuned(sock, None)
-        sock.close()
+    rank, sock = let_in(door, secret, timeout_s=timeout_s)
+    return rank, _tuned(sock, None)
 
 
 def call(address: tuple[str, int], secret: bytes, *, rank: int, timeout_s: float) -> socket.socket:
@@ -61,8 +54,19 @@ def _tuned(sock: socket.socket, timeout_s: float | None) -> socket.socket:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with suppress(AttributeError, OSError):  # else as the system has it
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION)
+    _watched(sock)
     sock.settimeout(timeout_s)
     return sock
+
+
+def _watched(sock: socket.socket) -> None:
+    """A host that vanishes without a word is noticed within a minute and a half, also while nobody speaks."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    with suppress(AttributeError, OSError):  # else as the system has it
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 90_000)
 
 
 def send(sock: socket.socket, part_n: Tensor) -> None:
@@ -77,14 +81,6 @@ def receive(sock: socket.socket, room_n: Tensor) -> None:
         if not count:
             raise EOFError
         memory = memory[count:]
-
-
-def read(sock: socket.socket, length: int) -> bytes:
-    """Read exactly so many bytes; raise EOFError when the other side has left."""
-    told = sock.recv(length, socket.MSG_WAITALL)
-    if len(told) < length:
-        raise EOFError
-    return told
 
 
 def lost(error: Exception, timeout_s: float) -> RankLost:

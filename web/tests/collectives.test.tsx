@@ -114,7 +114,7 @@ test("it plays to the end by itself and stops there", async () => {
   await screen.findByText(/Before the first round/);
   await userEvent.keyboard(" ");
   expect(screen.getByRole("button", { name: "Pause" })).toBeVisible();
-  expect(await screen.findByText(/^Round 2 of 2/, {}, { timeout: 4000 })).toBeVisible();
+  expect(await screen.findByText(/^Round 2 of 2/)).toBeVisible();
   expect(screen.getByRole("button", { name: "Play" })).toBeVisible();
 });
 

@@ -53,15 +53,12 @@ test("a silent service is said so, the list stays, and the word goes when it ans
   open("/");
   await screen.findByRole("link", { name: "a sweep" });
   service.down = true;
-  expect(await screen.findByText(/does not answer/, {}, { timeout: 3000 })).toBeVisible();
+  expect(await screen.findByText(/does not answer/)).toBeVisible();
   expect(screen.getByRole("link", { name: "a sweep" })).toBeVisible();
   service.down = false;
-  await waitFor(
-    () => {
-      expect(screen.queryByText(/does not answer/)).toBeNull();
-    },
-    { timeout: 3000 },
-  );
+  await waitFor(() => {
+    expect(screen.queryByText(/does not answer/)).toBeNull();
+  });
 });
 
 test("one path in trouble is said so steadily while the others answer, until it answers too", async () => {
@@ -71,22 +68,16 @@ test("one path in trouble is said so steadily while the others answer, until it 
   await screen.findByText(/in trouble/);
   const lists = () => service.asked.filter((asked) => asked.startsWith("GET /experiments?")).length;
   const before = lists();
-  await waitFor(
-    () => {
-      expect(screen.getByText(/in trouble/)).toBeVisible();
-      expect(lists()).toBeGreaterThan(before + 1);
-    },
-    { timeout: 4000 },
-  );
+  await waitFor(() => {
+    expect(screen.getByText(/in trouble/)).toBeVisible();
+    expect(lists()).toBeGreaterThan(before + 1);
+  });
   expect(screen.getByText(/in trouble/)).toBeVisible();
   service.broken.clear();
-  await waitFor(
-    () => {
-      expect(screen.queryByText(/in trouble/)).toBeNull();
-    },
-    { timeout: 6000 },
-  );
-}, 12_000);
+  await waitFor(() => {
+    expect(screen.queryByText(/in trouble/)).toBeNull();
+  });
+});
 
 test("the last points are asked for once more after the end", async () => {
   const service = listing([anExperiment()]);
@@ -97,15 +88,12 @@ test("the last points are asked for once more after the end", async () => {
     items: [anExperiment({ state: "done", counts: { done: 2 } })],
     next: null,
   });
-  await screen.findByText("nothing under way", {}, { timeout: 3000 });
+  await screen.findByText("nothing under way");
   const before = asked();
-  await waitFor(
-    () => {
-      expect(asked()).toBe(before + 1);
-    },
-    { timeout: 4000 },
-  );
-}, 10_000);
+  await waitFor(() => {
+    expect(asked()).toBe(before + 1);
+  });
+});
 
 test("a cluster that does not answer says why beside what it said last", async () => {
   const service = listing([anExperiment()]);

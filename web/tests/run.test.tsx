@@ -30,12 +30,9 @@ test("a curve grows by what is new, and what is no number stays a gap", async ()
     expect(url.searchParams.get("after")).toBe("2");
     return { series: { loss: { steps: [3, 4], values: [1.5, 1.2] } }, more: false };
   };
-  await waitFor(
-    () => {
-      expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3, 4]);
-    },
-    { timeout: 3000 },
-  );
+  await waitFor(() => {
+    expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3, 4]);
+  });
 });
 
 test("what auto chose for a run stands beside its spec, with the links that it was measured on", async () => {
@@ -102,6 +99,17 @@ test("why a run failed stands where nobody overlooks it", async () => {
   expect(document.title).toContain("failed");
 });
 
+test.each([
+  [{ state: "pending" }, "Waiting"],
+  [{ state: "running" }, "Held up"],
+  [{ state: "running", stopping: true }, "Stopping"],
+  [{ state: "done" }, "Done"],
+] as const)("what is said of %o goes under %s", async (change, heading) => {
+  running({ ...change, reason: "the job is suspended and keeps its place (SUSPENDED)" });
+  open("/runs/7");
+  expect(await screen.findByRole("heading", { name: heading })).toBeVisible();
+});
+
 test("the first rank that failed is named, with the lines that say so and who left after it", async () => {
   const at = "2026-01-05T12:05:00.000Z";
   const echo = {
@@ -151,7 +159,7 @@ test("the tab's title tells how far the run is, and a change of state is said al
     expect(document.title).toBe("30% · Run 7 · Bigbatch");
   });
   service.answers["GET /runs/7"] = () => aRunDetail({ state: "done", step: 10 });
-  expect(await screen.findByText("Run 7 is done", {}, { timeout: 3000 })).toBeInTheDocument();
+  expect(await screen.findByText("Run 7 is done")).toBeInTheDocument();
 });
 
 test("stopping asks first and then says that it is under way", async () => {
@@ -170,12 +178,9 @@ test("the log grows, stops following when scrolled up, and follows again when as
   open("/runs/7");
   const log = await screen.findByText(/world 8/);
   service.answers["GET /runs/7/log"] = () => ({ text: "step 1\n", offset: 8, next: 15, size: 15 });
-  await waitFor(
-    () => {
-      expect(log).toHaveTextContent("world 8 step 1");
-    },
-    { timeout: 3000 },
-  );
+  await waitFor(() => {
+    expect(log).toHaveTextContent("world 8 step 1");
+  });
   Object.defineProperty(log, "scrollHeight", { value: 1000 });
   log.scrollTop = 0;
   fireEvent.scroll(log);
@@ -197,18 +202,40 @@ test("a log too long is cut by whole bytes, and not while the reader has scrolle
   Object.defineProperty(log, "scrollHeight", { value: 1000 });
   fireEvent.scroll(log);
   printed += "step 1\n";
-  await waitFor(
-    () => {
-      expect(log.textContent === printed).toBe(true);
-    },
-    { timeout: 3000 },
-  );
+  await waitFor(() => {
+    expect(log.textContent === printed).toBe(true);
+  });
   await userEvent.click(screen.getByText("follow"));
   printed += "step 2\n";
-  await userEvent.click(await screen.findByText("show earlier lines", {}, { timeout: 3000 }));
+  await userEvent.click(await screen.findByText("show earlier lines"));
   // 7,144 lines of nine bytes and one without its end
   expect(service.asked).toContain("GET /runs/7/log?offset=0&limit=64304");
-}, 10_000);
+});
+
+test("a rank that the run went on without is named", async () => {
+  const reason = "its connection ended";
+  running({ lost_ranks: [{ attempt: 1, rank: 2, step: 1310, at: 1795306542.4, reason }] });
+  open("/runs/7");
+  expect(await screen.findByRole("list", { name: "Lost ranks" })).toHaveTextContent(
+    "rank 2 is lost since step 1,310 of rank 0, in attempt 1: its connection ended; the others went on",
+  );
+});
+
+test("hosts that failed under a run are told beside its attempts", async () => {
+  const ended_at = "2026-01-05T12:01:00Z";
+  const attempt = {
+    number: 1,
+    job_id: "7",
+    step: 3,
+    cause: "node_failure" as const,
+    reason: null,
+    ended_at,
+    hosts: ["gpu2"],
+  };
+  running({ attempt: 2, attempts: [attempt], excluded: ["gpu2"] });
+  open("/runs/7");
+  expect(await screen.findByText(/failed under this run: gpu2/)).toBeVisible();
+});
 
 test("where an attempt went on is marked on the curves, and told with what was done in vain", async () => {
   const restarts = [{ attempt: 2, step: 2, lost_steps: 1, at: "2026-01-05T12:01:00Z" }];

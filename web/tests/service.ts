@@ -72,6 +72,8 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     moves,
     attempts: [],
     restarts: [],
+    excluded: [],
+    lost_ranks: [],
     series: ["loss"],
     folder: "/runs/000007-ab",
     choices: null,

@@ -4,7 +4,7 @@ import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
 import { charts } from "./charts";
 
-configure({ asyncUtilTimeout: 10_000 }); // a busy machine takes several times as long as an idle one
+configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes several times as long as an idle one
 
 vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./charts")).FakeChart }));
 
@@ -16,8 +16,6 @@ HTMLDialogElement.prototype.showModal = function () {
 HTMLDialogElement.prototype.close = function () {
   this.open = false;
 };
-
-configure({ asyncUtilTimeout: 10_000 }); // a busy machine takes several times as long as an idle one
 
 afterEach(() => {
   cleanup();

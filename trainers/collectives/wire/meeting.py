@@ -1,9 +1,7 @@
 """How the ranks of a group find each other: every rank tells all others where it listens and what memory it shares."""
 
-import hmac
 import secrets
 import socket
-import struct
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
@@ -12,11 +10,10 @@ from torch import Tensor
 
 from trainers.collectives.wire import arena
 from trainers.collectives.wire.address import own_address
+from trainers.collectives.wire.hello import HELLO, let_in
 from trainers.collectives.wire.line import Line
 
 T = TypeVar("T")
-
-HELLO = struct.Struct("<16sI")  # the secret of the one who is called, and the caller's rank
 
 # Several ranks of a host share its link. bbr, where it is the system's choice, then leaves gaps: 1.06 to 1.18 x the
 # bound where reno took 1.055 (docs/log.md). reno is there on every Linux and may be chosen by every user.
@@ -63,14 +60,8 @@ class Meeting:
 
     def answer(self, *, timeout_s: float) -> Line:
         """Let the next caller in who knows the secret."""
-        self._door.settimeout(timeout_s)
-        while True:
-            sock, _ = self._door.accept()
-            sock.settimeout(timeout_s)
-            secret, peer = HELLO.unpack(sock.recv(HELLO.size, socket.MSG_WAITALL).ljust(HELLO.size, b"\0"))
-            if hmac.compare_digest(secret, self.cards[self.rank].secret):
-                return _line(sock, peer)
-            sock.close()
+        peer, sock = let_in(self._door, self.cards[self.rank].secret, timeout_s=timeout_s)
+        return _line(sock, peer)
 
 
 def _told_all(mine: T, world: int, group: dist.ProcessGroup | None) -> list[T]:

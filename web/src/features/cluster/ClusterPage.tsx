@@ -1,6 +1,6 @@
 /** The clusters in full: partitions, nodes and the queue. */
 import type { ClusterView } from "@/shared/api/types";
-import { plural } from "@/shared/format/number";
+import { count, plural } from "@/shared/format/number";
 import { age } from "@/shared/format/time";
 import { Notice, Pending } from "@/shared/notice/Notice";
 import { useNow } from "@/shared/page/useNow";
@@ -30,6 +30,11 @@ export function ClusterPage() {
   );
 }
 
+function admitted({ tasks, jobs }: { tasks: number; jobs: number | null }) {
+  const most = jobs === null ? "" : `, ${count(jobs)} jobs of ours at once`;
+  return tasks > 1 ? `arrays of up to ${count(tasks)}${most}` : `no job arrays${most}`;
+}
+
 function Cluster({ cluster }: { cluster: ClusterView }) {
   const now = useNow();
   const { report, error } = cluster;
@@ -41,6 +46,7 @@ function Cluster({ cluster }: { cluster: ClusterView }) {
         {report && (
           <p className="small muted">
             {plural(report.nodes.length, "node")}, {plural(report.queue.length, "job")}
+            {report.admits && `; ${admitted(report.admits)}`}
           </p>
         )}
       </header>

@@ -19,7 +19,9 @@ export function PartitionTable({ partitions }: { partitions: Report["partitions"
           </td>
           <td>{partition.state}</td>
           <td>{partition.idle_nodes}</td>
-          <td>{partition.nodes}</td>
+          <td>
+            {partition.nodes} {partition.whole_nodes && <span className="muted">given whole</span>}
+          </td>
           <td>{count(partition.cpus)}</td>
           <td>{partition.time_limit}</td>
           <td>{partition.gres || "–"}</td>

@@ -11,9 +11,10 @@ export function FirstFailure({ failure, reason }: { failure: Failure; reason: st
   return (
     <div className="first-failure">
       <p>
-        <b>{failure.rank === null ? "Nobody can say which rank failed first" : `Rank ${failure.rank}`}</b>
+        <b>{failure.rank === null ? "No rank said why" : `Rank ${failure.rank}`}</b>
         {failure.rank !== null && " failed first"}
-        {failure.host && ` on ${failure.host}`}: <span className="failure-kind">{KINDS[failure.kind]}</span>
+        {failure.host && ` on ${failure.host}`}
+        {(failure.rank !== null || failure.kind !== "unknown") && `: ${KINDS[failure.kind]}`}
         {failure.round !== null &&
           failure.kind !== "python_error" &&
           `, missed in round ${failure.round} of the collective`}
@@ -45,11 +46,11 @@ const KINDS: Record<Failure["kind"], string> = {
   out_of_memory: "out of memory",
   collective_timeout: "it kept the others waiting",
   python_error: "an error in Python",
-  signal: "its process was killed",
+  signal: "its process was killed or crashed",
   wrong_environment: "something that the job needs is not there",
   node_failure: "its host failed",
   time_limit: "the time limit",
-  unknown: "nobody said how",
+  unknown: "it left and did not say why",
 };
 
 /** "+0.012 s" */

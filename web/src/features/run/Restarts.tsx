@@ -5,7 +5,7 @@ import { count, plural } from "@/shared/format/number";
 export function Restarts({ run }: { run: RunDetail }) {
   if (!run.restarts.length) return null;
   return (
-    <ul className="small muted" aria-label="Restarts">
+    <ul className="muted" aria-label="Restarts">
       {run.restarts.map((restart) => (
         <li key={restart.attempt}>
           attempt {restart.attempt} went on from step {count(restart.step)}

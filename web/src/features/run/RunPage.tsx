@@ -11,12 +11,14 @@ import { Attempts } from "./Attempts";
 import { Curves } from "./Curves";
 import { Figures } from "./Figures";
 import { LogPanel } from "./LogPanel";
+import { LostRanks } from "./LostRanks";
 import { RunHead } from "./RunHead";
 import { SpecPanel } from "./SpecPanel";
 import { TimePanel } from "./TimePanel";
 import { Restarts } from "./Restarts";
 import { Timeline } from "./Timeline";
 import { Trouble } from "./Trouble";
+import "./failure.css";
 import "./run.css";
 
 export function RunPage({ id }: { id: number }) {
@@ -37,8 +39,11 @@ function Run({ run }: { run: RunDetail }) {
       <Trouble run={run} />
       <Figures run={run} series={series} />
       <Timeline run={run} />
-      <Restarts run={run} />
-      <Attempts run={run} />
+      <div className="run-story small">
+        <Restarts run={run} />
+        <LostRanks run={run} />
+        <Attempts run={run} />
+      </div>
       <Curves run={run} series={series} />
       <TimePanel run={run} series={series} />
       <CheckpointAdvice experimentId={run.experiment_id} world={worldOf(run)} />

@@ -5,6 +5,13 @@ import { age } from "@/shared/format/time";
 import { useNow } from "@/shared/page/useNow";
 import { FirstFailure } from "./FirstFailure";
 
+const HEADINGS: Partial<Record<RunDetail["state"], string>> = {
+  running: "Held up",
+  paused: "Paused",
+  done: "Done",
+  cancelled: "Cancelled",
+};
+
 export function Trouble({ run }: { run: RunDetail }) {
   const now = useNow(5000);
   if (run.state === "failed") {
@@ -27,7 +34,7 @@ export function Trouble({ run }: { run: RunDetail }) {
   if (!run.reason) return null;
   return (
     <div className="trouble waiting">
-      <h2>{run.state === "cancelled" ? "Cancelled" : "Waiting"}</h2>
+      <h2>{run.stopping ? "Stopping" : (HEADINGS[run.state] ?? "Waiting")}</h2>
       <p className="trouble-reason">{run.reason}</p>
     </div>
   );

@@ -389,6 +389,16 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Admits
+         * @description How much a cluster takes from the service's user.
+         */
+        Admits: {
+            /** Jobs */
+            jobs: number | null;
+            /** Tasks */
+            tasks: number;
+        };
+        /**
          * Advice
          * @description The best interval, where enough was seen to tell, or why it can't be told.
          */
@@ -648,6 +658,7 @@ export interface components {
         };
         /** ClusterReport */
         ClusterReport: {
+            admits?: components["schemas"]["Admits"] | null;
             /** Nodes */
             nodes: components["schemas"]["Node"][];
             /** Partitions */
@@ -910,6 +921,8 @@ export interface components {
             max_parallel?: number | null;
             /** Name */
             name: string;
+            /** Pack */
+            pack?: number | null;
         };
         /**
          * ExperimentView
@@ -1346,6 +1359,22 @@ export interface components {
             text: string;
         };
         /**
+         * LostRank
+         * @description Open to fields of a newer trainer, as events are.
+         */
+        LostRank: {
+            /** At */
+            at: number;
+            /** Attempt */
+            attempt: number;
+            /** Rank */
+            rank: number;
+            /** Reason */
+            reason: string;
+            /** Step */
+            step: number;
+        };
+        /**
          * ManyCore
          * @description A node's chips and what they are asked to be; a run in parts has its nodes to itself.
          */
@@ -1501,6 +1530,11 @@ export interface components {
             state: string;
             /** Time Limit */
             time_limit: string;
+            /**
+             * Whole Nodes
+             * @default false
+             */
+            whole_nodes: boolean;
         };
         /**
          * PlanView
@@ -1843,6 +1877,8 @@ export interface components {
             created_at: string;
             /** Ended At */
             ended_at: string | null;
+            /** Excluded */
+            excluded: string[];
             /** Experiment Id */
             experiment_id: number;
             failure: components["schemas"]["Failure"] | null;
@@ -1856,6 +1892,8 @@ export interface components {
             latest: {
                 [key: string]: number | null;
             };
+            /** Lost Ranks */
+            lost_ranks: components["schemas"]["LostRank"][];
             /** Moves */
             moves: components["schemas"]["MoveView"][];
             /** Not Before */

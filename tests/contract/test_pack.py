@@ -1,0 +1,76 @@
+"""Several runs in one job: what cannot share one is refused with the sum, and what a job then asks for."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from contract.experiment import ExperimentSpec
+from contract.faults import faults_of
+from contract.pack import together, width
+from contract.resources import Slurm
+
+BASE: dict[str, Any] = {
+    "optimizer": {"kind": "sgd"},
+    "schedule": {"kind": "constant", "rate": 0.1},
+    "batch": 64,
+    "epochs": 1,
+}
+
+
+def experiment(pack: int, need: dict[str, Any] | None = None, **more: Any) -> ExperimentSpec:
+    base = {**BASE, "resources": {"kind": "slurm", **(need or {})}}
+    return ExperimentSpec.model_validate(
+        {"name": "packed", "base": base, "axes": {"seed": [0, 1]}, "pack": pack, **more}
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "path", "complaint"),
+    [
+        ({"pack": 1}, "pack", "greater than or equal to 2"),
+        ({"pack": 65}, "pack", "less than or equal to 64"),
+        ({"pack": 4, "max_parallel": 3}, "max_parallel", "3 runs at once are fewer than the 4 of one job"),
+        ({"pack": 2, "need": {"nodes": 2}}, "pack", "share one node, and this one takes 2 (point 0)"),
+        ({"pack": 64, "need": {"ranks_per_node": 32}}, "pack", "64 runs x 32 ranks = 2048 ranks on one node"),
+        ({"pack": 2, "need": {"many_core": {"cpus": 8}}}, "pack", "takes its node's chips whole"),
+        ({"pack": 2, "need": {"gres": "disk:10G"}}, "pack", "gres 'disk:10G' cannot be multiplied"),
+        ({"pack": 2, "axes": {"resources.nodes": [1, 2]}}, "pack", "takes 2 (point 1)"),
+        (
+            {"pack": 2, "axes": {"resources": [{"kind": "local"}, {"kind": "slurm"}]}},
+            "pack",
+            "pack is for Slurm (point 0)",
+        ),
+    ],
+)
+def test_what_cannot_share_a_job_is_refused_with_the_sum(asked: dict[str, Any], path: str, complaint: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        experiment(**asked)
+    (fault,) = faults_of(error.value)
+    assert (fault.path, complaint in fault.message) == (path, True), fault
+
+
+@pytest.mark.parametrize(
+    ("gres", "four"),
+    [
+        ("gpu", "gpu:4"),
+        ("gpu:2", "gpu:8"),
+        ("gpu:a100", "gpu:a100:4"),
+        ("gpu:1g.5gb:3", "gpu:1g.5gb:12"),
+        ("gpu:1,shard:2", "gpu:4,shard:8"),
+        (None, None),
+    ],
+)
+def test_a_job_of_four_asks_for_four_times_the_ranks_memory_and_devices(gres: str | None, four: str | None) -> None:
+    need = Slurm(ranks_per_node=2, cpus_per_rank=3, memory_gb=5, gres=gres)
+    assert experiment(4, need.model_dump()).pack == 4
+    wanted = Slurm(ranks_per_node=8, cpus_per_rank=3, memory_gb=20, gres=four)
+    assert together(need, 4) == wanted
+
+
+@pytest.mark.parametrize(
+    ("runs", "pack", "each"), [(12, 4, 4), (9, 4, 3), (10, 4, 4), (5, 4, 3), (3, 8, 3), (2, 2, 2), (7, None, 1)]
+)
+def test_runs_go_into_as_few_jobs_as_may_be_and_evenly(runs: int, pack: int | None, each: int) -> None:
+    assert width(runs, pack) == each
+    assert -(-runs // each) == -(-runs // (pack or 1))

@@ -1,0 +1,103 @@
+"""Hosts that failed under a run: the next attempt does without them."""
+
+import pytest
+
+from contract.cluster import ClusterReport, Node
+from contract.event import Failed
+from contract.failure import FailureKind
+from contract.retries import Cause
+from contract.run import State
+from scheduler.clusters.cluster import Gone
+from scheduler.collect import collect
+from scheduler.site import Site
+from scheduler.sweep import sweep
+from store import attempts, clusters
+from store.session import snapshot, transaction
+from store.tables import Run
+from tests.scheduler.conftest import read, say
+from tests.scheduler.test_arrays import Far
+from tests.scheduler.test_look import STARTED, far, gone, run_id, site
+
+__all__ = ["far", "run_id", "site"]
+
+
+def test_of_several_hosts_the_next_attempt_does_without_those_that_failed(
+    site: Site, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the moment: what the cluster was last known to say of its hosts is from before one failed."""
+    say(site, run_id, STARTED.model_copy(update={"hosts": ["h1", "h2"]}))
+    collect(site)
+    told = {"h1": "mixed", "h2": "mixed"}
+    monkeypatch.setattr(far, "report", lambda urgent=False: ClusterReport(partitions=[], nodes=hosts(told), queue=[]))
+    with transaction(site.engine) as db:
+        clusters.put(db, "slurm", far.report(), None)
+    told["h2"] = "down*"
+    run = gone(site, far, run_id, Gone("a node of the job failed", Cause.NODE_FAILURE))
+    assert (run.state, run.excluded) == (State.QUEUED, ["h2"])
+
+
+@pytest.mark.parametrize(
+    ("host", "state", "cause"), [("down*", State.QUEUED, "node_failure"), ("idle", State.FAILED, "failure")]
+)
+@pytest.mark.parametrize("answer", [Gone("the job failed (NonZeroExitCode)"), Gone("cancelled", Cause.CANCELLED)])
+def test_a_silent_host_is_what_its_cluster_says_of_it_once_the_job_has_left(
+    site: Site,
+    far: Far,
+    run_id: int,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Gone,
+    host: str,
+    state: State,
+    cause: str,
+) -> None:
+    """Forces the moment: a host without power keeps silent, and its run's ranks say so before Slurm gives it up."""
+    told = {"h1": "mixed", "h2": "mixed", "h3": "idle"}
+    monkeypatch.setattr(far, "report", lambda urgent=False: ClusterReport(partitions=[], nodes=hosts(told), queue=[]))
+    silence = Failed(attempt=1, at=1.0, rank=1, reason="rank 1 said nothing", failure=FailureKind.COLLECTIVE_TIMEOUT)
+    say(site, run_id, STARTED.model_copy(update={"hosts": ["h1", "h2"]}), silence)
+    collect(site)
+    assert read(site, run_id).state == State.PAUSED
+    sweep(site)
+    assert far.cancelled == [("job1", False)], "the other ranks wait for the silent one"
+    told["h2"] = host
+    run = gone(site, far, run_id, answer)
+    assert (run.state, run.excluded) == (state, ["h2"] if state is State.QUEUED else [])
+    with snapshot(site.engine) as db:
+        assert [attempt.cause for attempt in attempts.of_run(db, run_id)] == [cause]
+
+
+@pytest.mark.parametrize(
+    ("before", "states", "after"),
+    [
+        ([], {"h": "down*"}, []),  # the partition's only host
+        ([], {"h": "down*", "g": "idle"}, ["h"]),
+        (["g"], {"h": "down*", "g": "idle"}, ["h"]),  # g failed longer ago
+        (["f"], {"h": "down*", "g": "idle", "f": "idle"}, ["f", "h"]),
+        ([], {"h": "idle", "g": "drained"}, []),  # the other would have to be waited for
+        ([], {"h": "idle", "k": "idle"}, []),  # k is in another partition
+    ],
+)
+def test_no_host_is_left_out_that_a_run_cannot_do_without(
+    site: Site, far: Far, run_id: int, before: list[str], states: dict[str, str], after: list[str]
+) -> None:
+    """Forces the moment: a host fails when few others are there; Slurm refuses a job that leaves out all of them."""
+    parts = [{"name": "gpu", "is_default": True, "state": "up", "nodes": 3, "idle_nodes": 1, "cpus": 9, "gres": ""}]
+    told = ClusterReport.model_validate(
+        {"partitions": [part | {"time_limit": "1:00"} for part in parts], "nodes": hosts(states), "queue": []}
+    )
+    with transaction(site.engine) as db:
+        clusters.put(db, "slurm", told, None)
+        db.get_one(Run, run_id).excluded = before
+    say(site, run_id, STARTED)
+    collect(site)
+    run = gone(site, far, run_id, Gone("a node of the job failed", Cause.NODE_FAILURE))
+    assert (run.state, run.excluded) == (State.QUEUED, after)
+
+
+def hosts(states: dict[str, str]) -> list[Node]:
+    """Nodes of two partitions: k is another one's."""
+    common = {"cpus": 4, "busy_cpus": 0, "memory_mb": 1, "gres": "", "features": []}
+    return [
+        Node.model_validate({"name": name, "state": state, "partitions": ["knl" if name == "k" else "gpu"], **common})
+        for name, state in states.items()
+    ]
