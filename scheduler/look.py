@@ -123,8 +123,8 @@ def _said(row: Any, answer: Answer) -> Said:
     match answer:
         case Alive(waits_for=waits_for, kind=kind):
             return Said(row.id, row.attempt, waits_for, kind)
-        case Gone(reason=reason, cause=cause):
-            return Said(row.id, row.attempt, gone_reason=reason, gone_cause=cause, gone_at=now())
+        case Gone(reason=reason, cause=cause, hosts=hosts):
+            return Said(row.id, row.attempt, gone_reason=reason, gone_cause=cause, gone_at=now(), hosts=hosts)
         case Unknown():
             return Said(row.id, row.attempt, row.waits_for, row.waits_kind, row.unknown_since or now())
 

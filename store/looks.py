@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
-from contract.run import ENDED, LIVE
+from contract.run import ENDED, LIVE, State
 from store.tables import Cluster, Run, now
 
 AT_ONCE = 20_000
@@ -24,6 +24,7 @@ class Said(NamedTuple):
     gone_reason: str | None = None
     gone_cause: str | None = None
     gone_at: datetime | None = None
+    hosts: Sequence[str] = ()  # that the job had, where one of them failed
 
 
 def turn(db: Session, cluster: str, until: datetime) -> bool:
@@ -56,7 +57,7 @@ def note(db: Session, said: Sequence[Said]) -> None:
     if not said:
         return
     table = Run.__table__
-    names = [name for name in Said._fields if name not in ("id", "attempt")]
+    names = [name for name in Said._fields if name not in ("id", "attempt", "hosts")]
     this = update(table).where(table.c.id == bindparam("run"), table.c.attempt == bindparam("of"))  # type: ignore[arg-type]
     change: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names} | {"job_gone": bindparam("new_gone")}
     rows = [
@@ -65,3 +66,6 @@ def note(db: Session, said: Sequence[Said]) -> None:
         for one in sorted(said, key=lambda one: one.id)  # as everybody locks runs (store/locks.py)
     ]
     db.connection().execute(this.values(change), rows)
+    for one in (one for one in said if one.hosts):  # its ranks had no time to say it
+        unsaid = (Run.id == one.id, Run.attempt == one.attempt, Run.state == State.PENDING)
+        db.execute(update(Run).where(*unsaid).values(hosts=list(one.hosts)))

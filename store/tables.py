@@ -83,7 +83,7 @@ class Run(Table):
     gone_cause: Mapped[str | None]
     gone_at: Mapped[datetime | None]
     own_cause: Mapped[str | None]  # what the run itself said of its end; node_failure: what it suspects
-    hosts: Mapped[list[str]] = mapped_column(default=list)  # of the present attempt, once it has begun
+    hosts: Mapped[list[str]] = mapped_column(default=list)  # of its attempt, once that began or one failed
     waits_for: Mapped[str | None]  # why the cluster does not start the job yet, in a sentence, and of what kind that is
     waits_kind: Mapped[str | None]
     stop_asked_at: Mapped[datetime | None]  # when the cluster was first told to end the job

@@ -56,6 +56,7 @@ class Gone(NamedTuple):
     reason: str
     cause: Cause = Cause.FAILURE
     sure: bool = True
+    hosts: tuple[str, ...] = ()  # those that it had, where one of them has failed
 
 
 class Unknown(NamedTuple):

@@ -1,8 +1,10 @@
-"""Ids of jobs and of tasks in arrays, as Slurm spells them: 77, 77_3, 77_[0-4,7]."""
+"""Ids of jobs, of tasks in arrays, and names of hosts, as Slurm spells them: 77, 77_3, 77_[0-4,7], gpu[1-3]."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+
+from submitit.slurm.slurm import SlurmParseException, _parse_node_list
 
 
 def spell(tasks: Iterable[int]) -> str:
@@ -45,3 +47,13 @@ def gather(job_ids: Iterable[str]) -> list[str]:
 def base_of(job_id: str) -> str:
     """The array's own id, or the job's."""
     return job_id.partition("_")[0]
+
+
+def hosts_in(text: str) -> list[str]:
+    """The hosts that Slurm means by gpu[1-3,7],knl2; none by other words ("None assigned", "(null)")."""
+    if not text or " " in text or "(" in text:
+        return []
+    try:
+        return list(_parse_node_list(text))
+    except SlurmParseException:
+        return []

@@ -48,9 +48,11 @@ def _answer(job: Held, listed: Mapping[tuple[str, str], Answer | None]) -> Answe
 
 def _listed(commands: Commands) -> dict[tuple[str, str], Answer]:
     """All of this user's jobs by id and name, each task of an array by itself; a name may hold bars and comes last."""
-    asked = ("squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%j")
-    told = rows(commands.ask(*asked, urgency=Urgency.LOOK), 4)
-    return {(job_id, name): answer_for(state, why) or _strange(state) for job_id, state, why, name in told}
+    asked = ("squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%j")
+    told = rows(commands.ask(*asked, urgency=Urgency.LOOK), 5)
+    return {
+        (job_id, name): answer_for(state, why, nodes) or _strange(state) for job_id, state, why, nodes, name in told
+    }
 
 
 def _strange(state: str) -> Answer:
@@ -87,12 +89,13 @@ def _long_gone(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
 
 def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
     ids = sorted({base_of(job.id) for job in jobs})[:AT_ONCE]
-    told = rows(commands.ask("sacct", "-X", "-n", "-P", "-j", ",".join(ids), "-o", "JobID,State,ExitCode,JobName"), 4)
+    columns = "JobID,State,ExitCode,NodeList,JobName"
+    told = rows(commands.ask("sacct", "-X", "-n", "-P", "-j", ",".join(ids), "-o", columns), 5)
     listed = {
         (job_id, name): FLUSHED
         if state == "CANCELLED by 0"
-        else answer_for(state, "" if code == "0:0" else f"exit code {code}")
-        for job_id, state, code, name in told
+        else answer_for(state, "" if code == "0:0" else f"exit code {code}", nodes)
+        for job_id, state, code, nodes, name in told
     }
     return {job: answer for job in jobs if (answer := _answer(job, listed))}
 

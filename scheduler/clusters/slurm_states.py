@@ -5,6 +5,7 @@ from typing import NamedTuple
 from contract.retries import Cause
 from contract.waits import Waits
 from scheduler.clusters.cluster import Alive, Answer, Gone
+from scheduler.clusters.slurm_ids import hosts_in
 from scheduler.clusters.slurm_reasons import classify
 
 
@@ -50,10 +51,10 @@ STATES = {
 }
 
 
-def answer_for(state: str, detail: str) -> Answer | None:
+def answer_for(state: str, detail: str, nodes: str = "") -> Answer | None:
     """Translate one state ("CANCELLED by 0" counts as CANCELLED); None for a word that Slurm never had before.
 
-    `detail` is Slurm's reason or the exit code.
+    `detail` is Slurm's reason or the exit code, `nodes` those that the job had.
     """
     word = state.split()[0].rstrip("+") if state else ""
     known = STATES.get(word)
@@ -61,7 +62,8 @@ def answer_for(state: str, detail: str) -> Answer | None:
         return None
     detail = "" if detail in ("None", "0:0") else detail
     if known.cause:
-        return Gone(f"{known.sentence} ({detail})" if detail else known.sentence, known.cause)
+        ended = Gone(f"{known.sentence} ({detail})" if detail else known.sentence, known.cause)
+        return ended._replace(hosts=tuple(hosts_in(nodes))) if known.cause is Cause.NODE_FAILURE else ended
     if word == "PENDING":
         return Alive(*classify(detail)) if detail else Alive()
     return Alive(f"{known.sentence} ({word})", known.waits) if known.waits else Alive()

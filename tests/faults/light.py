@@ -22,6 +22,7 @@ HOUSE = Path(__file__).parents[2]
 STEP_S = "LIGHT_STEP_S"  # seconds that a step takes, in the environment
 AHEAD_S = "LIGHT_AHEAD_S"  # seconds by which its host's clock is ahead, in the environment
 HURRY = "hurry"  # a file in the run folder: the rest takes no time
+MEETING = "meeting"  # a file beside the run folders: the ranks of who begins now have not met
 PROGRAM = """\
 #!/bin/sh
 if [ "$4" = trainers.pack ]; then PYTHONPATH={house} exec {python} "$@"; fi
@@ -52,6 +53,8 @@ def train(folder: RunFolder, attempt: int) -> int:
         return NOT_OURS
     heartbeat.start(folder, attempt, every_s=2.0)
     spec, report, kept = folder.read_spec(), Report(folder, attempt, rank=0), folder.path / "kept.json"
+    while (folder.path.parent / MEETING).exists():
+        time.sleep(0.05)
     report.started([os.environ["SLURMD_NODENAME"]], device="cpu", steps=spec.steps, versions={})
     step = json.loads(kept.read_text()) if kept.exists() else 0
     if step:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import OnStandIn
-from tests.faults.light import HURRY
+from tests.faults.light import HURRY, MEETING
 from tests.servers import wait_for
 
 pytestmark = pytest.mark.flow
@@ -35,6 +35,26 @@ def test_a_run_whose_host_fails_goes_on_elsewhere(on: OnStandIn) -> None:
     run = on.service.get(f"/runs/{run_id}")
     assert (run["attempt"], run["attempts"][0]["cause"]) == (2, "node_failure")
     assert on.job_of(run_id).hosts != job.hosts
+
+
+def test_a_host_that_fails_before_its_run_has_begun_is_left_out_as_well(on: OnStandIn) -> None:
+    """Forces the fault: the host is gone before the ranks have met, so that Slurm alone knows which one it was."""
+    meeting = Path(on.service.environment["BIGBATCH_HOME"]) / "runs" / MEETING
+    meeting.parent.mkdir(exist_ok=True)
+    meeting.touch()
+    try:
+        (run_id,) = on.post()
+        wait_for("its job", lambda: on.states([run_id]) == ["pending"] and on.job_of(run_id).state == "RUNNING")
+        job = on.job_of(run_id)
+        on.befall("fail-host", job.hosts)
+        on.wait_for_end_of(job)
+    finally:
+        meeting.unlink()
+    on.true_soon([run_id])
+    on.all_done([run_id])
+    run = on.service.get(f"/runs/{run_id}")
+    assert (run["attempt"], run["attempts"][0]["cause"], run["excluded"]) == (2, "node_failure", [job.hosts])
+    assert run["attempts"][0]["hosts"] == [job.hosts]
 
 
 def test_a_preempted_run_goes_on_from_where_it_was(on: OnStandIn) -> None:

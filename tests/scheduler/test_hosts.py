@@ -36,6 +36,27 @@ def test_of_several_hosts_the_next_attempt_does_without_those_that_failed(
     assert (run.state, run.excluded) == (State.QUEUED, ["h2"])
 
 
+@pytest.mark.parametrize(("had", "failed"), [(("h1",), ["h1"]), (("h1", "h2"), ["h2"]), ((), [])])
+@pytest.mark.parametrize("said", [False, True], ids=["unsaid", "said"])
+def test_hosts_of_which_the_ranks_had_no_time_to_tell_are_known_from_their_cluster(
+    site: Site,
+    far: Far,
+    run_id: int,
+    monkeypatch: pytest.MonkeyPatch,
+    had: tuple[str, ...],
+    failed: list[str],
+    said: bool,
+) -> None:
+    """Forces the moment: a host fails before the ranks have met, or as they say so; what they say counts for more."""
+    told = ClusterReport(partitions=[], nodes=hosts({"h1": "mixed", "h2": "down*", "h3": "idle"}), queue=[])
+    monkeypatch.setattr(far, "report", lambda urgent=False: told)
+    if said:
+        say(site, run_id, STARTED.model_copy(update={"hosts": ["h2", "h3"]}))
+        collect(site)
+    run = gone(site, far, run_id, Gone("a node of the job failed", Cause.NODE_FAILURE, hosts=had))
+    assert (run.state, run.excluded) == (State.QUEUED, ["h2"] if said else failed)
+
+
 @pytest.mark.parametrize(
     ("host", "state", "cause"), [("down*", State.QUEUED, "node_failure"), ("idle", State.FAILED, "failure")]
 )

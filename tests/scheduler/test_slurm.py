@@ -10,7 +10,7 @@ from contract.spec import RunSpec
 from scheduler.clusters.cluster import Array, BusyError, DoubtError, Held, Job, Limits
 from scheduler.clusters.gate import OpenGate, Urgency
 from scheduler.clusters.slurm import Slurm
-from scheduler.clusters.slurm_ids import gather
+from scheduler.clusters.slurm_ids import gather, hosts_in
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Play
 
@@ -104,6 +104,19 @@ def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: Job, tmp
     (srun,) = [line for line in script.splitlines() if line.startswith("srun")]
     assert srun.endswith(f"/shared/python -P -u -m trainers {place}/$SLURM_ARRAY_TASK_ID --attempt 3")
     assert RunFolder(place / "5").read_spec() == job.spec
+
+
+@pytest.mark.parametrize(
+    ("told", "hosts"),
+    [
+        ("knl1", ["knl1"]),
+        ("gpu[01-03,7],knl2", ["gpu01", "gpu02", "gpu03", "gpu7", "knl2"]),
+        ("a[1-2]-b3", ["a1-b3", "a2-b3"]),
+        *((word, []) for word in ("", "None assigned", "(null)", "gpu[1-", "gpu[a-b]")),
+    ],
+)
+def test_hosts_in_the_words_of_slurm(told: str, hosts: list[str]) -> None:
+    assert hosts_in(told) == hosts
 
 
 def test_many_tasks_are_cancelled_in_one_word(play: Play, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from scheduler.clusters.slurm_states import STATES, answer_for
 from tests.scheduler.conftest import Play
 
 MINE = "bigbatch-cafe-1"
+DOWN = Gone("a node of the job failed", Cause.NODE_FAILURE, hosts=("n1", "n2"))
 
 
 def ask(*job_ids: str) -> list[Answer]:
@@ -24,12 +25,14 @@ def ask(*job_ids: str) -> list[Answer]:
 
 
 def test_all_jobs_are_asked_for_at_once(play: Play, tmp_path: Path) -> None:
-    lines = f"1|RUNNING|None|{MINE}\\n2_7|PENDING|Priority|{MINE}\\n3|TIMEOUT|TimeLimit|{MINE}\\n"
+    told = ("1|RUNNING|None|n1", "2_7|PENDING|Priority|", "3|TIMEOUT|TimeLimit|n1", "4|NODE_FAIL|None|n[1-2]")
+    lines = "".join(f"{line}|{MINE}\\n" for line in told)
     play("squeue", f'echo "$*" >> {tmp_path}/calls; printf "{lines}"')
-    assert ask("1", "2_7", "3") == [
+    assert ask("1", "2_7", "3", "4") == [
         Alive(),
         Alive("jobs of a higher priority come first (Priority)", Waits.RESOURCES),
         Gone("the job reached its time limit (TimeLimit)", Cause.TIME_LIMIT),
+        DOWN,
     ]
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
@@ -38,8 +41,8 @@ def test_all_jobs_are_asked_for_at_once(play: Play, tmp_path: Path) -> None:
 def test_of_an_array_whose_waiting_tasks_were_cancelled_one_line_is_left(play: Play, command: str) -> None:
     """Slurm 22.05 lists so what `scancel 1_[0-2]` ends; a task that the answer lost must not end by it."""
     play("squeue", "exit 1")
-    sure, detail = ("1_2|RUNNING|None", "None") if command == "squeue" else ("1_2|RUNNING|0:0", "0:0")
-    play(command, f'echo "{sure}|{MINE}"; echo "1|CANCELLED by 1000|{detail}|{MINE}"; echo "1|FAILED|{detail}|other"')
+    sure, detail = ("1_2|RUNNING|None|n1", "None") if command == "squeue" else ("1_2|RUNNING|0:0|n1", "0:0")
+    play(command, f'echo "{sure}|{MINE}"; echo "1|CANCELLED by 1000|{detail}||{MINE}"; echo "1|FAILED|{detail}||other"')
     ended = Gone("the job was cancelled in Slurm", Cause.CANCELLED, sure=False)
     assert ask("1_0", "1_1", "1_2") == [ended, ended, Alive()]
 
@@ -54,12 +57,12 @@ def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
 @pytest.mark.parametrize(
     ("told", "answer"),
     [
-        (f"1|RUNNING|0:0|{MINE}", Alive()),
-        (f"1|COMPLETED|0:0|{MINE}", Gone("the job ended", Cause.DONE)),
-        (f"1|NODE_FAIL|1:0|{MINE}", Gone("a node of the job failed (exit code 1:0)", Cause.NODE_FAILURE)),
+        (f"1|RUNNING|0:0|n1|{MINE}", Alive()),
+        (f"1|COMPLETED|0:0|n1|{MINE}", Gone("the job ended", Cause.DONE)),
+        (f"1|NODE_FAIL|0:0|n[1-2]|{MINE}", DOWN),
         # of these squeue would have to say more
-        (f"1|CANCELLED by 0|0:0|{MINE}", Unknown("squeue: exit code 1")),
-        ("1|FAILED|1:0|another", Unknown("squeue: exit code 1")),
+        (f"1|CANCELLED by 0|0:0|n1|{MINE}", Unknown("squeue: exit code 1")),
+        ("1|FAILED|1:0|n1|another", Unknown("squeue: exit code 1")),
         ("", Unknown("squeue: exit code 1")),
     ],
 )
@@ -85,17 +88,17 @@ def test_a_submission_is_found_by_the_accounting_alone_and_is_never_taken_for_lo
 @pytest.mark.parametrize(
     ("sacct", "scontrol", "answer"),
     [
-        (f'echo "1|COMPLETED|0:0|{MINE}"', "exit 1", Gone("the job ended", Cause.DONE)),
+        (f'echo "1|COMPLETED|0:0|n1|{MINE}"', "exit 1", Gone("the job ended", Cause.DONE)),
         (
-            f'echo "1|CANCELLED by 1000|0:15|{MINE}"',
+            f'echo "1|CANCELLED by 1000|0:15|n1|{MINE}"',
             "exit 1",
             Gone("the job was cancelled in Slurm (exit code 0:15)", Cause.CANCELLED),
         ),
-        (f'echo "1|CANCELLED by 0|0:0|{MINE}"', "exit 1", FLUSHED),
-        (f'echo "1|RUNNING|0:0|{MINE}"', "exit 1", Alive()),
+        (f'echo "1|CANCELLED by 0|0:0|n1|{MINE}"', "exit 1", FLUSHED),
+        (f'echo "1|RUNNING|0:0|n1|{MINE}"', "exit 1", Alive()),
         # the accounting may believe for ever in a job that the controller lost when it died
-        (f'echo "1|RUNNING|0:0|{MINE}"', 'echo "Invalid job id specified" >&2; exit 1', LEFT),
-        (f'echo "1|RUNNING|0:0|{MINE}"', f"echo JobId=1 JobName={MINE}", Alive()),
+        (f'echo "1|RUNNING|0:0|n1|{MINE}"', 'echo "Invalid job id specified" >&2; exit 1', LEFT),
+        (f'echo "1|RUNNING|0:0|n1|{MINE}"', f"echo JobId=1 JobName={MINE}", Alive()),
         ("true", "exit 1", Unknown("scontrol: exit code 1")),
         ("true", 'echo "Invalid job id specified" >&2; exit 1', LEFT),
         ("exit 1", 'echo "Invalid job id specified" >&2; exit 1', LEFT),
@@ -117,7 +120,7 @@ def test_an_id_that_slurm_has_given_to_another_job_speaks_of_that_one(play: Play
     """Forces the fault: ids began anew, and another job has ours; its end is not ours."""
     play("squeue", "true")
     play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
-    line = "1|FAILED|NonZeroExitCode|other" if command == "squeue" else "1|FAILED|1:0|other"
+    line = "1|FAILED|NonZeroExitCode|n1|other" if command == "squeue" else "1|FAILED|1:0|n1|other"
     play(command, f'echo "{line}"')
     assert ask("1") == [LEFT]
 
@@ -126,11 +129,11 @@ def test_of_two_jobs_with_one_id_each_is_answered_for_by_its_name(play: Play) ->
     """Forces the fault: a controller lost its last jobs, gave the id of one to another, and both are watched."""
     play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
     play("sacct", "true")
-    play("squeue", f'echo "77|RUNNING|None|{MINE}"')
+    play("squeue", f'echo "77|RUNNING|None|n1|{MINE}"')
     lost, there = Held("77", "lost"), Held("77", MINE)
     assert Slurm().ask([lost, there]) == {lost: LEFT, there: Alive()}
     play("squeue", "true")
-    play("sacct", f'echo "77|COMPLETED|0:0|{MINE}"')
+    play("sacct", f'echo "77|COMPLETED|0:0|n1|{MINE}"')
     assert Slurm().ask([lost, there]) == {lost: LEFT, there: Gone("the job ended", Cause.DONE)}
 
 
@@ -161,7 +164,7 @@ def test_a_controller_without_any_job_knows_none_of_several(play: Play) -> None:
     assert ask("7", "8") == [LEFT, LEFT]
 
 
-@pytest.mark.parametrize("torn", ["1|RUN", "garbage", "1|RUNNING|None", "|||"])
+@pytest.mark.parametrize("torn", ["1|RUN", "garbage", "1|RUNNING|None|n1", "|||", "||||"])
 def test_a_torn_line_is_no_answer(play: Play, torn: str) -> None:
     """Forces the fault: squeue's answer breaks off; without accounting and with a controller that is down."""
     play("squeue", f'printf "{torn}"')
@@ -235,7 +238,6 @@ def test_words_of_states_that_nobody_knows_are_no_answer() -> None:
     assert answer_for("HIBERNATING", "") is None
     assert answer_for("", "") is None
     assert answer_for("COMPLETING", "") == Alive()
-    assert answer_for("NODE_FAIL", "None") == Gone("a node of the job failed", Cause.NODE_FAILURE)
     assert answer_for("REQUEUE_HOLD", "None") == Alive(
         "the job is held after it was requeued (REQUEUE_HOLD)", Waits.HELD
     )
