@@ -13,7 +13,7 @@ from contract.views import ErrorView
 from store.session import engine_for
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorView} for status in (400, 401, 403, 404, 413, 415, 422, 503)
+    status: {"model": ErrorView} for status in (400, 401, 403, 404, 409, 413, 415, 422, 503)
 }
 
 

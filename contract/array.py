@@ -42,18 +42,24 @@ class ArrayFolder:
             draft.mkdir(exist_ok=True)
             for member, run in members.items():
                 _link(draft / str(member), run)
+            _sync(draft)
             draft.rename(self.path / str(task))
 
     def keep(self) -> None:
-        """See that the links are on the disk: before anybody submits what follows them."""
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # a file system that keeps folders in its own way
-                raise
-        finally:
-            os.close(folder)
+        """See that the tasks are on the disk: before anybody submits what follows them."""
+        _sync(self.path)
+
+
+def _sync(path: Path) -> None:
+    """Return when what the folder lists is on the disk."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that keeps folders in its own way
+            raise
+    finally:
+        os.close(folder)
 
 
 def _link(path: Path, run: RunFolder) -> None:

@@ -49,3 +49,8 @@ class ClusterReport(BaseModel):
     nodes: list[Node]
     queue: list[QueuedJob]
     admits: Admits | None = None  # null: it has not been asked yet
+
+    def chosen(self, partition: str | None) -> list[Partition]:
+        """The partitions that a job may run in which asks for `partition`, one or several with commas, or for none."""
+        wanted = partition.split(",") if partition else [part.name for part in self.partitions if part.is_default]
+        return [part for part in self.partitions if part.name in wanted]

@@ -9,7 +9,7 @@ class State(StrEnum):
     SUBMITTING = "submitting"  # one launcher has it in hand
     PENDING = "pending"  # the cluster has it and it has said nothing yet
     RUNNING = "running"
-    PAUSED = "paused"  # saved, its job is about to leave; then it is queued again
+    PAUSED = "paused"  # it said its last word and its job is about to leave; then it is queued again, or ends
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"

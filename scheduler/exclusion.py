@@ -53,11 +53,9 @@ def _failed(run: Run, report: ClusterReport | None) -> Sequence[str]:
 
 def _suitable(report: ClusterReport, need: Slurm) -> list[Node]:
     """The nodes on which the run may train, as far as its partition and features say."""
-    wanted = (
-        need.partition.split(",") if need.partition else [part.name for part in report.partitions if part.is_default]
-    )
+    wanted = {part.name for part in report.chosen(need.partition)}
     features = need.features.split("&") if need.features and ALL_OF.fullmatch(need.features) else []
-    there = [node for node in report.nodes if not wanted or set(wanted).intersection(node.partitions)]
+    there = [node for node in report.nodes if not wanted or wanted.intersection(node.partitions)]
     return [node for node in there if set(features).issubset(node.features)]
 
 

@@ -8,7 +8,9 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from contract.failure import FailureKind
 from contract.folder import GIVEN_UP, RunFolder
+from contract.printed import first_word
 from contract.retries import Cause
 from contract.run import LIVE, State
 from scheduler.clusters.cluster import Gone
@@ -17,7 +19,6 @@ from store import launches, runs
 from store.session import snapshot, transaction
 from store.tables import Run
 
-NO_MEMORY = ("oom-kill", "oom_kill", "out of memory", "out_of_memory")  # Slurm's words for it, of all versions
 LAST_BYTES = 4096
 log = logging.getLogger(__name__)
 
@@ -35,8 +36,8 @@ def end_of(site: Site, row: Any) -> Gone | None:
         return None
     if status == 0:
         return Gone("its part of the job ended", Cause.DONE)
-    last = folder.log_part(row.attempt, LAST_BYTES).lower()
-    cause = Cause.OUT_OF_MEMORY if any(word in last for word in NO_MEMORY) else Cause.FAILURE
+    word = first_word(folder.log_part(row.attempt, LAST_BYTES))
+    cause = Cause.OUT_OF_MEMORY if word and word.kind is FailureKind.OUT_OF_MEMORY else Cause.FAILURE
     return Gone(f"its part of the job ended with exit code {status}", cause)
 
 

@@ -81,27 +81,25 @@ def _advice(run: RunSpec, runs: int, experiment: ExperimentSpec, report: Cluster
     need = run.resources
     if not report or need.kind == "local" or need.nodes > 1 or need.many_core:
         return
-    chosen = [
-        part for part in report.partitions if (part.name == need.partition if need.partition else part.is_default)
-    ]
+    chosen = report.chosen(need.partition)
     rooms = [(room(need, node), node.cpus) for part in chosen for node in report.nodes if part.name in node.partitions]
     if not (rooms := [(there, cpus) for there, cpus in rooms if there]):
         return
-    (least, cpus), (most, _), where = min(rooms), max(rooms), chosen[0]
+    (least, cpus), (most, _), where = min(rooms), max(rooms), need.partition or chosen[0].name
     if experiment.pack:
         if (each := width(runs, experiment.pack)) > most:
-            yield f"# no node of {where.name} has room for {each} such runs side by side: {most} at most"
+            yield f"# no node of {where} has room for {each} such runs side by side: {most} at most"
         return
     pack, all_runs = min(least, runs, MOST, experiment.max_parallel or runs), [run for _, run in experiment.points()]
     is_one_need = runs == len(all_runs)  # one number serves all
     if (
-        where.whole_nodes
+        all(part.whole_nodes for part in chosen)
         and is_one_need
         and pack > 1
         and not any(pack_misfits(pack, experiment.max_parallel, all_runs))
     ):
         jobs, asked = -(-runs // pack), need.ranks_per_node * need.rank_cpus
-        gives = f"# {where.name} gives jobs whole nodes, here of {cpus} cpus, and such a run asks for {asked}"
+        gives = f"# {where} gives jobs whole nodes, here of {cpus} cpus, and such a run asks for {asked}"
         yield f"{gives}: with `pack: {pack}` it would be {jobs} job{'s' if jobs > 1 else ''} instead of {runs}"
 
 

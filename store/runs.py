@@ -201,14 +201,6 @@ def note_silence(db: Session, silent: Sequence[int], heard: Sequence[int]) -> No
     db.execute(update(Run).where(Run.id.in_(heard)).values(unknown_since=None))
 
 
-def times(db: Session, run: Run, old: State, new: State, *, reason: str | None = None) -> int:
-    """How often the run has gone from `old` to `new`, for that reason if one is given."""
-    gone = [Move.run_id == run.id, Move.old == old, Move.new == new]
-    if reason is not None:
-        gone.append(Move.reason == reason)
-    return db.scalar(select(func.count()).where(*gone)) or 0
-
-
 def counts(db: Session) -> dict[str, int]:
     """How many runs are in each state that any is in."""
     rows = db.execute(select(Run.state, func.count()).group_by(Run.state))

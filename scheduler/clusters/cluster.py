@@ -10,7 +10,13 @@ from contract.retries import Cause
 from contract.spec import RunSpec
 from contract.waits import Waits
 
-OURS = "BIGBATCH_"  # variables of the service; a job gets none of them, for some are secrets
+OURS = "BIGBATCH_"  # variables of the service, some of which are secrets
+FOR_RANKS = ("BIGBATCH_CACHE",)  # what a job gets of them
+
+
+def goes_with_a_job(variable: str) -> bool:
+    """Whether a variable of the service's environment is handed on to its jobs."""
+    return not variable.startswith(OURS) or variable in FOR_RANKS
 
 
 class Job(NamedTuple):

@@ -19,7 +19,6 @@ from contract.cluster import ClusterReport, Node, Partition, QueuedJob
 from contract.disk import may_pass
 from contract.job import MARK, host, local_job_id
 from scheduler.clusters.cluster import (
-    OURS,
     Alive,
     Answer,
     Array,
@@ -30,6 +29,7 @@ from scheduler.clusters.cluster import (
     Limits,
     RefusedError,
     Unknown,
+    goes_with_a_job,
 )
 
 FULL_S = 10.0  # how long a machine that can start nothing is left alone
@@ -53,7 +53,7 @@ class Local:
 
     def submit(self, job: Job | Array) -> str:
         assert isinstance(job, Job), "this machine takes one job at a time"
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        inherited = {name: value for name, value in os.environ.items() if goes_with_a_job(name)}
         environment = {**inherited, MARK: job.name, "PYTHONUNBUFFERED": "1"}
         try:
             with job.folder.log.open("ab") as log:

@@ -5,7 +5,7 @@ import subprocess
 import time
 from typing import NamedTuple
 
-from scheduler.clusters.cluster import OURS, BusyError, DoubtError, SparedError
+from scheduler.clusters.cluster import BusyError, DoubtError, SparedError, goes_with_a_job
 from scheduler.clusters.gate import Gate, Urgency
 
 PATIENCE_S = 20  # a controller that is down makes its clients wait for minutes
@@ -89,10 +89,11 @@ def words(stderr: str) -> str:
 
 _LEADING = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")  # to the cluster itself, and in
 # what changes what a command shows (SQUEUE_FORMAT and the like), and what would overrule a script
-_SHAPING = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_", OURS)
+_SHAPING = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_")
 
 
 def _environment() -> dict[str, str]:
     """Ours without what would shape an answer, and without our secrets: a job gets sbatch's environment."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SHAPING) or name in _LEADING}
+    ours = {name: value for name, value in os.environ.items() if goes_with_a_job(name)}
+    kept = {name: value for name, value in ours.items() if not name.startswith(_SHAPING) or name in _LEADING}
     return kept | {"LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}  # in whole words, and lists of tasks whole

@@ -192,11 +192,13 @@ def test_how_a_job_ended_is_told(
 
 def test_no_secret_of_the_service_goes_with_a_job(cluster: Local, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIGBATCH_TOKEN", "tok-5ecret")
+    monkeypatch.setenv("BIGBATCH_CACHE", "/scratch")
     monkeypatch.setattr(local, "_command", lambda job: ["env"])
     job_id = cluster.submit(job)
     wait_for("its end", lambda: cluster.ask([Held(job_id, "")])[Held(job_id, "")] != Alive())
     assert "tok-5ecret" not in job.folder.log.read_text()
     assert f"BIGBATCH_JOB={NAME}" in job.folder.log.read_text()
+    assert "BIGBATCH_CACHE=/scratch" in job.folder.log.read_text(), "read by the ranks"
 
 
 def test_a_log_that_cannot_be_opened_is_a_refusal(cluster: Local, job: Job) -> None:

@@ -108,7 +108,15 @@ def test_a_pack_taken_though_sbatch_timed_out_is_adopted_whole(site: Site, far: 
     assert [read(site, run_id).job_id for run_id in run_ids] == ["job1_0", "job1_0", "job1_1", "job1_1"]
 
 
-@pytest.mark.parametrize(("words", "cause"), [("", Cause.FAILURE), ("error: 1 oom_kill event", Cause.OUT_OF_MEMORY)])
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ("", Cause.FAILURE),
+        ("0: warning: this may run out of memory", Cause.FAILURE),
+        ("error: 1 oom_kill event", Cause.OUT_OF_MEMORY),
+        ("0: torch.OutOfMemoryError: CUDA out of memory", Cause.OUT_OF_MEMORY),
+    ],
+)
 def test_a_run_whose_part_has_ended_is_judged_by_it_and_its_neighbor_goes_on(
     site: Site, pair: list[Run], words: str, cause: Cause
 ) -> None:

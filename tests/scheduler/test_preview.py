@@ -118,6 +118,7 @@ def notes(experiment: ExperimentSpec, report: ClusterReport) -> list[str]:
         ({}, [node(16)], 16, 16),
         ({"ranks_per_node": 2, "cpus_per_rank": 3}, [node(16)], 2, 16),
         ({}, [node(16), node(4)], 4, 4),  # on whichever node it is
+        ({"partition": "knl,gpu"}, [node(16), node(4)], 4, 4),
         ({"ranks_per_node": 8}, [node(16), node(4)], 2, 16),  # the smaller one takes none of them
         ({"memory_gb": 15}, [node(16)], 4, 16),
         ({"gres": "gpu:1"}, [node(16, gres="gpu:a100:4(S:0-1),shard:8")], 4, 16),
@@ -133,7 +134,9 @@ def test_where_jobs_get_whole_nodes_it_says_how_many_runs_would_fill_one(
     sweep = experiment({"seed": list(range(20))}, resources={"kind": "slurm", **need})
     (told,) = notes(sweep, reported(nodes=there))
     jobs = -(-20 // pack)
-    assert told.startswith(f"# gpu gives jobs whole nodes, here of {cpus} cpus, and such a run asks for ")
+    assert told.startswith(
+        f"# {need.get('partition', 'gpu')} gives jobs whole nodes, here of {cpus} cpus, and such a run asks for "
+    )
     assert told.endswith(f": with `pack: {pack}` it would be {jobs} job{'s' if jobs > 1 else ''} instead of 20")
     list(preview(sweep.model_copy(update={"pack": pack}), Settings(home=Path("/h"))))
     ExperimentSpec.model_validate({**sweep.model_dump(), "pack": pack})

@@ -72,13 +72,14 @@ def test_no_secret_of_the_service_goes_with_a_job(
     play: Play, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    monkeypatch.setenv("BIGBATCH_CACHE", "/scratch")
     monkeypatch.setenv("SITE", "kept")
     monkeypatch.setenv("SBATCH_PARTITION", "would overrule the spec's")
     monkeypatch.setenv("SLURM_CONF", "/lab/slurm.conf")
     play("sbatch", f'env > {tmp_path}/environment; echo "Submitted batch job 42"')
     Slurm().submit(job)
     given = (tmp_path / "environment").read_text()
-    assert "BIGBATCH_" not in given
+    assert [line for line in given.splitlines() if line.startswith("BIGBATCH_")] == ["BIGBATCH_CACHE=/scratch"]
     assert "SBATCH_" not in given
     assert "SITE=kept" in given
     assert "SLURM_CONF=/lab/slurm.conf" in given

@@ -22,6 +22,7 @@ from scheduler.site import Site
 from scheduler.stop import stop
 from store import runs
 from store.session import transaction
+from store.tables import Experiment as Stored
 from store.tables import Run, now
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Puppet, read, states
@@ -212,11 +213,20 @@ def test_eight_launchers_in_steps_submit_a_sweep_once(site: Site, far: Far, expe
     assert len({read(site, run_id).job_id for run_id in run_ids}) == 50
 
 
+@pytest.mark.parametrize(("pack", "tasks", "synced_once"), [(None, 4, 5), (2, 2, 7)])
 def test_all_is_on_the_disk_when_the_cluster_is_asked_and_nothing_is_written_down_twice(
-    site: Site, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+    site: Site,
+    far: Far,
+    experiment: Experiment,
+    monkeypatch: pytest.MonkeyPatch,
+    pack: int | None,
+    tasks: int,
+    synced_once: int,
 ) -> None:
-    """The specs and the folder of links, each synced once, before sbatch."""
+    """The specs and the folders of links, those of runs that share a job too, each synced once, before sbatch."""
     run_ids, synced, found = sweep_of(site, experiment, 4), list[int](), list[int]()
+    with transaction(site.engine) as db:
+        db.execute(update(Stored).values(pack=pack))
     sync = os.fsync
 
     def noted(file: int) -> None:
@@ -225,11 +235,12 @@ def test_all_is_on_the_disk_when_the_cluster_is_asked_and_nothing_is_written_dow
 
     def submit(job: Job | Array) -> str:
         specs = [site.folder_of(read(site, run_id)).path / "spec.json" for run_id in run_ids]
-        found.extend(path.stat().st_ino for path in (*specs, job.folder.path))
+        shared = [path for path in job.folder.path.iterdir() if path.is_dir() and not path.is_symlink()]
+        found.extend(path.stat().st_ino for path in (*specs, job.folder.path, *shared))
         assert sorted(synced) == sorted(found)
         return Puppet.submit(far, job)
 
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(far, "submit", submit)
     launch(site)
-    assert (sizes(far), len(found)) == ([4], 5)
+    assert (sizes(far), len(found)) == ([tasks], synced_once)

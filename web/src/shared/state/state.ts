@@ -25,7 +25,7 @@ export const MEANINGS: Record<State, string> = {
   submitting: "being handed to the cluster",
   pending: "the cluster has it and has not begun",
   running: "training",
-  paused: "saved; goes on from its checkpoint as soon as its job has left",
+  paused: "waits for its job to leave; then it goes on from its newest checkpoint, or ends",
   done: "took all its steps",
   failed: "ended before its last step",
   cancelled: "stopped on request",
