@@ -61,9 +61,8 @@ def _look_at(site: Site, kind: str, cluster: Cluster) -> None:
     took_s = time.monotonic() - began
     said = [new for row in watched if (new := _news(site, row, answers[_held(row)]))]
     wait_s = min(took_s * SLOWNESS, SLOWEST_S, MEMORY * _remembers_s(cluster))
-    suspicious = {row.id for row in watched if row.own_cause == Cause.NODE_FAILURE}
-    if any(new.gone_cause == Cause.NODE_FAILURE or (new.gone_cause and new.id in suspicious) for new in said):
-        _see_hosts(site, kind, cluster)
+    if (failed := _host_failures(watched, said)) and not _see_hosts(site, kind, cluster):
+        said = [_or_later(failed[new.id], new) if new.id in failed else new for new in said]
     with transaction(site.engine) as db:
         looks.note(db, said)
     if wait_s > pace_s:
@@ -74,15 +73,35 @@ def _held(row: Any) -> Held:
     return Held(row.job_id, row.job_name or "")
 
 
-def _see_hosts(site: Site, kind: str, cluster: Cluster) -> None:
+def _host_failures(watched: Sequence[Any], said: Sequence[Said]) -> dict[int, Any]:
+    """The runs whose jobs have ended by a failed host, or by what may have been one."""
+    rows = {row.id: row for row in watched}
+    suspicious = {row.id for row in watched if row.own_cause == Cause.NODE_FAILURE}
+    ended = (new for new in said if new.gone_cause)
+    return {new.id: rows[new.id] for new in ended if new.gone_cause == Cause.NODE_FAILURE or new.id in suspicious}
+
+
+def _see_hosts(site: Site, kind: str, cluster: Cluster) -> bool:
     """Store how the hosts are now, before it is asked which a run goes on without (scheduler/exclusion.py)."""
     try:
         report = cluster.report(urgent=True)
     except DoubtError as doubt:
         log.warning("which hosts of %s have failed is not known yet: %s", kind, doubt)
-        return
+        return False
     with transaction(site.engine) as db:
         clusters.put(db, kind, report, None)
+    return True
+
+
+def _or_later(row: Any, new: Said) -> Said:
+    """The end of a job on several hosts counts once these have been seen: soon, else without the failed one's name."""
+    if _is_long_unknown(row) or (len(new.hosts) < 2 and row.own_cause != Cause.NODE_FAILURE):
+        return new
+    return _said(row, Unknown("which of its hosts has failed is not known yet"))
+
+
+def _is_long_unknown(row: Any) -> bool:
+    return row.unknown_since is not None and now() - row.unknown_since > DOUBT
 
 
 def _put_off(site: Site, kind: str, wait_s: float) -> None:
@@ -141,5 +160,4 @@ def _weigh(site: Site, row: Any, answer: Answer) -> Answer:
     pulse = feel(RunFolder.of(site.runs_folder, row.id, row.key), row.attempt)
     if pulse is Pulse.BEATS:
         return Alive()
-    doubted = row.unknown_since is not None and now() - row.unknown_since > DOUBT
-    return answer if doubted and pulse is Pulse.SILENT else Unknown(answer.reason)
+    return answer if _is_long_unknown(row) and pulse is Pulse.SILENT else Unknown(answer.reason)

@@ -87,7 +87,11 @@ class RefusedError(Exception):
 
 
 class FullError(RefusedError):
-    """The cluster takes no more jobs of ours for now, or not so many at once."""
+    """The cluster takes no more jobs of ours for now."""
+
+
+class TooManyError(FullError):
+    """It was too many at once: fewer may be taken."""
 
 
 class DoubtError(Exception):

@@ -24,9 +24,10 @@ from scheduler.clusters.cluster import (
     Job,
     Limits,
     RefusedError,
+    TooManyError,
 )
 from scheduler.clusters.gate import SPARE_SUBMISSIONS_S, Gate, OpenGate, Urgency
-from scheduler.clusters.slurm_commands import SUBMIT_S, Commands, Said, rows
+from scheduler.clusters.slurm_commands import EVERYWHERE, SUBMIT_S, Commands, Said, rows
 from scheduler.clusters.slurm_find import Finder
 from scheduler.clusters.slurm_ids import base_of, gather
 from scheduler.clusters.slurm_jobs import how_are
@@ -68,8 +69,10 @@ class Slurm:
             raise (FullError if may_pass(error) else RefusedError)(f"{path} cannot be written: {error}") from error
         try:
             return self._hand_in(path)
-        except FullError:
-            self._ask_for_less(job)
+        except FullError as full:
+            self._full_until = time.monotonic() + FULL_S
+            if isinstance(full, TooManyError) and isinstance(job, Array):
+                self._limits.take_less(len(job.tasks) // 2)
             raise
 
     def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
@@ -83,7 +86,7 @@ class Slurm:
             # submissions would take each call as it comes free, and there would never be two
             self._cancel_waits_until = time.monotonic() + CANCEL_WAITS_S
             raise BusyError("scancel has to wait: this minute's calls of Slurm are spent")
-        asked = ("squeue", "--me", "-h", "-o", "%F|%j")
+        asked = ("squeue", "--me", *EVERYWHERE, "-h", "-o", "%F|%j")
         # a controller that died gives its last ids again: an ended run's leftover may be somebody else's job by now
         listed = {tuple(row) for row in rows(self._commands.ask(*asked, urgency=Urgency.ACT), 2)}
         if ours := [job for job in jobs if (base_of(job.id), job.name) in listed]:
@@ -106,12 +109,6 @@ class Slurm:
 
     def script(self, job: Job | Array) -> str:
         return slurm_script.script(job, python=self._python, setup=self._setup)
-
-    def _ask_for_less(self, job: Job | Array) -> None:
-        """What was too much now may be so for a while, and half of an array may do."""
-        self._full_until = time.monotonic() + FULL_S
-        if isinstance(job, Array):
-            self._limits.take_less(len(job.tasks) // 2)
 
     def _hand_in(self, script: Path) -> str:
         said = self._commands.run("sbatch", str(script), urgency=Urgency.ACT, patience_s=SUBMIT_S)

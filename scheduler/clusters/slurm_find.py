@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from scheduler.clusters.cluster import BusyError, DoubtError, SparedError
 from scheduler.clusters.gate import Urgency
-from scheduler.clusters.slurm_commands import Commands
+from scheduler.clusters.slurm_commands import EVERYWHERE, Commands
 
 AGAIN_S = 25.0  # while squeue does not answer, sacct is asked so often: its calls are needed when squeue is back
 SERVES_S = 120.0  # whoever submitted has given up before anybody looks: what is not queued will not be
@@ -54,7 +54,7 @@ class Finder:
     def _queued(self, names: Sequence[str]) -> dict[str, str]:
         if not (unasked := [name for name in names if name not in self._not_queued]):
             return {}
-        asked = ("squeue", "--me", "-h", "-t", "all", f"--name={','.join(unasked)}", "-o", "%F|%j")
+        asked = ("squeue", "--me", *EVERYWHERE, "-h", "-t", "all", f"--name={','.join(unasked)}", "-o", "%F|%j")
         found = _ids(self._commands.ask(*asked, urgency=Urgency.FIND), unasked)
         self._not_queued |= _without(found, unasked)
         return found

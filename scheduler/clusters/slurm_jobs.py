@@ -5,12 +5,12 @@ is known by its id and its name: Slurm gives ids again, and then an answer speak
 listed is no answer yet.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from contract.retries import Cause
 from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
 from scheduler.clusters.gate import Urgency
-from scheduler.clusters.slurm_commands import Commands, rows
+from scheduler.clusters.slurm_commands import EVERYWHERE, Commands, rows
 from scheduler.clusters.slurm_ids import base_of, tasks_in
 from scheduler.clusters.slurm_states import answer_for
 
@@ -31,7 +31,7 @@ def how_are(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
         return _by_accounting_alone(jobs, commands, doubt)
     found = {job: answer for job in jobs if (answer := _answer(job, listed))}
     missing = [job for job in jobs if job not in found]
-    return found | _long_gone(missing, commands) if missing else found
+    return found | _long_gone(missing, listed.keys(), commands) if missing else found
 
 
 def _answer(job: Held, listed: Mapping[tuple[str, str], Answer | None]) -> Answer | None:
@@ -48,7 +48,7 @@ def _answer(job: Held, listed: Mapping[tuple[str, str], Answer | None]) -> Answe
 
 def _listed(commands: Commands) -> dict[tuple[str, str], Answer]:
     """All of this user's jobs by id and name, each task of an array by itself; a name may hold bars and comes last."""
-    asked = ("squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%j")
+    asked = ("squeue", "--me", *EVERYWHERE, "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%j")
     told = rows(commands.ask(*asked, urgency=Urgency.LOOK), 5)
     return {
         (job_id, name): answer_for(state, why, nodes) or _strange(state) for job_id, state, why, nodes, name in told
@@ -69,8 +69,11 @@ def _by_accounting_alone(jobs: Sequence[Held], commands: Commands, why: DoubtErr
     return {job: sure.get(job, Unknown(str(why))) for job in jobs}
 
 
-def _long_gone(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
-    """Ask the accounting; for what it does not know, or where there is none, the controller once more."""
+def _long_gone(jobs: Sequence[Held], listed: Collection[tuple[str, str]], commands: Commands) -> dict[Held, Answer]:
+    """Ask the accounting; for what it does not know, or where there is none, the controller once more.
+
+    `listed`: id and name of the jobs that squeue has told of.
+    """
     try:
         told = _accounted(jobs, commands)
     except BusyError as busy:
@@ -82,7 +85,7 @@ def _long_gone(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
     if not left:
         return ended
     # the accounting goes on believing in a job that a controller lost when it died: the controller's word is newer
-    asked = _ask_controller(left, commands)
+    asked = _ask_controller(left, listed, commands)
     alive = {job: told[job] for job in left if job in told and isinstance(asked[job], Unknown)}
     return ended | asked | alive
 
@@ -100,21 +103,24 @@ def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
     return {job: answer for job in jobs if (answer := _answer(job, listed))}
 
 
-def _ask_controller(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
+def _ask_controller(
+    jobs: Sequence[Held], listed: Collection[tuple[str, str]], commands: Commands
+) -> dict[Held, Answer]:
     """What squeue left out and the accounting does not know: one job, or the whole list when there are several."""
     one = jobs[0].id if len({base_of(job.id) for job in jobs}) == 1 else None
     try:
-        told = commands.ask("scontrol", "-o", "show", "job", *([base_of(one)] if one else []))
+        told = commands.ask("scontrol", *EVERYWHERE, "-o", "show", "job", *([base_of(one)] if one else []))
     except DoubtError as doubt:
         # the one answer that says for certain that there is no such job any more
         answer = LEFT if "Invalid job id" in str(doubt) else Unknown(str(doubt))
         return dict.fromkeys(jobs, answer)
     if told.strip() == NO_JOBS:
         return dict.fromkeys(jobs, LEFT)
-    listed = _shown(told)
+    shown = _shown(told)
     known = Unknown("squeue does not list the job, the controller knows it")
-    # an answer that is empty might be a torn one
-    return {job: known if not listed or _is_shown(job, listed) else LEFT for job in jobs}
+    # an answer that is empty might be a torn one, and one that leaves out what squeue listed is not whole
+    is_whole = shown and all((base_of(job_id), name) in shown for job_id, name in listed)
+    return {job: LEFT if is_whole and not _is_shown(job, shown) else known for job in jobs}
 
 
 def _shown(told: str) -> dict[tuple[str, str], set[int] | None]:

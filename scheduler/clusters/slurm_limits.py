@@ -58,9 +58,10 @@ class SlurmLimits:
             raise DoubtError(self._doubt)
 
     def take_less(self, tasks: int) -> None:
-        """Arrays of more than `tasks` were too much, whatever the configuration says."""
+        """Arrays of more than `tasks` were too much, whatever the configuration says; it is read again before long."""
         if self._configured:
             self._configured = self._configured._replace(tasks=max(1, tasks))
+            self._configuration_due = min(self._configuration_due, time.monotonic() + AGAIN_S)
 
     def _read_configuration(self) -> None:
         try:

@@ -6,13 +6,15 @@ to look for the job and try again later costs a little, to end a run that Slurm 
 
 import re
 
-from scheduler.clusters.cluster import DoubtError, FullError, RefusedError
+from scheduler.clusters.cluster import DoubtError, FullError, RefusedError, TooManyError
 from scheduler.clusters.slurm_commands import SUBMIT_S, Said
 
+TOO_MANY = re.compile(
+    r"submit limit|max_?submit|submit_?jobs?_?limit|job array specification|array size", re.IGNORECASE
+)
 FULL = re.compile(
-    r"submit limit|max_?submit|submit_?jobs?_?limit|job array specification|array size|temporarily unable"
-    r"|submissions disabled|try again|in down state|\(inactive or drain\)|\(down, drained or reserved\)"
-    r"|not available now",
+    r"temporarily unable|submissions disabled|try again|in down state|\(inactive or drain\)"
+    r"|\(down, drained or reserved\)|not available now",
     re.IGNORECASE,
 )
 # a limit by its name, as AssocMaxSubmitJobLimit; only those of submissions, and of a group, are full now and free later
@@ -29,9 +31,13 @@ def trouble(said: Said) -> FullError | RefusedError | DoubtError:
     """What to raise for what sbatch said as it failed."""
     if said.is_silence:
         return DoubtError(f"sbatch: {said.words or f'no answer within {SUBMIT_S} s'}")
-    if any(not re.search("submit|grp", name, re.IGNORECASE) for name in LIMIT.findall(said.words)):
+    limits = LIMIT.findall(said.words)
+    if any(not re.search("submit|grp", name, re.IGNORECASE) for name in limits):
         return RefusedError(said.words)  # what asks for more than a limit allows does so tomorrow too
-    if FULL.search(said.words):
+    # after the limit's name comes a sentence on all kinds of them, which speaks of submissions too
+    if TOO_MANY.search(" ".join(limits) if limits else said.words):
+        return TooManyError(said.words)
+    if limits or FULL.search(said.words):
         return FullError(said.words)
     if REFUSAL.search(said.words):
         return RefusedError(said.words)

@@ -1,9 +1,9 @@
 """A Slurm cluster as it describes itself: partitions, nodes, queue."""
 
 from contract.cluster import ClusterReport, Node, Partition, QueuedJob
-from scheduler.clusters.cluster import BusyError
+from scheduler.clusters.cluster import BusyError, DoubtError
 from scheduler.clusters.gate import Urgency
-from scheduler.clusters.slurm_commands import Commands, rows
+from scheduler.clusters.slurm_commands import EVERYWHERE, Commands, rows
 
 CALLS = 2  # that a report takes
 
@@ -15,10 +15,13 @@ def report(commands: Commands, urgency: Urgency, *, linear: bool = False) -> Clu
     """
     if commands.gate.free(urgency) < CALLS:  # else sinfo would take each call as it comes free
         raise BusyError("this minute's calls of Slurm are spent")
-    listed = rows(commands.ask("sinfo", "-h", "-N", "-o", "%N|%P|%a|%l|%h|%T|%C|%m|%G|%f", urgency=urgency), 10)
-    nodes = _nodes(listed)
-    queue = _queue(commands.ask("squeue", "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", urgency=urgency))
-    return ClusterReport(partitions=_partitions(listed, nodes, linear=linear), nodes=nodes, queue=queue)
+    sinfo = commands.ask("sinfo", *EVERYWHERE, "-h", "-N", "-o", "%N|%P|%a|%l|%h|%T|%C|%m|%G|%f", urgency=urgency)
+    squeue = commands.ask("squeue", *EVERYWHERE, "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", urgency=urgency)
+    try:
+        nodes = _nodes(listed := rows(sinfo, 10))
+        return ClusterReport(partitions=_partitions(listed, nodes, linear=linear), nodes=nodes, queue=_queue(squeue))
+    except ValueError as error:
+        raise DoubtError(f"sinfo and squeue: this is no description of a cluster: {error}") from error
 
 
 def _nodes(listed: list[list[str]]) -> list[Node]:

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,9 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
     with ExitStack() as stack:
         field = _field(stack, home, dice)
         run_ids, real_ids, struck, over = list[int](), list[int](), Counter[str](), threading.Event()
-        submitter = threading.Thread(target=_submit, args=(field, run_ids, real_ids, over, random.Random(seed + 1)))
-        submitter.start()
+        pool = stack.enter_context(ThreadPoolExecutor(1))
+        submitter = pool.submit(_submit, field, run_ids, real_ids, over, random.Random(seed + 1))
+        stack.callback(over.set)  # else a storm that fails waits for who submits
         until = time.monotonic() + 60 * minutes
         while time.monotonic() < until:
             time.sleep(dice.uniform(*PAUSE_S))
@@ -99,12 +101,14 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
             loads.append(os.getloadavg()[0])
             print(f"{time.strftime('%T')} {name}; {len(run_ids)} runs, {sum(struck.values())} faults", flush=True)
         over.set()
-        submitter.join()
+        submitter.result()
         lab.mend()
         left = _wait_for_ends(field, run_ids)
         found = audit(field.service, run_ids, lambda: lab.accounting(began), ends=("done", "cancelled"))
         wrong = _cancelled_unasked(field, run_ids)
         words = [f"run {run_id} was cancelled by nobody: {field.service.story(run_id)[:2000]}" for run_id in wrong]
+        if (stored := _stored(field)) != len(run_ids):
+            words.append(f"{stored} runs are stored, {len(run_ids)} were posted and answered")
         attempts = Counter(field.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids)
     told = {
         "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(sum(loads) / len(loads), 1)},
@@ -172,6 +176,16 @@ def _under_way(field: Field) -> int | None:
     except Exception:  # it was struck a moment ago
         return None
     return sum(int(count) for item in experiments for state, count in item["counts"].items() if state not in ENDED)
+
+
+def _stored(field: Field) -> int:
+    """How many runs the service has, whoever was told of them."""
+    counts, before = 0, None
+    while True:
+        page = field.service.get("/experiments", limit=500, **({"before": before} if before else {}))
+        counts += sum(int(count) for item in page["items"] for count in item["counts"].values())
+        if (before := page["next"]) is None:
+            return counts
 
 
 def _strike(field: Field, name: str) -> bool:

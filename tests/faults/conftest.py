@@ -14,7 +14,7 @@ from sqlalchemy import update
 from lab import processes
 from lab.standin.stage import UNDER_WAY, Job, Settings, Stage
 from store.session import engine_for, transaction
-from store.tables import CallSlot, Cluster
+from store.tables import CallSlot, Cluster, Silence
 from tests.faults import light, truth
 from tests.faults.audit import all_is_well, events
 from tests.faults.standin import carried, on_path
@@ -126,6 +126,7 @@ def a_minute_later(service: Service) -> None:
     with transaction(engine_for(database_of(service))) as db:
         db.execute(update(CallSlot).values(at=0.0))
         db.execute(update(Cluster).values(look_after=None))
+        db.execute(update(Silence).values(at=0.0))
 
 
 @pytest.fixture(scope="module")

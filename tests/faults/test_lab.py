@@ -118,7 +118,7 @@ def test_a_run_whose_host_dies_goes_on_without_that_host(team: Service, began: f
 
     The fault ends when Slurm knows of it: it gives a host 30 s to be heard from (SlurmdTimeout).
     """
-    run = training(team, 300)
+    run = training(team, 3000)
     lost = hosts_of(run)[1]
     hand.kill_host(lost)
     try:

@@ -121,6 +121,7 @@ def test_a_post_that_the_api_did_not_live_to_answer_is_there_whole_or_not_at_all
             assert sent < 40, "the kills come between the POSTs"
             answer = pool.submit(service.post_until_answered, text)
             time.sleep(random.uniform(0, takes_s))
+            takes_s *= 0.8 if answer.done() else 1.0  # the first one, with all that begins with it, takes longer
             service.kill("api")
             service.start("api")
             run_ids += answer.result()

@@ -115,13 +115,13 @@ def test_its_calls_are_counted_and_taken_from_the_budget(sqlite_engine: Engine, 
 def test_it_waits_for_a_call_that_is_free_and_says_so(
     sqlite_engine: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forces the scarcity: every call of the minute is spent, the first comes free in three seconds, then none."""
+    """Forces the scarcity: every call of the minute is spent, the first comes free in six seconds, then none."""
     budget = Budget(sqlite_engine, "slurm")
     budget.free(Urgency.ASK)
     with transaction(sqlite_engine) as db:
         db.execute(update(CallSlot).values(at=time.time()))
         db.execute(
-            update(CallSlot).where(CallSlot.slot == Urgency.ASK.value[0]).values(at=(spent := time.time() - 57.0))
+            update(CallSlot).where(CallSlot.slot == Urgency.ASK.value[0]).values(at=(spent := time.time() - 54.0))
         )
     turn = Turn(budget)
     assert turn.enter(Urgency.ASK)

@@ -7,7 +7,7 @@ from contract.event import Failed
 from contract.failure import FailureKind
 from contract.retries import Cause
 from contract.run import State
-from scheduler.clusters.cluster import Gone
+from scheduler.clusters.cluster import BusyError, DoubtError, Gone
 from scheduler.collect import collect
 from scheduler.site import Site
 from scheduler.sweep import sweep
@@ -16,7 +16,7 @@ from store.session import snapshot, transaction
 from store.tables import Run
 from tests.scheduler.conftest import read, say
 from tests.scheduler.test_arrays import Far
-from tests.scheduler.test_look import STARTED, far, gone, run_id, site
+from tests.scheduler.test_look import STARTED, far, gone, later, run_id, site
 
 __all__ = ["far", "run_id", "site"]
 
@@ -55,6 +55,43 @@ def test_hosts_of_which_the_ranks_had_no_time_to_tell_are_known_from_their_clust
         collect(site)
     run = gone(site, far, run_id, Gone("a node of the job failed", Cause.NODE_FAILURE, hosts=had))
     assert (run.state, run.excluded) == (State.QUEUED, ["h2"] if said else failed)
+
+
+def test_the_end_of_a_job_on_several_hosts_waits_for_word_of_them(
+    site: Site, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the moment: no call is left for a report as a host fails."""
+    told = ClusterReport(partitions=[], nodes=hosts({"h1": "mixed", "h2": "down*", "h3": "idle"}), queue=[])
+    ended = Gone("a node of the job failed", Cause.NODE_FAILURE, hosts=("h1", "h2"))
+
+    def busy(urgent: bool = False) -> ClusterReport:
+        raise BusyError("this minute's calls are spent")
+
+    say(site, run_id, STARTED.model_copy(update={"hosts": ["h1", "h2"]}))
+    collect(site)
+    monkeypatch.setattr(far, "report", busy)
+    run = gone(site, far, run_id, ended)
+    assert (run.state, run.gone_reason, run.unknown_since is not None) == (State.RUNNING, None, True)
+    monkeypatch.setattr(far, "report", lambda urgent=False: told)
+    run = gone(site, far, run_id, ended)
+    assert (run.state, run.excluded) == (State.QUEUED, ["h2"])
+
+
+def test_hosts_that_nobody_tells_of_hold_no_end_back_for_long(
+    site: Site, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: sinfo is down for longer than a job is doubted."""
+
+    def down(urgent: bool = False) -> ClusterReport:
+        raise DoubtError("sinfo: exit code 1")
+
+    monkeypatch.setattr(far, "report", down)
+    say(site, run_id, STARTED.model_copy(update={"hosts": ["h1", "h2"]}))
+    collect(site)
+    ended = Gone("a node of the job failed", Cause.NODE_FAILURE, hosts=("h1", "h2"))
+    assert gone(site, far, run_id, ended).state == State.RUNNING
+    later(site, run_id, unknown_since=31)
+    assert gone(site, far, run_id, ended).state == State.QUEUED
 
 
 @pytest.mark.parametrize(

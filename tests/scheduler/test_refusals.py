@@ -74,17 +74,18 @@ def test_an_outcome_that_is_not_known_is_doubt(play: Play, job: Job, script: str
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "tasks"),
     [
-        f"sbatch: error: AssocMaxSubmitJobLimit\\nsbatch: error: Batch job submission failed: {POLICY}",
-        f"sbatch: error: Batch job submission failed: {POLICY}",
-        "sbatch: error: System submissions disabled",
-        "sbatch: error: Required node not available (down, drained or reserved)",
-        f"sbatch: error: AssocGrpCPUMinutesLimit\\nsbatch: error: Batch job submission failed: {POLICY}",
-        "sbatch: error: Batch job submission failed: Invalid job array specification",
+        (f"sbatch: error: AssocMaxSubmitJobLimit\\nsbatch: error: Batch job submission failed: {POLICY}", 50),
+        (f"sbatch: error: Batch job submission failed: {POLICY}", 50),
+        ("sbatch: error: Batch job submission failed: Invalid job array specification", 50),
+        # half of it would not be taken either
+        ("sbatch: error: System submissions disabled", 1001),
+        ("sbatch: error: Required node not available (down, drained or reserved)", 1001),
+        (f"sbatch: error: AssocGrpCPUMinutesLimit\\nsbatch: error: Batch job submission failed: {POLICY}", 1001),
     ],
 )
-def test_a_limit_that_is_reached_fails_no_run(play: Play, job: Job, words: str) -> None:
+def test_a_limit_that_is_reached_fails_no_run(play: Play, job: Job, words: str, tasks: int) -> None:
     play("sbatch", f"printf '%b' \"{words}\" >&2; exit 1")
     play("scontrol", "echo MaxArraySize = 1001")
     cluster = Slurm()
@@ -93,7 +94,7 @@ def test_a_limit_that_is_reached_fails_no_run(play: Play, job: Job, words: str) 
     folder.prepare({})
     with pytest.raises(FullError):
         cluster.submit(Array(job.name, folder, 1, job.spec, range(100)))
-    assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=50), False)
+    assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=tasks), False)
 
 
 @pytest.mark.parametrize(("in_the_way", "raised"), [(False, FullError), (True, RefusedError)])

@@ -164,22 +164,6 @@ def test_a_controller_without_any_job_knows_none_of_several(play: Play) -> None:
     assert ask("7", "8") == [LEFT, LEFT]
 
 
-@pytest.mark.parametrize("torn", ["1|RUN", "garbage", "1|RUNNING|None|n1", "|||", "||||"])
-def test_a_torn_line_is_no_answer(play: Play, torn: str) -> None:
-    """Forces the fault: squeue's answer breaks off; without accounting and with a controller that is down."""
-    play("squeue", f'printf "{torn}"')
-    (answer,) = ask("1")
-    assert isinstance(answer, Unknown)
-
-
-@pytest.mark.parametrize("garbage", ["slurm_receive_msg|||", "9|RUNNING\\nunexpected|EOF", "|9", "no jobs"])
-def test_garbage_is_neither_a_job_that_was_found_nor_one_that_is_not_there(play: Play, garbage: str) -> None:
-    """Forces the fault: squeue answers what is no list of jobs, while a submission is looked for by its name."""
-    play("squeue", f'printf "{garbage}\\n"')
-    with pytest.raises(DoubtError, match="no list of jobs"):
-        Slurm().find([MINE])
-
-
 def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
     play("squeue", f'case "$*" in *--name={MINE}*) echo "9_[0-3]|{MINE}";; esac')
     assert Slurm().find([MINE]) == {MINE: "9"}

@@ -88,6 +88,16 @@ def test_a_slurm_that_forgets_no_job_has_no_moment_of_it(play: Play) -> None:
     assert SlurmLimits(Commands(OpenGate())).read() == Limits(tasks=5)
 
 
+def test_what_was_too_much_once_may_be_taken_later(play: Play, later: list[float]) -> None:
+    play("scontrol", CONFIGURED)
+    limits = SlurmLimits(Commands(Turnstile(99)))
+    limits.read()
+    limits.take_less(2)
+    assert limits.read().tasks == 2
+    later[0] = AGAIN_S + 1
+    assert limits.read().tasks == 5
+
+
 def test_while_no_call_is_left_nothing_is_known(play: Play) -> None:
     with pytest.raises(BusyError):
         SlurmLimits(Commands(Turnstile(0))).read()
