@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contract.doctor import Check, Grade, amiss, fine
 from scheduler.clusters import slurm_limits
 from scheduler.clusters.cluster import DoubtError
-from scheduler.clusters.slurm_commands import Commands
+from scheduler.clusters.slurm_commands import EVERYWHERE, Commands
 from scheduler.doctor.configuration import examine
 
 NEEDED = ("sbatch", "squeue", "scancel", "scontrol")
@@ -50,7 +50,7 @@ def _answers(commands: Commands) -> Iterator[Check]:
     told = slurm_limits.configuration(commands)
     took_s = time.monotonic() - began
     yield _controller(took_s)
-    yield from examine(told, _partitions(commands.ask("scontrol", "-o", "show", "partition")))
+    yield from examine(told, _partitions(commands.ask("scontrol", *EVERYWHERE, "-o", "show", "partition")))
     yield from _accounting_answers(commands, told.get("AccountingStorageType", ""))
     yield _most_jobs(told, commands)
 
