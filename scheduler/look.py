@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from contract.folder import RunFolder
 from contract.retries import Cause
 from scheduler import packed
-from scheduler.clusters.cluster import Alive, Answer, BusyError, Cluster, DoubtError, Gone, Held, Unknown
+from scheduler.clusters.cluster import Alive, Answer, BusyError, Cluster, DoubtError, Gone, Unknown
 from scheduler.pulse import Pulse, feel
-from scheduler.site import Site
+from scheduler.site import Site, held
 from store import clusters, looks
 from store.looks import Said
 from store.session import snapshot, transaction
@@ -54,12 +53,12 @@ def _look_at(site: Site, kind: str, cluster: Cluster) -> None:
             return
     began = time.monotonic()
     try:
-        answers = cluster.ask([_held(row) for row in watched])
+        answers = cluster.ask([held(row) for row in watched])
     except BusyError:
         _put_off(site, kind, BUSY_S)
         return
     took_s = time.monotonic() - began
-    said = [new for row in watched if (new := _news(site, row, answers[_held(row)]))]
+    said = [new for row in watched if (new := _news(site, row, answers[held(row)]))]
     wait_s = min(took_s * SLOWNESS, SLOWEST_S, MEMORY * _remembers_s(cluster))
     if (failed := _host_failures(watched, said)) and not _see_hosts(site, kind, cluster):
         said = [_or_later(failed[new.id], new) if new.id in failed else new for new in said]
@@ -67,10 +66,6 @@ def _look_at(site: Site, kind: str, cluster: Cluster) -> None:
         looks.note(db, said)
     if wait_s > pace_s:
         _put_off(site, kind, wait_s)
-
-
-def _held(row: Any) -> Held:
-    return Held(row.job_id, row.job_name or "")
 
 
 def _host_failures(watched: Sequence[Any], said: Sequence[Said]) -> dict[int, Any]:
@@ -157,7 +152,7 @@ def _weigh(site: Site, row: Any, answer: Answer) -> Answer:
         return end
     if not isinstance(answer, Gone) or answer.sure:
         return answer
-    pulse = feel(RunFolder.of(site.runs_folder, row.id, row.key), row.attempt)
+    pulse = feel(site.folder_of(row), row.attempt)
     if pulse is Pulse.BEATS:
         return Alive()
     return answer if _is_long_unknown(row) and pulse is Pulse.SILENT else Unknown(answer.reason)

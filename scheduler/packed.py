@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from contract.failure import FailureKind
-from contract.folder import GIVEN_UP, RunFolder
+from contract.folder import GIVEN_UP
 from contract.printed import first_word
 from contract.retries import Cause
 from contract.run import LIVE, State
@@ -27,7 +27,7 @@ def end_of(site: Site, row: Any) -> Gone | None:
     """How a run's own part of a shared job ended; none while it lives, or has a job of its own."""
     if row.member is None:
         return None
-    folder = RunFolder.of(site.runs_folder, row.id, row.key)
+    folder = site.folder_of(row)
     try:
         status = folder.end_status(row.attempt)
     except (OSError, ValueError):  # a folder that is away for a moment must not keep the others from being looked at

@@ -97,9 +97,9 @@ def configuration(commands: Commands) -> dict[str, str]:
 def configured(told: dict[str, str]) -> Configured:
     """The limits among what the configuration says."""
     return Configured(
-        tasks=max(1, _number(told["MaxArraySize"])),  # 0: no arrays at all
-        jobs=_number(told.get("MaxJobCount", "")) or None,
-        remembers_s=_number(told.get("MinJobAge", "")) or None,
+        tasks=max(1, number(told["MaxArraySize"])),  # 0: no arrays at all
+        jobs=number(told.get("MaxJobCount", "")) or None,
+        remembers_s=number(told.get("MinJobAge", "")) or None,
         linear=told.get("SelectType") == "select/linear",
     )
 
@@ -111,7 +111,7 @@ def submit_limit(commands: Commands) -> int:
     """
     said = commands.ask("sacctmgr", "-n", "-P", "show", "user", "withassoc", "format=User,MaxSubmitJobs")
     limits = [line.split("|")[1] for line in said.splitlines() if line.startswith(f"{getuser()}|")]
-    return 0 if "" in limits else max(map(_number, limits), default=0)
+    return 0 if "" in limits else max(map(number, limits), default=0)
 
 
 def most(*limits: int) -> int | None:
@@ -123,6 +123,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip()) for name, _, value in (line.partition("=") for line in text.splitlines())]
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
+    """The number that a value begins with, as "60 sec" does; 0 where there is none."""
     found = re.match(r"\d+", text)
     return int(found.group()) if found else 0

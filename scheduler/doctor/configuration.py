@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from contract.doctor import Check, Grade, amiss, fine
+from scheduler.clusters.slurm_limits import number
 
 OLDEST, TRIED = (20, 11), "22.05"
 COMMON_STEP_S = 30  # ranks that are told to end have so long to come to a common step, and save (trainers/notice.py)
@@ -17,7 +18,7 @@ def examine(told: Configuration, partitions: Sequence[Configuration]) -> Iterato
     yield _version(told.get("SLURM_VERSION", ""))
     yield _accounting(told.get("AccountingStorageType", ""))
     yield _memory_of_ended_jobs(_seconds(told.get("MinJobAge", "300")), told.get("AccountingStorageType", ""))
-    yield _arrays(_number(told.get("MaxArraySize", "1001")))
+    yield _arrays(number(told.get("MaxArraySize", "1001")))
     yield _preemption(told)
     yield _requeue(told)
     yield _whole_nodes(told.get("SelectType", ""))
@@ -126,9 +127,4 @@ def _seconds(text: str) -> int:
         for part in re.findall(r"\d+", text):
             seconds = 60 * seconds + int(part)
         return seconds
-    return _number(text)
-
-
-def _number(text: str) -> int:
-    found = re.match(r"\d+", text)
-    return int(found.group()) if found else 0
+    return number(text)
