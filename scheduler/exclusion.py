@@ -54,6 +54,8 @@ def _failed(run: Run, report: ClusterReport | None) -> Sequence[str]:
 def _suitable(report: ClusterReport, need: Slurm) -> list[Node]:
     """The nodes on which the run may train, as far as its partition and features say."""
     wanted = {part.name for part in report.chosen(need.partition)}
+    if need.partition and not wanted:
+        return []
     features = need.features.split("&") if need.features and ALL_OF.fullmatch(need.features) else []
     there = [node for node in report.nodes if not wanted or wanted.intersection(node.partitions)]
     return [node for node in there if set(features).issubset(node.features)]

@@ -89,14 +89,10 @@ def _see_hosts(site: Site, kind: str, cluster: Cluster) -> bool:
 
 
 def _or_later(row: Any, new: Said) -> Said:
-    """The end of a job on several hosts counts once these have been seen: soon, else without the failed one's name."""
-    if _is_long_unknown(row) or (len(new.hosts) < 2 and row.own_cause != Cause.NODE_FAILURE):
+    """The end of a job on several hosts waits for word of these until the next look, and no longer."""
+    if row.unknown_since is not None or (len(new.hosts) < 2 and row.own_cause != Cause.NODE_FAILURE):
         return new
     return _said(row, Unknown("which of its hosts has failed is not known yet"))
-
-
-def _is_long_unknown(row: Any) -> bool:
-    return row.unknown_since is not None and now() - row.unknown_since > DOUBT
 
 
 def _put_off(site: Site, kind: str, wait_s: float) -> None:
@@ -155,4 +151,5 @@ def _weigh(site: Site, row: Any, answer: Answer) -> Answer:
     pulse = feel(site.folder_of(row), row.attempt)
     if pulse is Pulse.BEATS:
         return Alive()
-    return answer if _is_long_unknown(row) and pulse is Pulse.SILENT else Unknown(answer.reason)
+    doubted = row.unknown_since is not None and now() - row.unknown_since > DOUBT
+    return answer if doubted and pulse is Pulse.SILENT else Unknown(answer.reason)

@@ -45,8 +45,8 @@ def gather(job_ids: Iterable[str]) -> list[str]:
 
 
 def base_of(job_id: str) -> str:
-    """The array's own id, or the job's."""
-    return job_id.partition("_")[0]
+    """The array's own id, or the job's; of a part of a heterogeneous job (77+1) the whole one's."""
+    return re.split("[_+]", job_id, maxsplit=1)[0]
 
 
 def hosts_in(text: str) -> list[str]:

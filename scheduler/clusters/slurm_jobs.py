@@ -114,12 +114,13 @@ def _ask_controller(
         # the one answer that says for certain that there is no such job any more
         answer = LEFT if "Invalid job id" in str(doubt) else Unknown(str(doubt))
         return dict.fromkeys(jobs, answer)
-    if told.strip() == NO_JOBS:
-        return dict.fromkeys(jobs, LEFT)
     shown = _shown(told)
+    # an answer that is empty might be a torn one, and one that leaves out what squeue has told of is not whole
+    expected = {base_of(job_id) for job_id, _ in listed}
+    if one:
+        expected &= {base_of(one)}
+    is_whole = (bool(shown) or told.strip() == NO_JOBS) and expected <= {job_id for job_id, _ in shown}
     known = Unknown("squeue does not list the job, the controller knows it")
-    # an answer that is empty might be a torn one, and one that leaves out what squeue listed is not whole
-    is_whole = shown and all((base_of(job_id), name) in shown for job_id, name in listed)
     return {job: LEFT if is_whole and not _is_shown(job, shown) else known for job in jobs}
 
 

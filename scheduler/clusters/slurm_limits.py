@@ -12,6 +12,7 @@ from scheduler.clusters.slurm_commands import Commands
 
 DEFAULT_TASKS = 1001  # Slurm's own
 SERVES_S = 3600.0  # what was read
+LARGEST = 4_000_001  # that Slurm admits in an array at all
 AGAIN_S, REST_S = 300.0, 10.0  # after an answer that failed; while nothing is known at all
 
 
@@ -31,6 +32,7 @@ class SlurmLimits:
         self._commands, self._alone = commands, threading.Lock()  # several ticks may want them first
         self._configured: Configured | None = None
         self._submits = 0  # of this user at once; 0: no limit is known
+        self._taken, self._more_after = LARGEST, math.inf  # tasks of an array, after one was too much
         self._doubt = ""
         self._configuration_due = self._submits_due = -math.inf
 
@@ -39,7 +41,7 @@ class SlurmLimits:
         """What is known without a call."""
         if not (told := self._configured):
             return None
-        return Limits(told.tasks, most(told.jobs or 0, self._submits), told.remembers_s)
+        return Limits(min(told.tasks, self._taken), most(told.jobs or 0, self._submits), told.remembers_s)
 
     @property
     def linear(self) -> bool:
@@ -49,6 +51,8 @@ class SlurmLimits:
     def read(self) -> Limits:
         """Ask for what is old; raise DoubtError while the configuration is not known at all."""
         with self._alone:
+            if time.monotonic() >= self._more_after:
+                self._taken, self._more_after = 2 * self._taken, time.monotonic() + AGAIN_S
             if time.monotonic() >= self._configuration_due:
                 self._read_configuration()
             if time.monotonic() >= self._submits_due and self._configured:
@@ -58,10 +62,9 @@ class SlurmLimits:
             raise DoubtError(self._doubt)
 
     def take_less(self, tasks: int) -> None:
-        """Arrays of more than `tasks` were too much, whatever the configuration says; it is read again before long."""
-        if self._configured:
-            self._configured = self._configured._replace(tasks=max(1, tasks))
-            self._configuration_due = min(self._configuration_due, time.monotonic() + AGAIN_S)
+        """Arrays of more than `tasks` were too much, whatever the configuration says; twice as many are tried later."""
+        with self._alone:
+            self._taken, self._more_after = max(1, tasks), time.monotonic() + AGAIN_S
 
     def _read_configuration(self) -> None:
         try:

@@ -18,7 +18,7 @@ from contract.folder import RunFolder
 from contract.settings import Settings
 from scheduler.clusters.cluster import DoubtError
 from scheduler.clusters.gate import Urgency
-from scheduler.clusters.slurm_commands import Commands, rows
+from scheduler.clusters.slurm_commands import EVERYWHERE, Commands, rows
 
 LATE_S, TOO_LATE_S = 5.0, 60.0  # for longer than the latter nobody waits for a last line (scheduler/collect.py)
 SKEWED_S = 5.0
@@ -108,7 +108,7 @@ def _why_not(patient: Patient, job_id: str) -> Check:
     """The job has not answered: it waits, it failed, or what it wrote is not seen here."""
     log = _last_lines(patient.folder / "out.log")
     try:
-        told = rows(patient.commands.ask("squeue", "-h", "-t", "all", "-j", job_id, "-o", "%T|%r"), 2)
+        told = rows(patient.commands.ask("squeue", *EVERYWHERE, "-h", "-t", "all", "-j", job_id, "-o", "%T|%r"), 2)
     except DoubtError as doubt:
         told = [["unknown", str(doubt)]]
     state, reason = told[0] if told else ("gone", "")

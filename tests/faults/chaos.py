@@ -101,12 +101,14 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
             loads.append(os.getloadavg()[0])
             print(f"{time.strftime('%T')} {name}; {len(run_ids)} runs, {sum(struck.values())} faults", flush=True)
         over.set()
-        submitter.result()
+        fallen = submitter.exception()
         lab.mend()
         left = _wait_for_ends(field, run_ids)
         found = audit(field.service, run_ids, lambda: lab.accounting(began), ends=("done", "cancelled"))
         wrong = _cancelled_unasked(field, run_ids)
         words = [f"run {run_id} was cancelled by nobody: {field.service.story(run_id)[:2000]}" for run_id in wrong]
+        if fallen:
+            words.append(f"who posts the runs fell: {fallen!r}")
         if (stored := _stored(field)) != len(run_ids):
             words.append(f"{stored} runs are stored, {len(run_ids)} were posted and answered")
         attempts = Counter(field.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids)

@@ -49,6 +49,24 @@ def test_a_list_that_leaves_out_what_squeue_told_of_denies_no_job(
     assert ask("1", "2", "8") == [answer, LEFT if "8" in shown else answer, Alive()]
 
 
+@pytest.mark.parametrize("other", ["my notebook", MINE])
+@pytest.mark.parametrize("shown", ["ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE, "JobName=another"])
+def test_one_job_that_is_gone_is_denied_whatever_else_is_there(play: Play, other: str, shown: str) -> None:
+    """Forces what a service finds that was away for long: of an array some tasks wait, or its id was given again."""
+    play("squeue", f'echo "8|RUNNING|None|n1|{other}"; echo "1_3|PENDING|None||{MINE}"')
+    play("sacct", DOWN)
+    play("scontrol", f'echo "JobId=1 {shown}"')
+    assert ask("1_2") == [LEFT]
+
+
+@pytest.mark.parametrize("there", ["8|RUNNING|None|n1|my notebook", "8+1|RUNNING|None|n1|two parts"])
+def test_a_user_s_own_job_with_a_name_of_several_words_or_of_several_parts_hides_no_end(play: Play, there: str) -> None:
+    play("squeue", f'echo "{there}"')
+    play("sacct", DOWN)
+    play("scontrol", 'echo "JobId=8 JobName=my notebook"')
+    assert ask("1", "2") == [LEFT, LEFT]
+
+
 def test_jobs_in_partitions_that_are_hidden_from_users_are_asked_for_too(play: Play, tmp_path: Path) -> None:
     """squeue, sinfo and `scontrol show job` leave them out, unless they are told to (squeue(1), --all)."""
     for command, said in (("squeue", ""), ("scontrol", f"JobId=9 JobName={MINE}"), ("sinfo", NODE)):

@@ -93,9 +93,9 @@ def test_what_was_too_much_once_may_be_taken_later(play: Play, later: list[float
     limits = SlurmLimits(Commands(Turnstile(99)))
     limits.read()
     limits.take_less(2)
-    assert limits.read().tasks == 2
-    later[0] = AGAIN_S + 1
-    assert limits.read().tasks == 5
+    for tasks in (2, 4, 5, 5):
+        assert limits.read().tasks == tasks
+        later[0] += AGAIN_S + 1
 
 
 def test_while_no_call_is_left_nothing_is_known(play: Play) -> None:
