@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from contract.retries import Cause
+from contract.waits import Waits
 from scheduler import packed
 from scheduler.clusters.cluster import Alive, Answer, BusyError, Cluster, DoubtError, Gone, Unknown
 from scheduler.pulse import Pulse, feel
@@ -31,6 +32,7 @@ RESTLESS_FOR = timedelta(seconds=60)  # after a run has moved or was asked to st
 SLOWNESS = 10.0  # a cluster that takes a second to answer is asked every ten at most
 MEMORY = 0.5  # of the time that a cluster knows an ended job, at most, goes by between two looks
 DOUBT = timedelta(seconds=30)  # how long nobody must know a job before it counts as gone
+HOSTS_UNKNOWN = "its job has ended, and which of its hosts has failed is not known yet"
 log = logging.getLogger(__name__)
 
 
@@ -89,10 +91,15 @@ def _see_hosts(site: Site, kind: str, cluster: Cluster) -> bool:
 
 
 def _or_later(row: Any, new: Said) -> Said:
-    """The end of a job on several hosts waits for word of these until the next look, and no longer."""
-    if row.unknown_since is not None or (len(new.hosts) < 2 and row.own_cause != Cause.NODE_FAILURE):
+    """The end of a job on several hosts waits for word of these: for one look, and longer where they are its cause."""
+    may_be_theirs = row.own_cause == Cause.NODE_FAILURE
+    if len(new.hosts) < 2 and not may_be_theirs:
         return new
-    return _said(row, Unknown("which of its hosts has failed is not known yet"))
+    if row.waits_for != HOSTS_UNKNOWN:
+        return Said(row.id, row.attempt, HOSTS_UNKNOWN, Waits.OTHER, now())
+    if may_be_theirs and row.unknown_since is not None and now() - row.unknown_since <= DOUBT:
+        return Said(row.id, row.attempt, row.waits_for, row.waits_kind, row.unknown_since)
+    return new
 
 
 def _put_off(site: Site, kind: str, wait_s: float) -> None:

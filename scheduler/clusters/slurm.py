@@ -68,12 +68,15 @@ class Slurm:
         except OSError as error:
             raise (FullError if may_pass(error) else RefusedError)(f"{path} cannot be written: {error}") from error
         try:
-            return self._hand_in(path)
+            job_id = self._hand_in(path)
         except FullError as full:
             self._full_until = time.monotonic() + FULL_S
             if isinstance(full, TooManyError) and isinstance(job, Array):
                 self._limits.take_less(len(job.tasks) // 2)
             raise
+        if isinstance(job, Array):
+            self._limits.took(len(job.tasks))
+        return job_id
 
     def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
         return how_are(jobs, self._commands) if jobs else {}
@@ -104,7 +107,7 @@ class Slurm:
         told = slurm_report.report(self._commands, Urgency.ASK if urgent else Urgency.TELL, linear=self._limits.linear)
         with suppress(DoubtError):  # whoever submits first would ask for it anyway
             limits = self._limits.read()
-            return told.model_copy(update={"admits": Admits(tasks=limits.tasks, jobs=limits.jobs)})
+            return told.model_copy(update={"admits": Admits(tasks=self._limits.largest_array, jobs=limits.jobs)})
         return told
 
     def script(self, job: Job | Array) -> str:

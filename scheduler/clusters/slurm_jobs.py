@@ -128,8 +128,9 @@ def _shown(told: str) -> dict[tuple[str, str], set[int] | None]:
     """What `scontrol -o show job` lists: by id and name the job, with its tasks; None where it may be any of them."""
     listed: dict[tuple[str, str], set[int] | None] = {}
     for line in told.splitlines():
-        said = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if (name := said.get("JobName")) and (job_id := said.get("ArrayJobId", said.get("JobId"))):
+        words = [word.split("=", 1) for word in line.split() if "=" in word]
+        said = dict(reversed(words))  # of equal names the first counts: a command or a comment may hold any words
+        if (name := said.get("JobName")) is not None and (job_id := said.get("ArrayJobId", said.get("JobId"))):
             before, more = listed.get((job_id, name), set()), tasks_in(said.get("ArrayTaskId", ""))
             listed[job_id, name] = before | more if before is not None and more else None
     return listed

@@ -32,7 +32,7 @@ class SlurmLimits:
         self._commands, self._alone = commands, threading.Lock()  # several ticks may want them first
         self._configured: Configured | None = None
         self._submits = 0  # of this user at once; 0: no limit is known
-        self._taken, self._more_after = LARGEST, math.inf  # tasks of an array, after one was too much
+        self._taken, self._more_after = LARGEST, math.inf  # tasks of an array, since one was too much
         self._doubt = ""
         self._configuration_due = self._submits_due = -math.inf
 
@@ -44,6 +44,11 @@ class SlurmLimits:
         return Limits(min(told.tasks, self._taken), most(told.jobs or 0, self._submits), told.remembers_s)
 
     @property
+    def largest_array(self) -> int:
+        """How many tasks the configuration admits in one, whatever was too much lately."""
+        return self._configured.tasks if self._configured else 1
+
+    @property
     def linear(self) -> bool:
         """Whether it is known to give nodes whole wherever a partition does not say otherwise."""
         return bool(self._configured and self._configured.linear)
@@ -52,7 +57,7 @@ class SlurmLimits:
         """Ask for what is old; raise DoubtError while the configuration is not known at all."""
         with self._alone:
             if time.monotonic() >= self._more_after:
-                self._taken, self._more_after = 2 * self._taken, time.monotonic() + AGAIN_S
+                self._taken, self._more_after = min(LARGEST, 2 * self._taken), time.monotonic() + AGAIN_S
             if time.monotonic() >= self._configuration_due:
                 self._read_configuration()
             if time.monotonic() >= self._submits_due and self._configured:
@@ -63,8 +68,12 @@ class SlurmLimits:
 
     def take_less(self, tasks: int) -> None:
         """Arrays of more than `tasks` were too much, whatever the configuration says; twice as many are tried later."""
-        with self._alone:
-            self._taken, self._more_after = max(1, tasks), time.monotonic() + AGAIN_S
+        self._taken, self._more_after = min(self._taken, max(1, tasks)), time.monotonic() + AGAIN_S
+
+    def took(self, tasks: int) -> None:
+        """An array of so many was taken: if it was as large as they come, larger ones may be."""
+        if tasks >= self._taken:
+            self._taken = min(LARGEST, 2 * self._taken)
 
     def _read_configuration(self) -> None:
         try:

@@ -7,7 +7,7 @@ from contract.event import Failed
 from contract.failure import FailureKind
 from contract.retries import Cause
 from contract.run import State
-from scheduler.clusters.cluster import BusyError, DoubtError, Gone
+from scheduler.clusters.cluster import BusyError, DoubtError, Gone, Unknown
 from scheduler.collect import collect
 from scheduler.site import Site
 from scheduler.sweep import sweep
@@ -16,7 +16,7 @@ from store.session import snapshot, transaction
 from store.tables import Run
 from tests.scheduler.conftest import read, say
 from tests.scheduler.test_arrays import Far
-from tests.scheduler.test_look import STARTED, far, gone, run_id, site
+from tests.scheduler.test_look import STARTED, far, gone, later, look_now, run_id, site
 
 __all__ = ["far", "run_id", "site"]
 
@@ -121,6 +121,60 @@ def test_a_silent_host_is_what_its_cluster_says_of_it_once_the_job_has_left(
     assert (run.state, run.excluded) == (state, ["h2"] if state is State.QUEUED else [])
     with snapshot(site.engine) as db:
         assert [attempt.cause for attempt in attempts.of_run(db, run_id)] == [cause]
+
+
+@pytest.mark.parametrize("held_s", [20, 40])
+def test_a_host_that_may_have_kept_silent_is_asked_about_for_longer(
+    site: Site, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch, held_s: int
+) -> None:
+    """Forces the moment: the cluster kept silent before, and no call is left as it says that the job has ended."""
+    there = ClusterReport(partitions=[], nodes=hosts({"h1": "mixed", "h2": "down*", "h3": "idle"}), queue=[])
+
+    def busy(urgent: bool = False) -> ClusterReport:
+        raise BusyError("this minute's calls are spent")
+
+    ended = Gone("the job failed (NonZeroExitCode)")
+    monkeypatch.setattr(far, "report", busy)
+    silence = Failed(attempt=1, at=1.0, rank=1, reason="rank 1 said nothing", failure=FailureKind.COLLECTIVE_TIMEOUT)
+    say(site, run_id, STARTED.model_copy(update={"hosts": ["h1", "h2"]}), silence)
+    collect(site)
+    far.answers["job1"] = Unknown("squeue: exit code 1")
+    look_now(site)
+    later(site, run_id, unknown_since=60)
+    for _ in range(2):
+        assert gone(site, far, run_id, ended).state == State.PAUSED
+    later(site, run_id, unknown_since=held_s)
+    if held_s < 30:
+        assert gone(site, far, run_id, ended).state == State.PAUSED
+        monkeypatch.setattr(far, "report", lambda urgent=False: there)
+        run = gone(site, far, run_id, ended)
+        assert (run.state, run.excluded) == (State.QUEUED, ["h2"])
+    else:
+        assert gone(site, far, run_id, ended).state == State.FAILED, "for all that anybody knows it is its own"
+
+
+@pytest.mark.parametrize(("partition", "left_out"), [("gpu", ["h"]), ("gone", []), ("knl,gpu", ["h"]), ("knl", [])])
+def test_only_hosts_of_the_partitions_that_were_asked_for_can_take_the_place_of_others(
+    site: Site, far: Far, run_id: int, partition: str, left_out: list[str]
+) -> None:
+    parts = [
+        {"name": name, "is_default": False, "state": "up", "nodes": 3, "idle_nodes": 1, "cpus": 9, "gres": ""}
+        for name in ("gpu", "knl")
+    ]
+    told = ClusterReport.model_validate(
+        {
+            "partitions": [part | {"time_limit": "1:00"} for part in parts],
+            "nodes": hosts({"h": "down*", "g": "idle", "k": "down*"}),
+            "queue": [],
+        }
+    )
+    with transaction(site.engine) as db:
+        clusters.put(db, "slurm", told, None)
+        run = db.get_one(Run, run_id)
+        run.spec = run.spec | {"resources": run.spec["resources"] | {"partition": partition}}
+    say(site, run_id, STARTED)
+    collect(site)
+    assert gone(site, far, run_id, Gone("a node of the job failed", Cause.NODE_FAILURE)).excluded == left_out
 
 
 @pytest.mark.parametrize(

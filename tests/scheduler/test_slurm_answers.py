@@ -50,20 +50,28 @@ def test_a_list_that_leaves_out_what_squeue_told_of_denies_no_job(
 
 
 @pytest.mark.parametrize("other", ["my notebook", MINE])
-@pytest.mark.parametrize("shown", ["ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE, "JobName=another"])
-def test_one_job_that_is_gone_is_denied_whatever_else_is_there(play: Play, other: str, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("there", "shown"),
+    [
+        ("1_3|PENDING|None||" + MINE, "ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE),
+        ("1|RUNNING|None|n1|another", f"JobName=another Comment=JobId=1 JobName={MINE}"),
+    ],
+)
+def test_one_job_that_is_gone_is_denied_whatever_else_is_there(play: Play, other: str, there: str, shown: str) -> None:
     """Forces what a service finds that was away for long: of an array some tasks wait, or its id was given again."""
-    play("squeue", f'echo "8|RUNNING|None|n1|{other}"; echo "1_3|PENDING|None||{MINE}"')
+    play("squeue", f'echo "8|RUNNING|None|n1|{other}"; echo "{there}"')
     play("sacct", DOWN)
     play("scontrol", f'echo "JobId=1 {shown}"')
     assert ask("1_2") == [LEFT]
 
 
-@pytest.mark.parametrize("there", ["8|RUNNING|None|n1|my notebook", "8+1|RUNNING|None|n1|two parts"])
-def test_a_user_s_own_job_with_a_name_of_several_words_or_of_several_parts_hides_no_end(play: Play, there: str) -> None:
-    play("squeue", f'echo "{there}"')
+@pytest.mark.parametrize(
+    ("job_id", "name"), [("8", "my notebook"), ("8+1", "two parts"), ("8", ""), ("8", " a blank before it")]
+)
+def test_a_user_s_own_job_hides_no_end_whatever_its_name_and_its_parts(play: Play, job_id: str, name: str) -> None:
+    play("squeue", f'echo "{job_id}|RUNNING|None|n1|{name}"')
     play("sacct", DOWN)
-    play("scontrol", 'echo "JobId=8 JobName=my notebook"')
+    play("scontrol", f'echo "JobId=8 JobName={name}"')
     assert ask("1", "2") == [LEFT, LEFT]
 
 

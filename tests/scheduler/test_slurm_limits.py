@@ -96,6 +96,13 @@ def test_what_was_too_much_once_may_be_taken_later(play: Play, later: list[float
     for tasks in (2, 4, 5, 5):
         assert limits.read().tasks == tasks
         later[0] += AGAIN_S + 1
+    for less, known in ((1, 1), (3, 1)):
+        limits.take_less(less)
+        assert limits.read().tasks == known
+    for took, known in ((1, 2), (1, 2), (2, 4), (4, 5)):
+        limits.took(took)
+        assert limits.read().tasks == known
+    assert limits.largest_array == 5
 
 
 def test_while_no_call_is_left_nothing_is_known(play: Play) -> None:
