@@ -72,10 +72,9 @@ class Slurm:
         except FullError as full:
             self._full_until = time.monotonic() + FULL_S
             if isinstance(full, TooManyError) and isinstance(job, Array):
-                self._limits.take_less(len(job.tasks) // 2)
+                self._limits.was_too_much(len(job.tasks))
             raise
-        if isinstance(job, Array):
-            self._limits.took(len(job.tasks))
+        self._limits.was_taken(len(job.tasks) if isinstance(job, Array) else 1)
         return job_id
 
     def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:

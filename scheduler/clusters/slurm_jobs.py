@@ -31,7 +31,10 @@ def how_are(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
         return _by_accounting_alone(jobs, commands, doubt)
     found = {job: answer for job in jobs if (answer := _answer(job, listed))}
     missing = [job for job in jobs if job not in found]
-    return found | _long_gone(missing, listed.keys(), commands) if missing else found
+    if not missing:
+        return found
+    lasting = [job for job, answer in listed.items() if not isinstance(answer, Gone)]  # an end is forgotten one day
+    return found | _long_gone(missing, lasting, commands)
 
 
 def _answer(job: Held, listed: Mapping[tuple[str, str], Answer | None]) -> Answer | None:
@@ -72,7 +75,7 @@ def _by_accounting_alone(jobs: Sequence[Held], commands: Commands, why: DoubtErr
 def _long_gone(jobs: Sequence[Held], listed: Collection[tuple[str, str]], commands: Commands) -> dict[Held, Answer]:
     """Ask the accounting; for what it does not know, or where there is none, the controller once more.
 
-    `listed`: id and name of the jobs that squeue has told of.
+    `listed`: id and name of the jobs that squeue has told of, and that the controller must know as well.
     """
     try:
         told = _accounted(jobs, commands)

@@ -32,7 +32,8 @@ class SlurmLimits:
         self._commands, self._alone = commands, threading.Lock()  # several ticks may want them first
         self._configured: Configured | None = None
         self._submits = 0  # of this user at once; 0: no limit is known
-        self._taken, self._more_after = LARGEST, math.inf  # tasks of an array, since one was too much
+        # tasks of an array that are tried, and that were refused; when that may have passed
+        self._taken, self._refused, self._more_after = LARGEST, LARGEST, math.inf
         self._doubt = ""
         self._configuration_due = self._submits_due = -math.inf
 
@@ -57,7 +58,7 @@ class SlurmLimits:
         """Ask for what is old; raise DoubtError while the configuration is not known at all."""
         with self._alone:
             if time.monotonic() >= self._more_after:
-                self._taken, self._more_after = min(LARGEST, 2 * self._taken), time.monotonic() + AGAIN_S
+                self._taken, self._refused, self._more_after = 2 * self._taken, LARGEST, math.inf
             if time.monotonic() >= self._configuration_due:
                 self._read_configuration()
             if time.monotonic() >= self._submits_due and self._configured:
@@ -66,14 +67,15 @@ class SlurmLimits:
                 return limits
             raise DoubtError(self._doubt)
 
-    def take_less(self, tasks: int) -> None:
-        """Arrays of more than `tasks` were too much, whatever the configuration says; twice as many are tried later."""
-        self._taken, self._more_after = min(self._taken, max(1, tasks)), time.monotonic() + AGAIN_S
+    def was_too_much(self, tasks: int) -> None:
+        """So many were refused, whatever the configuration says: half of them are tried, and more of them later."""
+        self._refused, self._more_after = tasks, time.monotonic() + AGAIN_S
+        self._taken = min(self._taken, max(1, tasks // 2))
 
-    def took(self, tasks: int) -> None:
-        """An array of so many was taken: if it was as large as they come, larger ones may be."""
+    def was_taken(self, tasks: int) -> None:
+        """So many were taken: if that is all that was tried, the next may be larger, but not what was just refused."""
         if tasks >= self._taken:
-            self._taken = min(LARGEST, 2 * self._taken)
+            self._taken = min(2 * self._taken, (self._taken + self._refused) // 2)
 
     def _read_configuration(self) -> None:
         try:

@@ -92,17 +92,19 @@ def test_what_was_too_much_once_may_be_taken_later(play: Play, later: list[float
     play("scontrol", CONFIGURED)
     limits = SlurmLimits(Commands(Turnstile(99)))
     limits.read()
-    limits.take_less(2)
-    for tasks in (2, 4, 5, 5):
-        assert limits.read().tasks == tasks
-        later[0] += AGAIN_S + 1
-    for less, known in ((1, 1), (3, 1)):
-        limits.take_less(less)
-        assert limits.read().tasks == known
-    for took, known in ((1, 2), (1, 2), (2, 4), (4, 5)):
-        limits.took(took)
-        assert limits.read().tasks == known
-    assert limits.largest_array == 5
+    for too_much, tried in ((5, 2), (3, 1), (4, 1)):
+        limits.was_too_much(too_much)
+        assert limits.read().tasks == tried
+    for taken, tried in ((1, 2), (1, 2), (2, 3), (3, 3)):
+        limits.was_taken(taken)
+        assert limits.read().tasks == tried, "4 were refused"
+    later[0] += AGAIN_S + 1
+    assert (limits.read().tasks, limits.largest_array) == (5, 5)
+    limits.was_too_much(3)
+    later[0] += AGAIN_S + 1
+    for tried in (2, 4, 5, 5):
+        assert limits.read().tasks == tried
+        limits.was_taken(tried)
 
 
 def test_while_no_call_is_left_nothing_is_known(play: Play) -> None:
