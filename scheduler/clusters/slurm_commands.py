@@ -87,9 +87,8 @@ def words(stderr: str) -> str:
     return "; ".join(line for line in lines if line)
 
 
-EVERYWHERE = (
-    "-a",
-)  # also in partitions that are hidden or closed to the user's group: else not even its owner is told of a job there
+# also in partitions that are hidden, or closed to the user's group: else not even its owner is told of a job there
+EVERYWHERE = ("-a",)
 _LEADING = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")  # to the cluster itself, and in
 # what changes what a command shows (SQUEUE_FORMAT and the like), and what would overrule a script
 _SHAPING = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_")
