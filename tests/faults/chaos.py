@@ -1,7 +1,7 @@
 """`make chaos MINUTES=n SEED=s`: random faults over a stream of short runs on the lab, and what became of every run.
 
-Most runs are carried out by a trainer without torch (tests/faults/light.py), some train for real. Ends non-zero when a
-run or a point was lost or doubled. The seed fixes what is struck and submitted, not the moments.
+Most runs are carried out by a trainer without torch (tests/testing/faults/light.py), some train for real. Ends
+non-zero when a run or a point was lost or doubled. The seed fixes what is struck and submitted, not the moments.
 """
 
 import argparse
@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from lab import layout
-from lab.folder import chosen
-from lab.standin import programs
-from lab.standin.stage import Settings, Stage
-from tests import servers
-from tests.faults import lab, light
-from tests.faults.audit import Audit, audit
-from tests.faults.mishaps import MISHAPS, Field
-from tests.faults.standin import on_path
-from tests.flow.service import ENDED, running
+from lab.fake_slurm import programs
+from lab.fake_slurm.state import ClusterState, Settings
+from lab.state_folder import selected_folder
+from tests.testing import servers
+from tests.testing.fake_slurm import on_path
+from tests.testing.faults import lab, light
+from tests.testing.faults.audit import Audit, audit
+from tests.testing.faults.mishaps import MISHAPS, Field
+from tests.testing.service import ENDED, running
 
 REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
 AT_ONCE, REAL_EVERY = 14, 8  # runs under way; one in so many trains for real
@@ -51,7 +51,7 @@ axes: {{seed: {seeds}}}
 # what trains for real has another batch: the program that stands for Python looks at the spec
 CHOOSE = """\
 #!/bin/sh
-case " $* " in *" -m trainers.pack "*) exec {python} "$@";; esac
+case " $* " in *" -m trainers.packed_runs "*) exec {python} "$@";; esac
 for word in "$@"; do case $word in /*) folder=$word;; esac; done
 if grep -q '"batch": {real}' "$folder/spec.json"; then exec {python} "$@"; fi
 exec {light} "$@"
@@ -65,18 +65,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=Path, default=REPORT)
     asked = parser.parse_args()
-    was_up = layout.load(chosen().layout) is not None
+    was_up = layout.load(selected_folder().layout) is not None
     subprocess.run([sys.executable, "-m", "lab", "up"], check=True, stdout=subprocess.DEVNULL)
     try:
         with tempfile.TemporaryDirectory(prefix="bigbatch-chaos-") as home:
-            found, told = storm(Path(home), minutes=asked.minutes, seed=asked.seed)
+            found, result = storm(Path(home), minutes=asked.minutes, seed=asked.seed)
     finally:
         if not was_up:
             subprocess.run([sys.executable, "-m", "lab", "down"], check=True)
-    asked.report.write_text(json.dumps({"seed": asked.seed, **told, **found._asdict()}, indent=1) + "\n")
+    asked.report.write_text(json.dumps({"seed": asked.seed, **result, **found._asdict()}, indent=1) + "\n")
     for name in ("submitted", "finished", "lost", "doubled", "written", "stored"):
         print(f"{name:10} {getattr(found, name)}")
-    print(f"faults     {sum(told['struck'].values())}: {told['struck']}")
+    print(f"faults     {sum(result['struck'].values())}: {result['struck']}")
     print("\n".join(found.faults))
     return 1 if found.faults else 0
 
@@ -112,7 +112,7 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
         if (stored := _stored(field)) != len(run_ids):
             words.append(f"{stored} runs are stored, {len(run_ids)} were posted and answered")
         attempts = Counter(field.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids)
-    told = {
+    result = {
         "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(sum(loads) / len(loads), 1)},
         "minutes": minutes,
         "struck": dict(sorted(struck.items())),
@@ -123,19 +123,19 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
     }
     return found._replace(
         finished=found.finished - len(wrong), lost=[*found.lost, *wrong], faults=[*found.faults, *words]
-    ), told
+    ), result
 
 
 def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
     postgres = stack.enter_context(servers.postgres_process())
     redis = stack.enter_context(servers.redis_process(home))
-    stage = Stage.make(home / "slurm", Settings())
+    stage = ClusterState.create(home / "slurm", Settings())
     stage.set("real", "/usr/bin")
     programs.write(stage.folder)
     (stage.folder / "bin" / "srun").unlink()
     settings = {
         "PATH": on_path(stage.folder),
-        "SLURM_CONF": str(chosen().slurm_conf),
+        "SLURM_CONF": str(selected_folder().slurm_conf),
         "BIGBATCH_DATABASE": servers.new_database(postgres.url, "chaos"),
         "BIGBATCH_BROKER": redis.url,
         "BIGBATCH_SLURM": "true",

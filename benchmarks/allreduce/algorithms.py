@@ -1,0 +1,63 @@
+"""The algorithms of the all-reduce benchmark by name, each with its predicted time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trainers.collectives.layout import Hosts
+from trainers.collectives.plan import Plan
+from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.plans.catalog import candidates
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.price import Price, price
+from trainers.collectives.pricing.size_classes import cheapest_by_size
+from trainers.collectives.runners import native
+from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
+from trainers.collectives.runners.auto import AutoAllreduce
+
+MAX_COLORS = 4  # as in the paper
+
+# The servers come first and `auto` last, because the algorithms share connections: directly after a server, to which
+# many hosts send at the same time, a plan took up to 10 % longer (docs/log/collectives.md).
+PLANS: dict[str, Callable[[Hosts], Plan]] = {
+    "server": server.plan,
+    "sharded_server": lambda hosts: server.plan(hosts, servers=sum(map(len, hosts))),
+    "colors": lambda hosts: colors.plan(hosts, k=min(MAX_COLORS, sum(map(len, hosts)))),
+    "tree": tree.plan,
+    "ring": ring.plan,
+    "hierarchical": hierarchical.plan,
+    "halving_doubling": halving_doubling.plan,
+    "torus": torus.plan,
+}
+NAMES = ("gloo", *PLANS, "auto")
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An all-reduce, and its predicted seconds as a function of the bytes."""
+
+    allreduce: Allreduce
+    predicted_s: Callable[[int], float]
+
+
+def algorithms(network: Network) -> dict[str, Algorithm]:
+    """Return all algorithms on a measured network by name."""
+    plans = {name: _from_plan(price(plan(network.hosts), network)) for name, plan in PLANS.items()}
+    # gloo uses a ring in the order of the ranks, with other segments
+    gloo = Algorithm(native.allreduce, price(ring.plan(network.hosts), network).seconds)
+    return {"gloo": gloo, "auto": _auto(network), **plans}
+
+
+def _from_plan(found: Price) -> Algorithm:
+    return Algorithm(make_allreduce(found.plan, chunks=found.plan.chunks), found.runner_seconds)
+
+
+def _auto(network: Network) -> Algorithm:
+    """Return the algorithm `auto` of a run, which chooses the cheapest plan for each size on the measured links."""
+    prices = {str(found.plan): found for found in (price(plan, network) for plan in candidates(network.hosts))}
+    steps = cheapest_by_size(list(prices.values()))
+
+    def choose(nbytes: int) -> str:
+        return str(next(plan for start, plan in reversed(steps) if start <= nbytes))
+
+    bound = {name: make_allreduce(entry.plan, chunks=entry.plan.chunks) for name, entry in prices.items()}
+    return Algorithm(AutoAllreduce(bound, choose=choose), lambda nbytes: prices[choose(nbytes)].runner_seconds(nbytes))

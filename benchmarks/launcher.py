@@ -1,0 +1,60 @@
+"""Start the ranks of a benchmark on the lab's hosts or on this machine, and return the result of rank 0."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+LAB = Path(os.environ.get("BIGBATCH_LAB", "/var/lib/bigbatch-lab"))
+
+
+def on_host(host: str) -> list[str]:
+    """Return the command prefix that runs a command on a host of the lab."""
+    process = (LAB / "run" / f"slurmd-{host}.pid").read_text().strip()
+    return ["nsenter", "--target", process, "--net", "--uts"]
+
+
+def shape_links(*rate: str) -> None:
+    """Limit the lab's links, by `--rate RATE`, or remove the limit if no words are given."""
+    subprocess.run([sys.executable, "-m", "lab", "up", *rate], check=True, stdout=subprocess.DEVNULL)
+
+
+def run_ranks(module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any]) -> Any:
+    """Run `python -m module` once per rank, host by host, and return the JSON in the last line of rank 0's output.
+
+    An empty name in `hosts` means this machine.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        rank_hosts = [host for host in hosts for _ in range(ranks_per_host)]
+        ranks = [_start(module, host, rank, rank_hosts, folder, task) for rank, host in enumerate(rank_hosts)]
+        try:
+            out, _ = ranks[0].communicate()
+            for rank in ranks[1:]:
+                rank.wait(30)
+        finally:
+            for rank in ranks:
+                rank.kill()
+                rank.wait()
+    if ranks[0].returncode:
+        raise RuntimeError(f"rank 0 of {module} ended with {ranks[0].returncode}")
+    return json.loads(out.splitlines()[-1])
+
+
+def _start(
+    module: str, host: str, rank: int, rank_hosts: list[str], folder: str, task: dict[str, Any]
+) -> subprocess.Popen[str]:
+    environment = {
+        **os.environ,
+        "RANK": str(rank),
+        "WORLD_SIZE": str(len(rank_hosts)),
+        "STORE": f"{folder}/store",
+        "TASK": json.dumps(task),
+        "OMP_NUM_THREADS": "1",
+        **({"GLOO_SOCKET_IFNAME": "eth0"} if host else {}),
+    }
+    # a higher priority than other processes of the machine, for all algorithms
+    command = ["nice", "-n", "-10", *(on_host(host) if host else []), sys.executable, "-m", module]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE if rank == 0 else None, text=True)

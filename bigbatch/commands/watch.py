@@ -1,0 +1,45 @@
+"""`bigbatch watch`: show an experiment's progress until it ends, then each run's result."""
+
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bigbatch.client import Client
+from bigbatch.polling import Pause, poll_runs
+from bigbatch.terminal.message import print_message
+from bigbatch.terminal.output import format_accuracy, make_console, run_name
+from bigbatch.terminal.progress import show_progress
+from contract.api.responses import RunView
+from contract.lifecycle.state import State
+
+
+def watch(experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")]) -> None:
+    """Show an experiment's progress until it ends; exit with 0 if every run is done, else with 1."""
+    with Client() as client:
+        try:
+            succeeded = watch_to_end(client, experiment_id, make_console())
+        except KeyboardInterrupt:
+            print_message(f"the experiment continues; show it again with: bigbatch watch {experiment_id}")
+            raise
+    raise typer.Exit(0 if succeeded else 1)
+
+
+def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pause = time.sleep) -> bool:
+    """Show progress on `out` until the experiment ends, then every run's result; return whether all runs are done."""
+    runs: list[RunView] = []
+    with show_progress(out) as show:
+        for runs in poll_runs(client, experiment_id, pause=pause):
+            show(runs)
+    for run in runs:
+        out.print(_outcome(run), soft_wrap=True)
+    return all(run.state is State.DONE for run in runs)
+
+
+def _outcome(run: RunView) -> str:
+    accuracy = f"held-out accuracy {format_accuracy(run)}"
+    if run.state is State.DONE:
+        return f"{run_name(run)}: {accuracy}"
+    reason = run.reason or "no reason reported"
+    return f"{run_name(run)}: {run.state} at step {run.step} of {run.steps}: {reason} ({accuracy})"

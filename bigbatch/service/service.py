@@ -1,0 +1,117 @@
+"""The whole service as one process tree: migrations, API, worker and clock, started and stopped together."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bigbatch.client import Client
+from bigbatch.errors import ApiError, BigbatchError, Unreachable
+from bigbatch.service.address import Address
+from bigbatch.service.interrupts import Interrupts
+from bigbatch.service.process import ServiceProcess
+from bigbatch.terminal.message import print_message
+
+START_S = 90.0  # a slow disk needs long to load the scheduler's libraries
+END_S = 15.0
+CLOSE_S = 30.0  # the scheduler kills jobs after ten seconds
+POLL_INTERVAL_S = 0.2
+
+
+class Service:
+    """All processes of the service. Call `supervise` regularly, because it restarts ended processes."""
+
+    def __init__(self, address: Address, home: Path, *, interrupts: Interrupts) -> None:
+        self.address, self._home, self._interrupts = address, home, interrupts
+        self._migrations = self._child("migrations", "migrations", "upgrade")
+        self._close = self._child("close", "scheduler", "close")
+        self._parts = [  # in the order of their end
+            self._child("clock", "scheduler", "clock"),
+            self._child("worker", "scheduler", "worker"),
+            self._child("api", "api", "--host", address.host, "--port", str(address.port)),
+        ]
+
+    def start(self) -> None:
+        """Migrate the database, start every process and wait until the service is ready; raise BigbatchError."""
+        began = datetime.now(UTC)
+        self._migrations.start()
+        if not self._wait(lambda: not self._migrations.is_alive, START_S):
+            raise BigbatchError(f"the migration of the database took more than {START_S:g} s")
+        if self._migrations.code():
+            raise BigbatchError(self._migrations.describe_exit())
+        for part in reversed(self._parts):
+            part.start()
+        with Client(self.address.url) as client:
+            if not self._wait(lambda: self._is_ready(client, began), START_S):
+                raise BigbatchError(
+                    f"the service was not ready within {START_S:g} s: read the logs in {self._home / 'logs'}"
+                )
+
+    def supervise(self, seconds: float) -> None:
+        """Restart ended processes for `seconds` seconds; raise KeyboardInterrupt after an end request."""
+        until = time.monotonic() + seconds
+        while (remaining_s := until - time.monotonic()) > 0:
+            self._interrupts.raise_if_any()
+            for part in self._parts:
+                part.restart_if_ended()
+            time.sleep(min(remaining_s, POLL_INTERVAL_S))
+
+    def end(self) -> None:
+        """End every process, then the jobs on this machine; a further signal kills the remaining processes at once."""
+        signals_seen, was_running = self._interrupts.count, any(part.has_started for part in self._parts)
+        if was_running:
+            print_message("stopping the service ...")
+        for part in self._parts:
+            part.terminate()
+        self._wait_until(lambda: not any(part.is_alive for part in self._parts), END_S, signals_seen=signals_seen)
+        for child in (self._migrations, *self._parts):
+            child.kill()
+        if was_running:
+            self._end_jobs(signals_seen)
+
+    def _end_jobs(self, signals_seen: int) -> None:
+        self._close.start()
+        self._wait_until(lambda: not self._close.is_alive, CLOSE_S, signals_seen=signals_seen)
+        if self._close.code() != 0:
+            print_message(f"jobs on this machine may continue, and the next start adopts them; log: {self._close.log}")
+        self._close.kill()
+
+    def _wait(self, done: Callable[[], bool], limit_s: float) -> bool:
+        """Return whether `done` is true within `limit_s`; raise KeyboardInterrupt after an end request."""
+        is_done = self._wait_until(done, limit_s, signals_seen=0)
+        self._interrupts.raise_if_any()
+        return is_done
+
+    def _wait_until(self, done: Callable[[], bool], limit_s: float, *, signals_seen: int) -> bool:
+        until = time.monotonic() + limit_s
+        while not (is_done := done()) and time.monotonic() < until and self._interrupts.count == signals_seen:
+            time.sleep(POLL_INTERVAL_S)
+        return is_done
+
+    def _is_ready(self, client: Client, began: datetime) -> bool:
+        """Return whether this service's scheduler has reported; an earlier scheduler may have reported just before."""
+        for part in self._parts:
+            if part.code() is not None:
+                raise BigbatchError(part.describe_exit())
+        with suppress(Unreachable, ApiError):
+            answer = client.ready()
+            return answer.ready and answer.scheduler_seen_at is not None and answer.scheduler_seen_at >= began
+        return False
+
+    def _child(self, name: str, *words: str) -> ServiceProcess:
+        environment = {**os.environ, "BIGBATCH_HOME": str(self._home), "PYTHONUNBUFFERED": "1"}
+        return ServiceProcess(name, words, log=self._home / "logs" / f"{name}.log", environment=environment)
+
+
+@contextmanager
+def running_service(address: Address, home: Path) -> Iterator[Service]:
+    """Start the service, yield it, and end it after the block. The caller holds the home's lock."""
+    with Interrupts() as interrupts:
+        service = Service(address, home, interrupts=interrupts)
+        try:
+            service.start()
+            yield service
+        finally:
+            service.end()

@@ -1,0 +1,78 @@
+"""Output in a terminal: tables, JSON, percentages, ages and run names."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from pydantic import BaseModel
+from rich.console import Console
+from rich.table import Table
+
+from contract.api.responses import RunView
+from contract.metric_names import HELDOUT_ACCURACY
+from contract.spec.experiment import Values
+
+DEFAULT_WIDTH = 250  # columns if the output is not a terminal
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console without markup, because names may contain rich's markup characters."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else DEFAULT_WIDTH
+    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table without truncated cells."""
+    table = Table(*heads, box=None, pad_edge=False, header_style="bold")
+    for column in table.columns:
+        column.overflow = "fold"
+    for row in rows:
+        table.add_row(*row)
+    make_console().print(table)
+
+
+def print_json(answer: BaseModel | Sequence[BaseModel]) -> None:
+    """Print the models as JSON, for programs."""
+    models = [answer] if isinstance(answer, BaseModel) else answer
+    plain = [model.model_dump(mode="json") for model in models]
+    print(json.dumps(plain[0] if isinstance(answer, BaseModel) else plain, indent=2))
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "3 runs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def format_percent(share: float | None, digits: int = 0) -> str:
+    """Return a fraction as a percentage; "-" for None."""
+    return "-" if share is None else f"{100 * share:.{digits}f} %"
+
+
+def format_accuracy(run: RunView) -> str:
+    """Return the run's newest held-out accuracy as a percentage."""
+    return format_percent(run.latest.get(HELDOUT_ACCURACY), 2)
+
+
+def format_age(moment: datetime) -> str:
+    """Return the time since `moment` in its largest unit."""
+    seconds = max(0, round((datetime.now(UTC) - moment).total_seconds()))
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def run_name(run: RunView) -> str:
+    """Return the run's id and values."""
+    return f"run {run.id} {format_values(run.values)}".rstrip()
+
+
+def format_values(values: Values) -> str:
+    """Return the values of a point of the grid."""
+    return " ".join(f"{path}={_format_value(value)}" for path, value in values.items())
+
+
+def _format_value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

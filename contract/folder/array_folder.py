@@ -1,0 +1,80 @@
+"""The folder of a job array: links from each array task to the run that the task carries out.
+
+arrays/NAME/TASK          link to the run's folder
+arrays/NAME/TASK/MEMBER   if a task carries out several runs: a link to each run's folder
+arrays/NAME/TASK/job.log  if a task carries out several runs: output about the job as a whole
+arrays/NAME/script.sh     the submitted batch script
+"""
+
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from contract.folder.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class ArrayFolder:
+    """One job array's folder at `path`, written before the array is submitted."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, root: Path, name: str) -> "ArrayFolder":
+        """Return the folder of the array `name` below `root`, the folder that also contains the run folders."""
+        return cls(root / "arrays" / name)
+
+    @property
+    def script(self) -> Path:
+        """The submitted batch script."""
+        return self.path / "script.sh"
+
+    def link_runs(self, runs: Mapping[int, RunFolder]) -> None:
+        """Link every task to its run; may raise OSError."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        for task, run in runs.items():
+            _link(self.path / str(task), run)
+
+    def link_packs(self, packs: Mapping[int, Mapping[int, RunFolder]]) -> None:
+        """Link every task to its runs, all links of a task at once; may raise OSError."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        for task, members in packs.items():
+            draft = self.path / f".{task}"
+            draft.mkdir(exist_ok=True)
+            for member, run in members.items():
+                _link(draft / str(member), run)
+            _sync(draft)
+            draft.rename(self.path / str(task))
+
+    def sync(self) -> None:
+        """Return after the links are on the disk. Call this method before the array is submitted."""
+        _sync(self.path)
+
+
+def read_members(task: Path) -> dict[int, RunFolder]:
+    """Return the folders of the runs that a task carries out, by member number; empty while no link is visible."""
+    found = [path for path in task.glob("*") if path.name.isdecimal()]
+    return {int(path.name): RunFolder(path) for path in sorted(found, key=lambda path: int(path.name))}
+
+
+def _sync(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some file systems cannot sync a folder, and write folders synchronously
+            raise
+    finally:
+        os.close(folder)
+
+
+def _link(path: Path, run: RunFolder) -> None:
+    """Create the link; accept an equal existing link, because NFS may repeat a request whose answer was lost."""
+    target = os.path.relpath(run.path, path.parent)
+    try:
+        path.symlink_to(target)
+    except FileExistsError:
+        if os.readlink(path) != target:
+            raise

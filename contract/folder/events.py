@@ -1,0 +1,104 @@
+"""The events of a run: the trainer appends each event as one JSON line to the run's events file."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from contract.folder.auto_choice import CollectiveChoices
+from contract.folder.record import FolderRecord
+from contract.lifecycle.failure import FailureKind
+
+
+class _Event(FolderRecord):
+    """The fields of every event."""
+
+    attempt: int
+    at: float  # seconds since 1970, by the clock of rank 0's host
+
+
+class Started(_Event):
+    """All ranks of the attempt are connected, and training starts."""
+
+    kind: Literal["started"] = "started"
+    world: int
+    hosts: list[str]  # one per rank
+    device: str
+    steps: int  # number of steps of the whole run
+    versions: dict[str, str]
+
+
+class Resumed(_Event):
+    """The attempt continues from a checkpoint, or from step 0. Events of later steps of older attempts are repeated."""
+
+    kind: Literal["resumed"] = "resumed"
+    step: int  # step of the checkpoint, 0 without one: the first step of the attempt is the next one
+    lost_steps: int  # steps after the checkpoint that an older attempt has already reported
+    notes: list[str] = []  # skipped damaged checkpoints, a different number of ranks
+
+
+class CollectivesChosen(_Event):
+    """`auto` chose collectives, or loaded the choices of an older attempt."""
+
+    kind: Literal["chose"] = "chose"
+    kept: bool  # the choices of an older attempt
+    note: str | None = None  # why the older attempt's choices were not used
+    choices: CollectiveChoices
+
+
+class Points(_Event):
+    """The measured values of one step; None stands for a value that is not a finite number."""
+
+    kind: Literal["points"] = "points"
+    step: int
+    values: dict[str, float | None]
+
+
+class Saved(_Event):
+    """A checkpoint was written, or the write failed: then `error` has the reason, and the run continues."""
+
+    kind: Literal["saved"] = "saved"
+    step: int
+    stall_s: float  # time for which training waited
+    write_s: float  # time until the checkpoint was complete on disk, mostly in parallel with training
+    size_bytes: int
+    error: str | None = None
+
+
+class Paused(_Event):
+    """All ranks stopped after the same step, on a signal; the next attempt continues from `saved_step`."""
+
+    kind: Literal["paused"] = "paused"
+    step: int
+    saved_step: int  # step of the newest checkpoint; 0 without one
+    reason: str  # one line: which signal, on which rank
+    signal: str | None = None  # its name, as "SIGTERM"
+
+    @model_validator(mode="after")
+    def _signal_of_an_older_trainer(self) -> "Paused":
+        """Take the signal from the reason's first word: a trainer of an earlier version wrote it only there."""
+        first = self.reason.partition(" ")[0]
+        if self.signal is None and first.startswith("SIG"):
+            object.__setattr__(self, "signal", first)  # the model is frozen
+        return self
+
+
+class Finished(_Event):
+    """The run took all its steps."""
+
+    kind: Literal["finished"] = "finished"
+    step: int
+
+
+class Failed(_Event):
+    """The attempt failed."""
+
+    kind: Literal["failed"] = "failed"
+    rank: int
+    reason: str
+    failure: FailureKind | None = None  # None in events of trainers before this field existed
+
+
+Event = Annotated[
+    Started | CollectivesChosen | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")
+]
+event_reader: TypeAdapter[Event] = TypeAdapter(Event)

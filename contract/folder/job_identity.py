@@ -1,0 +1,30 @@
+"""The identity of a job (its name, host and first process) and the values by which a job pauses."""
+
+import os
+import socket
+
+JOB_NAME_VARIABLE = "BIGBATCH_JOB"  # environment variable of every process of a job: the job's name
+JOB_MEMBER_VARIABLE = "BIGBATCH_MEMBER"  # environment variable of a run in a shared job: the run's number in the job
+MANUAL_JOB_NAME = "by-hand"  # name of a job that was started without the scheduler
+PAUSED_EXIT_CODE = 4  # exit code of a rank that saved a checkpoint and ended on request
+MAX_WARNING_S = 90  # longest time between SIGUSR2, Slurm's warning, and the time limit
+
+
+def host() -> str:
+    """Return this machine's name up to the first dot, because a laptop's domain changes with its network."""
+    return socket.gethostname().split(".")[0]
+
+
+def local_job_id(name: str, pid: int) -> str:
+    """Return the id of the job with this name and with first process `pid` on this machine."""
+    return f"{name}@{host()}:{pid}"
+
+
+def current_job_id() -> str:
+    """Return the id of the job whose first process is this process."""
+    return local_job_id(os.environ.get(JOB_NAME_VARIABLE, MANUAL_JOB_NAME), os.getpid())
+
+
+def time_limit_warning_s(minutes: int) -> int:
+    """Return how many seconds before a limit of `minutes` Slurm sends the warning: at most a quarter of the limit."""
+    return min(MAX_WARNING_S, minutes * 60 // 4)

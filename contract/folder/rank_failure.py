@@ -1,0 +1,49 @@
+"""The records of failed ranks and of an attempt's ranks, and the order of failures across different clocks."""
+
+from collections.abc import Sequence
+
+from contract.folder.record import FolderRecord
+from contract.lifecycle.failure import FailureKind
+
+
+class RankFailure(FolderRecord):
+    """Why one rank failed."""
+
+    at: float  # seconds since 1970, by the clock of the rank that wrote the record
+    rank: int
+    host: str
+    reason: str  # one line
+    trace: str = ""
+    echo: bool = False  # a consequence of another rank's failure: this rank's connections broke
+    kind: FailureKind = FailureKind.PYTHON_ERROR
+    round: int | None = None  # round of the collective in which a peer was missing
+    lost: list[int] = []  # of an echo: the ranks whose connections broke
+    by: int | None = None  # the rank that wrote the record, if it is another rank
+
+
+class RankRoster(FolderRecord):
+    """The hosts and clock offsets of an attempt's ranks at rendezvous, in rank order."""
+
+    hosts: list[str]
+    ahead_s: list[float]  # seconds by which each rank's clock is ahead of rank 0's clock
+
+
+def order_by_time(written: Sequence[tuple[RankFailure, float]], roster: RankRoster | None) -> list[RankFailure]:
+    """Return the failures in time order, echoes last; each `at` is converted to one common clock.
+
+    `written`: each failure with the modification time of its file, by the clock of the shared folder. Without a roster
+    the modification time counts; with one, the rank's own time minus the rank's clock offset counts.
+    """
+    pairs = [
+        (failure.model_copy(update={"at": _common_time(failure, written_at, roster)}), failure.at)
+        for failure, written_at in written
+    ]
+    # The folder's clock may have a resolution of only 10 ms, so the ranks' own times decide between equal times.
+    return [failure for failure, _ in sorted(pairs, key=lambda pair: (pair[0].echo, pair[0].at, pair[1]))]
+
+
+def _common_time(failure: RankFailure, written_at: float, roster: RankRoster | None) -> float:
+    author = failure.rank if failure.by is None else failure.by
+    if roster is None or not author < len(roster.ahead_s):
+        return written_at
+    return failure.at - roster.ahead_s[author]

@@ -1,0 +1,47 @@
+"""States of a run, and the legal moves between them."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """The states."""
+
+    QUEUED = "queued"  # no cluster has a job of the run
+    SUBMITTING = "submitting"  # a worker submits its job
+    PENDING = "pending"  # the cluster has its job, and the run has reported nothing yet
+    RUNNING = "running"
+    PAUSED = "paused"  # it reported its end; when its job has ended, the run is queued again or ends
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+MOVES: dict[State, set[State]] = {
+    State.QUEUED: {State.SUBMITTING, State.CANCELLED},
+    State.SUBMITTING: {State.PENDING, State.QUEUED, State.FAILED, State.CANCELLED},
+    # a short run may end between two polls without having been seen running
+    State.PENDING: {State.RUNNING, State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
+    State.RUNNING: {State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
+    State.PAUSED: {State.QUEUED, State.FAILED, State.CANCELLED},
+    State.DONE: set(),
+    State.FAILED: set(),
+    State.CANCELLED: set(),
+}
+LIVE = frozenset({State.PENDING, State.RUNNING, State.PAUSED})  # a cluster has, or just had, a job
+ENDED = frozenset(state for state, moves in MOVES.items() if not moves)
+
+
+def joint_state(counts: Mapping[State, int]) -> State:
+    """Return the joint state of several runs: any state before the end first, then the worst end."""
+    order = [
+        State.RUNNING,
+        State.PENDING,
+        State.PAUSED,
+        State.SUBMITTING,
+        State.QUEUED,
+        State.FAILED,
+        State.CANCELLED,
+        State.DONE,
+    ]
+    return next((state for state in order if counts.get(state)), State.DONE)

@@ -1,0 +1,31 @@
+"""The names of a run's measured series, shared by trainer, store and dashboard."""
+
+LOSS = "loss"  # training loss of the step, mean over the global batch
+LEARNING_RATE = "learning_rate"
+SAMPLES_PER_S = "samples_per_s"  # of all ranks
+
+# The parts of a step's wall time, each a mean over the ranks; their sum is the wall time.
+COMPUTE_S = "compute_s"  # forward and backward
+UPDATE_S = "update_s"  # of the weights, and of an EASGD center
+COMMUNICATION_S = (
+    "communication_s"  # in collectives after all ranks have arrived, or in exchanges with a center at rank 0
+)
+INPUT_S = "input_s"  # wait for the next batch
+IDLE_S = "idle_s"  # in collectives, wait for slower ranks
+SLOWEST_RANK = "slowest_rank"  # the last rank to arrive
+
+EPOCH = "epoch"  # completed epochs, at the last step of each epoch
+HELDOUT_LOSS = "heldout_loss"
+HELDOUT_ACCURACY = "heldout_accuracy"  # correct fraction of held-out samples (translation: of tokens), 0 to 1
+BATCH = "batch"  # samples per step in the epoch, over all ranks
+TRAINED_S = "trained_s"  # training time since the start of the run, without the time between attempts
+PEAK_MEMORY_BYTES = "peak_memory_bytes"  # the largest over the ranks: of the GPU, else of the process
+
+# Of each complete checkpoint, at its step.
+CHECKPOINT_STALL_S = "checkpoint_stall_s"  # time for which training waited
+CHECKPOINT_WRITE_S = "checkpoint_write_s"  # time until the checkpoint was complete, mostly in parallel with training
+CHECKPOINT_BYTES = "checkpoint_bytes"
+
+TIME_PARTS = (COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S)
+EVERY_STEP = (LOSS, LEARNING_RATE, SAMPLES_PER_S, *TIME_PARTS, SLOWEST_RANK)
+EVERY_EPOCH = (EPOCH, HELDOUT_LOSS, HELDOUT_ACCURACY, BATCH, TRAINED_S, PEAK_MEMORY_BYTES)

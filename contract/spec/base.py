@@ -1,0 +1,9 @@
+"""The base class of every part of a spec."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Spec(BaseModel):
+    """Part of a spec: frozen, no unknown fields (so a typo is an error), strict types, finite numbers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

@@ -1,0 +1,55 @@
+"""Checks of elastic averaging: stability of the exchanges with the center, and options that the rule cannot use.
+
+With alpha = eta rho and no gradient, an exchange reduces the distance to the center if
+    2 alpha - 1 < 1           one replica at a time: replica and center each move by alpha of their distance
+    alpha (1 + P) - 1 < 1     P replicas at once: the center moves by alpha P of the mean distance
+(Zhang, Choromanska & LeCun, 2015, section 3, with both cases; with a gradient, the first case also needs eta < 2.)
+"""
+
+from collections.abc import Iterator
+
+from contract.spec.choices.optimizers import SGD, Optimizer
+from contract.spec.choices.rules import EASGD, AsyncSGD, Rule
+from contract.validation import ValidationIssue
+
+
+def check_easgd(rule: Rule, optimizer: Optimizer, *, rate: float, world: int) -> Iterator[ValidationIssue]:
+    """Yield an issue for each reason why the rule cannot work with the optimizer at `rate`, the highest rate."""
+    if not isinstance(rule, EASGD | AsyncSGD):
+        return
+    if not isinstance(optimizer, SGD):
+        message = f"{rule.kind} is defined for SGD only; use the rule sync with {optimizer.kind}"
+        yield ValidationIssue(path="optimizer.kind", message=message)
+    elif optimizer.nesterov:
+        yield ValidationIssue(
+            path="optimizer.nesterov",
+            message=f"{rule.kind} is not defined for Nesterov momentum; set nesterov to false",
+        )
+    elif isinstance(rule, AsyncSGD) and rule.variant == "hogwild" and optimizer.momentum:
+        message = f"momentum {optimizer.momentum:g} is not possible without a lock on the velocity; set momentum to 0"
+        yield ValidationIssue(path="optimizer.momentum", message=message)
+    if isinstance(rule, EASGD):
+        rho, at_once = rule.force(rate=rate, world=world), 1 if rule.is_served else world
+        if (swing := rate * rho * (1 + at_once)) >= 2:
+            parties = "a replica and the center" if rule.is_served else f"{world} replicas and the center"
+            message = (
+                f"{parties} diverge: rate {rate:g} x rho {rho:g} x (1 + {at_once}) = {swing:g} is not below 2; "
+                f"rho must be below {2 / (1 + at_once) / rate:.4g}"
+            )
+            yield ValidationIssue(path="rule.rho", message=message)
+
+
+def check_averaging(rule: Rule, *, clips: bool, averages: bool) -> Iterator[ValidationIssue]:
+    """Yield an issue for gradient clipping or weight averaging that the rule cannot use."""
+    if isinstance(rule, AsyncSGD) and clips:
+        yield ValidationIssue(
+            path="clip_norm", message="async_sgd averages no gradients, so no norm can be clipped; remove clip_norm"
+        )
+    if not isinstance(rule, EASGD | AsyncSGD) or not averages:
+        return
+    what = (
+        "the center is an average of the replicas' weights" if isinstance(rule, EASGD) else "its weights are rank 0's"
+    )
+    yield ValidationIssue(
+        path="ema_decay", message=f"{rule.kind} evaluates its weights directly: {what}; remove ema_decay"
+    )

@@ -1,0 +1,44 @@
+"""The spec of retries: how often a run is retried after each exit cause, and after which delay."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from contract.lifecycle.exit_cause import ExitCause
+from contract.spec.base import Spec
+
+RetryCount = Annotated[int, Field(ge=0, le=1000)]
+
+
+class RetryPolicy(Spec):
+    """The maximum number of retries for each exit cause, and the delay before a retry."""
+
+    preempted: RetryCount = 100
+    node_failure: RetryCount = 5
+    time_limit: RetryCount = 100  # applies while each attempt gets further than the attempt before
+    out_of_memory: RetryCount = 0
+    failure: RetryCount = 0
+    backoff_s: Annotated[float, Field(ge=0, le=86_400)] = (
+        30.0  # delay before the first retry; doubles with each retry for the same cause
+    )
+    backoff_most_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
+
+    def max_retries(self, cause: ExitCause) -> int:
+        """Return the maximum number of retries after `cause`."""
+        match cause:
+            case ExitCause.PREEMPTED | ExitCause.LOST:
+                return self.preempted if cause is ExitCause.PREEMPTED else self.node_failure
+            case ExitCause.NODE_FAILURE:
+                return self.node_failure
+            case ExitCause.TIME_LIMIT:
+                return self.time_limit
+            case ExitCause.OUT_OF_MEMORY:
+                return self.out_of_memory
+            case ExitCause.FAILURE:
+                return self.failure
+            case ExitCause.DONE | ExitCause.CANCELLED:
+                return 0
+
+    def delay_s(self, before: int) -> float:
+        """Return the delay in seconds after `before` retries for the same cause."""
+        return min(self.backoff_s * 2.0 ** min(before, 30), self.backoff_most_s)

@@ -1,0 +1,62 @@
+"""Validation issues of a document: for each wrong field its path and a message."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
+
+# pydantic adds the tag of a tagged union to an error's location: ("optimizer", "lars", "momentum").
+# The document has optimizer.momentum, so the location part after one of these fields is removed.
+TAGGED_FIELDS = frozenset({"model", "data", "optimizer", "schedule", "rule", "collective", "resources"})
+
+PLAIN_MESSAGES = {
+    "extra_forbidden": "unknown field",
+    "missing": "required field",
+    "model_type": "expected an object of fields and values",
+    "model_attributes_type": "expected an object of fields and values",
+    "union_tag_not_found": "expected an object with a field 'kind'",
+}
+
+
+class ValidationIssue(BaseModel):
+    """One wrong field: its dotted path and the reason, with the calculation if there is one."""
+
+    path: str
+    message: str
+
+
+def validation_error(issues: Sequence[ValidationIssue]) -> PydanticCustomError:
+    """Return the one error by which a pydantic validator reports several issues; `issues_of` reads them back."""
+    text = "; ".join(f"{issue.path}: {issue.message}" for issue in issues)
+    details = {"text": text, "issues": [issue.model_dump() for issue in issues]}
+    return PydanticCustomError("invalid_spec", "{text}", details)
+
+
+def issues_of(error: ValidationError) -> list[ValidationIssue]:
+    """Return the issues of a validation error, with paths as in the document."""
+    return issues_from_details([dict(detail) for detail in error.errors(include_url=False, include_input=False)])
+
+
+def issues_from_details(details: Iterable[Mapping[str, Any]]) -> list[ValidationIssue]:
+    """Return the issues in pydantic's error details, which are all that FastAPI passes on."""
+    found = []
+    for detail in details:
+        location = _without_tags(detail["loc"])
+        nested: list[dict[str, Any]] = detail.get("ctx", {}).get("issues", [])
+        if nested:
+            found += [
+                ValidationIssue(path=_dotted([*location, issue["path"]]), message=issue["message"]) for issue in nested
+            ]
+        else:
+            message = PLAIN_MESSAGES.get(detail["type"], detail["msg"])
+            found.append(ValidationIssue(path=_dotted(location), message=message[:1].lower() + message[1:]))
+    return found
+
+
+def _without_tags(location: Sequence[int | str]) -> list[str]:
+    return [str(part) for index, part in enumerate(location) if not (index and location[index - 1] in TAGGED_FIELDS)]
+
+
+def _dotted(location: Iterable[str]) -> str:
+    return ".".join(part for part in location if part)

@@ -1,0 +1,145 @@
+"""Parser of YAML and JSON documents; its errors name the line."""
+
+import json
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+MAX_DEPTH = 50
+MAX_NODES = 100_000  # with aliases expanded: a few lines of YAML aliases can expand to billions of values
+TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
+
+
+class DocumentError(ValueError):
+    """The text is not a valid document; the message names the line if possible."""
+
+
+class _Loader(yaml.SafeLoader):
+    """A YAML loader with the scalars of YAML 1.2: 1e-3 is a number, `on` and 2026-01-01 are strings."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    _nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Raise DocumentError at the first value beyond the limit, before the rest of the text is parsed."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise DocumentError(f"the document has more than {MAX_NODES:,} values")
+        return super().compose_node(parent, index)
+
+
+for tag, pattern, first in [
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
+    ("int", r"^[-+]?[0-9]+$", list("-+0123456789")),
+    ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", list("-+.0123456789")),
+]:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
+
+
+def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    return int(loader.construct_scalar(node))
+
+
+# PyYAML follows YAML 1.1, in which 010 is eight.
+_Loader.add_constructor("tag:yaml.org,2002:int", _number)
+
+
+def read_document(text: str | bytes) -> dict[str, Any]:
+    """Parse a YAML or JSON document that is an object; raise DocumentError for any other text."""
+    try:
+        loaded = json.loads(text, object_pairs_hook=_unique_fields)
+    except RecursionError as error:
+        raise DocumentError("the document has too many nested levels") from error
+    except DocumentError:
+        raise
+    except ValueError:  # the text is not JSON, so it may be YAML
+        loaded = _read_yaml(text)
+    if not isinstance(loaded, dict):
+        raise DocumentError(f"the document is a {type(loaded).__name__}, not an object of fields and values")
+    _refuse_unstorable(loaded, 0)
+    return loaded
+
+
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; raise DocumentError for a repeated field."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise DocumentError(f"the field '{name}' is given twice")
+        found[name] = value
+    return found
+
+
+def _refuse_unstorable(value: Any, depth: int) -> None:
+    """Raise DocumentError for values that a database or a response cannot store: surrogates, NUL, deep nesting."""
+    if depth > MAX_DEPTH:
+        raise DocumentError(f"the document has more than {MAX_DEPTH} nested levels")
+    if isinstance(value, str):
+        if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+            raise DocumentError(f"{ascii(value)[:80]} contains a NUL or surrogate character; remove the character")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _refuse_unstorable(name, depth + 1)
+            _refuse_unstorable(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _refuse_unstorable(inner, depth + 1)
+
+
+def _read_yaml(text: str | bytes) -> Any:
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise DocumentError("the document is empty")
+        _refuse_excess(node)
+        return loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise DocumentError(f"{where}{error.problem or error.context}") from error
+    except DocumentError:
+        raise
+    except (yaml.YAMLError, ValueError, KeyError) as error:  # KeyError: `!!bool maybe`
+        raise DocumentError(str(error).splitlines()[0]) from error
+    except RecursionError as error:
+        raise DocumentError("the document has too many nested levels") from error
+
+
+def _refuse_excess(root: yaml.Node) -> None:
+    """Raise DocumentError for repeated fields, values that contain themselves, and aliases that expand too far."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def size(node: yaml.Node) -> int:
+        if node.tag not in TAGS:
+            raise DocumentError(f"line {node.start_mark.line + 1}: values of type {node.tag} are not supported")
+        if id(node) in open_nodes:
+            raise DocumentError(f"line {node.start_mark.line + 1}: a value contains itself")
+        if id(node) not in sizes:
+            open_nodes.add(id(node))
+            sizes[id(node)] = 1 + sum(size(child) for child in _children(node))
+            open_nodes.discard(id(node))
+        if sizes[id(node)] > MAX_NODES:
+            raise DocumentError(f"the document expands to more than {MAX_NODES:,} values")
+        return sizes[id(node)]
+
+    size(root)
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    seen: set[Hashable] = set()
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise DocumentError(f"line {key.start_mark.line + 1}: a field name must be a plain string")
+        if key.value in seen:
+            raise DocumentError(f"line {key.start_mark.line + 1}: the field '{key.value}' is given twice")
+        seen.add(key.value)
+    return [value for _, value in node.value]

@@ -1,0 +1,144 @@
+"""Slurm: the cluster whose jobs Slurm runs.
+
+submitit writes the scripts, and this module submits them: submitit would ask for each job's status in a call of its
+own, and takes some states of running jobs for ends.
+"""
+
+import re
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from contract.api.cluster_report import ClusterReport, SubmitLimits
+from contract.folder.disk_errors import is_transient
+from scheduler.clusters.cluster import (
+    ArrayRequest,
+    ArrayTooLargeError,
+    JobHandle,
+    JobRequest,
+    JobStatus,
+    Limits,
+    NoAnswerError,
+    QueueFullError,
+    RateLimitedError,
+    RefusedError,
+)
+from scheduler.clusters.rate_limit import SUBMISSION_BACKOFF_S, Priority, RateLimit, UnlimitedRate
+from scheduler.clusters.slurm.commands import (
+    ALL_PARTITIONS,
+    SBATCH_TIMEOUT_S,
+    CommandResult,
+    Commands,
+    parse_rows,
+)
+from scheduler.clusters.slurm.find import JobFinder
+from scheduler.clusters.slurm.job_ids import array_id, merge_array_tasks
+from scheduler.clusters.slurm.job_status import read_job_status
+from scheduler.clusters.slurm.limits import SlurmLimits
+from scheduler.clusters.slurm.report import read_report
+from scheduler.clusters.slurm.sbatch_errors import classify_sbatch_error
+from scheduler.clusters.slurm.script import render_script
+
+QUEUE_FULL_S = 30.0  # without submissions after Slurm accepted no more jobs
+CANCEL_CALLS = 2  # squeue and scancel
+CANCEL_WAITS_S = 30.0  # for so long submissions leave the calls of a cancellation that the rate limit stopped
+JOB_ENDED_MESSAGES = ("invalid job id", "already completing", "already completed", "job/step already")
+
+
+class Slurm:
+    """A Slurm cluster; `python` and `setup` are the interpreter and the shell commands of its job scripts."""
+
+    is_local = False
+
+    def __init__(self, python: str = "", setup: Sequence[str] = (), rate_limit: RateLimit | None = None) -> None:
+        self._python = python or shlex.quote(sys.executable)
+        self._setup = list(setup)
+        self._commands = Commands(rate_limit or UnlimitedRate())
+        self._finder = JobFinder(self._commands)
+        self._limits = SlurmLimits(self._commands)
+        self._queue_full_until = 0.0
+        self._cancel_waits_until = 0.0
+
+    def limits(self) -> Limits:
+        return self._limits.read()
+
+    def may_submit(self, *, besides: int = 0) -> bool:
+        rate_limit = self._commands.rate_limit
+        if time.monotonic() <= self._queue_full_until or rate_limit.is_backing_off(SUBMISSION_BACKOFF_S):
+            return False
+        reserved = CANCEL_CALLS if time.monotonic() < self._cancel_waits_until else 0
+        return rate_limit.count_free(Priority.SUBMIT) > besides + reserved
+
+    def submit(self, job: JobRequest | ArrayRequest) -> str:
+        path = job.folder.script if isinstance(job, ArrayRequest) else job.folder.submission / f"{job.name}.sh"
+        try:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(self.script(job))
+        except OSError as error:
+            raise (QueueFullError if is_transient(error) else RefusedError)(
+                f"{path} cannot be written: {error}"
+            ) from error
+        try:
+            job_id = self._call_sbatch(path)
+        except QueueFullError as error:
+            self._queue_full_until = time.monotonic() + QUEUE_FULL_S
+            if isinstance(error, ArrayTooLargeError) and isinstance(job, ArrayRequest):
+                self._limits.record_refused(len(job.tasks))
+            raise
+        self._limits.record_accepted(len(job.tasks) if isinstance(job, ArrayRequest) else 1)
+        return job_id
+
+    def status(self, jobs: Sequence[JobHandle]) -> Mapping[JobHandle, JobStatus]:
+        return read_job_status(jobs, self._commands) if jobs else {}
+
+    def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
+        return self._finder.find(names)
+
+    def cancel(self, jobs: Sequence[JobHandle], *, force: bool = False) -> Sequence[JobHandle]:
+        if self._commands.rate_limit.count_free(Priority.SUBMIT) < CANCEL_CALLS:
+            # submissions would use each free call, and two calls would never be free at once
+            self._cancel_waits_until = time.monotonic() + CANCEL_WAITS_S
+            raise RateLimitedError("scancel was not called: the rate limit of Slurm commands is reached")
+        options = ("--me", *ALL_PARTITIONS, "-h", "-o", "%F|%j")
+        # slurmctld may reuse job ids after a crash, so jobs match by id and name
+        listed = {tuple(row) for row in parse_rows(self._commands.ask("squeue", *options, priority=Priority.SUBMIT), 2)}
+        if listed_jobs := [job for job in jobs if (array_id(job.id), job.name) in listed]:
+            self._call_scancel([job.id for job in listed_jobs], force=force)
+        return listed_jobs
+
+    def report(self, *, urgent: bool = False) -> ClusterReport:
+        priority = Priority.FOLLOW_UP if urgent else Priority.REPORT
+        report = read_report(self._commands, priority, whole_nodes=self._limits.whole_nodes)
+        with suppress(NoAnswerError):  # the next submission would read the limits anyway
+            limits = self._limits.read()
+            return report.model_copy(
+                update={"admits": SubmitLimits(tasks=self._limits.largest_array, jobs=limits.jobs)}
+            )
+        return report
+
+    def script(self, job: JobRequest | ArrayRequest) -> str:
+        return render_script(job, python=self._python, setup=self._setup)
+
+    def _call_sbatch(self, script: Path) -> str:
+        result = self._commands.run("sbatch", str(script), priority=Priority.SUBMIT, timeout_s=SBATCH_TIMEOUT_S)
+        if result.exit_code:
+            raise classify_sbatch_error(result)
+        if found := re.search(r"job (\d+)", result.stdout):
+            return found.group(1)
+        raise NoAnswerError(f"sbatch printed no job id: {result.stdout.strip()!r:.200}")
+
+    def _call_scancel(self, job_ids: Sequence[str], *, force: bool) -> None:
+        # without --signal, scancel itself sends SIGTERM and, after the cluster's KillWait, SIGKILL
+        options = ("--signal=KILL", "--full") if force else ()
+        result = self._commands.run("scancel", *options, *merge_array_tasks(job_ids), priority=Priority.SUBMIT)
+        if result.exit_code and not _have_jobs_ended(result):
+            raise NoAnswerError(f"scancel: {result.message or f'exit code {result.exit_code}'}")
+
+
+def _have_jobs_ended(result: CommandResult) -> bool:
+    """Return whether all errors of scancel concern jobs that have ended."""
+    errors = [error for error in result.message.lower().split("; ") if error]
+    return bool(errors) and all(any(part in error for part in JOB_ENDED_MESSAGES) for error in errors)

@@ -1,0 +1,91 @@
+"""The report of a Slurm cluster: partitions and nodes from sinfo, the queue from squeue."""
+
+from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
+from scheduler.clusters.cluster import NoAnswerError, RateLimitedError
+from scheduler.clusters.rate_limit import Priority
+from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands, parse_rows
+
+CALLS = 2  # of a report: sinfo and squeue
+EXCLUSIVE, NOT_SHARED = "EXCLUSIVE", "NO"  # sinfo's words for OverSubscribe
+
+
+def read_report(commands: Commands, priority: Priority, *, whole_nodes: bool = False) -> ClusterReport:
+    """Call sinfo and squeue once each and return the report.
+
+    Raise RateLimitedError unless both may be called, and NoAnswerError if one does not answer. `whole_nodes`: the
+    cluster allocates whole nodes (select/linear) unless a partition is configured otherwise.
+    """
+    if commands.rate_limit.count_free(priority) < CALLS:  # otherwise sinfo alone would use up each free call
+        raise RateLimitedError("sinfo and squeue were not called: the rate limit of Slurm commands is reached")
+    sinfo = commands.ask("sinfo", *ALL_PARTITIONS, "-h", "-N", "-o", "%N|%P|%a|%l|%h|%T|%C|%m|%G|%f", priority=priority)
+    # a name may contain bars, so the name is the last column
+    squeue = commands.ask("squeue", *ALL_PARTITIONS, "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", priority=priority)
+    rows = parse_rows(sinfo, 10)
+    try:
+        nodes = _parse_nodes(rows)
+        partitions = _parse_partitions(rows, nodes, whole_nodes=whole_nodes)
+        return ClusterReport(partitions=partitions, nodes=nodes, queue=_parse_queue(squeue))
+    except ValueError as error:
+        raise NoAnswerError(f"sinfo and squeue: the answer is no report of a cluster: {error}") from error
+
+
+def _parse_nodes(rows: list[list[str]]) -> list[Node]:
+    """Return one node for each name; sinfo prints one line for each of the node's partitions."""
+    nodes: dict[str, Node] = {}
+    for name, partition, _, _, _, state, cpus, memory, gres, features in rows:
+        busy, _, _, total = cpus.split("/")  # allocated/idle/other/total
+        before = nodes[name].partitions if name in nodes else []
+        nodes[name] = Node(
+            name=name,
+            state=state,
+            partitions=[*before, partition.rstrip("*")],
+            cpus=int(total),
+            busy_cpus=int(busy),
+            memory_mb=int(memory.rstrip("+")),
+            gres=_omit_null(gres),
+            features=_omit_null(features).split(",") if _omit_null(features) else [],
+        )
+    return list(nodes.values())
+
+
+def _parse_partitions(rows: list[list[str]], nodes: list[Node], *, whole_nodes: bool) -> list[Partition]:
+    by_name = {row[1]: (row[2], row[3], row[4]) for row in rows}  # "gpu*" is the default partition
+    partitions = []
+    for marked_name, (state, time_limit, shared) in by_name.items():
+        name = marked_name.rstrip("*")
+        members = [node for node in nodes if name in node.partitions]
+        partitions.append(
+            Partition(
+                name=name,
+                is_default=marked_name.endswith("*"),
+                state=state,
+                nodes=len(members),
+                idle_nodes=sum(node.state.startswith("idle") for node in members),
+                cpus=sum(node.cpus for node in members),
+                time_limit=time_limit,
+                gres=", ".join(sorted({node.gres for node in members if node.gres})),
+                whole_nodes=shared == EXCLUSIVE or (whole_nodes and shared == NOT_SHARED),
+            )
+        )
+    return partitions
+
+
+def _parse_queue(text: str) -> list[QueuedJob]:
+    """Return the jobs of all users."""
+    return [
+        QueuedJob(
+            job_id=job_id,
+            name=name,
+            user=user,
+            partition=partition,
+            state=state,
+            nodes=int(nodes),
+            elapsed=elapsed,
+            reason=reason.strip("()"),
+        )
+        for job_id, user, partition, state, nodes, elapsed, reason, name in parse_rows(text, 8)
+    ]
+
+
+def _omit_null(text: str) -> str:
+    return "" if text == "(null)" else text

@@ -1,0 +1,56 @@
+"""All checks of a site, in the order of their dependencies."""
+
+import argparse
+import shutil
+from collections.abc import Iterator, Sequence
+
+from contract.api.site_check import Check, Grade, failed_check
+from contract.settings import Settings
+from scheduler.clusters.rate_limit import UnlimitedRate
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
+from scheduler.clusters.slurm.commands import Commands
+from scheduler.doctor import service_host
+from scheduler.doctor.compute_node import check_compute_node
+from scheduler.doctor.slurm import check_slurm
+from scheduler.doctor.waiting_rate_limit import WaitingRateLimit
+from store.session import engine_for
+
+NO_SLURM = "runs can use this machine only; all other checks continue"
+
+
+def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
+    """Yield the results of all checks; `words` are options: `--no-job`, `--partition NAME`, `--wait SECONDS`.
+
+    The checks call Slurm about seven times, within the service's rate limit if its database answers.
+    """
+    options = _parser().parse_args(words)
+    yield from service_host.check_folders(settings)
+    yield from (stored := list(service_host.check_database(settings)))
+    yield service_host.check_broker(settings)
+    has_slurm = shutil.which("sbatch") is not None
+    if not (has_slurm if settings.slurm is None else settings.slurm):
+        found, advice = "sbatch is not on PATH", "add Slurm's commands to the worker's PATH to run on a cluster"
+        if has_slurm:
+            found, advice = "BIGBATCH_SLURM=false", "set BIGBATCH_SLURM=true to use this machine's Slurm"
+        yield failed_check("slurm", "slurm", Grade.NOTE, found=found, means=NO_SLURM, advice=advice)
+        return
+    database_answers = any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
+    rate_limit = (
+        WaitingRateLimit(SharedRateLimit(engine_for(settings.database_url()), "slurm"))
+        if database_answers
+        else UnlimitedRate()
+    )
+    commands, failed = Commands(rate_limit), False
+    for check in check_slurm(commands):
+        failed = failed or check.grade is Grade.ERROR
+        yield check
+    if not failed and not options.no_job:
+        yield from check_compute_node(settings, commands, partition=options.partition, wait_s=options.wait)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m scheduler doctor")
+    parser.add_argument("--no-job", action="store_true")
+    parser.add_argument("--partition")
+    parser.add_argument("--wait", type=float, default=90.0)
+    return parser

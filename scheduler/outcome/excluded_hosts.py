@@ -1,0 +1,52 @@
+"""Excluded hosts: hosts on which a run failed. Its next attempts avoid them while enough other hosts are in service."""
+
+import re
+from collections.abc import Sequence
+
+from contract.api.cluster_report import ClusterReport, Node
+from contract.spec.resources import Slurm
+from contract.spec.run import RunSpec
+from store.tables import Job, Run
+
+OUT_OF_SERVICE = ("down", "drain", "fail", "error", "unknown", "reboot")
+CONJUNCTION = re.compile(r"[\w.&-]+")  # a constraint that asks for all its features; any other one counts as none
+
+
+def next_excluded(run: Run, job: Job, report: ClusterReport | None, *, a_host_failed: bool) -> list[str]:
+    """Return the hosts to exclude, the newest at the end; where too few hosts would remain, the oldest return.
+
+    Slurm refuses a job that excludes all hosts, and a job that waits for its own exclusions might wait for ever.
+    """
+    if not (a_host_failed or run.excluded):
+        return []
+    failed = failed_hosts(job.hosts, report) if a_host_failed else []
+    hosts = [*(host for host in run.excluded if host not in failed), *failed]
+    need = RunSpec.model_validate(run.spec).resources
+    if not report or not isinstance(need, Slurm):
+        return hosts
+    serving = {node.name for node in _suitable(report, need) if not _is_out(node)}
+    while hosts and len(serving.difference(hosts)) < need.nodes:
+        del hosts[0]
+    return hosts
+
+
+def failed_hosts(hosts: Sequence[str], report: ClusterReport | None) -> Sequence[str]:
+    """Return the job's only host, or those of its hosts that its cluster reports as out of service."""
+    if len(hosts) <= 1:
+        return hosts
+    out = {node.name for node in report.nodes if _is_out(node)} if report else set()
+    return [host for host in hosts if host in out]
+
+
+def _suitable(report: ClusterReport, need: Slurm) -> list[Node]:
+    """Return the nodes of the run's partition with the features that it asks for."""
+    wanted = {part.name for part in report.select_partitions(need.partition)}
+    if need.partition and not wanted:
+        return []
+    features = need.features.split("&") if need.features and CONJUNCTION.fullmatch(need.features) else []
+    nodes = [node for node in report.nodes if not wanted or wanted.intersection(node.partitions)]
+    return [node for node in nodes if set(features).issubset(node.features)]
+
+
+def _is_out(node: Node) -> bool:
+    return node.state.endswith("*") or node.state.lower().startswith(OUT_OF_SERVICE)

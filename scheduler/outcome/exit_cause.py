@@ -1,0 +1,81 @@
+"""The exit cause of an attempt: its cluster's report and the run's own report, weighed against each other."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from contract.folder.events import Event, Paused, Started
+from contract.folder.job_identity import PAUSED_EXIT_CODE, time_limit_warning_s
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.failure import FailureKind
+from contract.spec.resources import Slurm
+from contract.spec.run import RunSpec
+from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
+from scheduler.outcome.excluded_hosts import failed_hosts
+from store.tables import Job, Run
+
+LINGER = timedelta(seconds=60)  # for so long a shared file system may not show what a node has written
+IMPRECISE = (ExitCause.DONE, ExitCause.FAILURE, ExitCause.LOST)  # the run's own report is more precise
+OF_OTHER_PARTS = (ExitCause.DONE, ExitCause.TIME_LIMIT, ExitCause.OUT_OF_MEMORY)  # for a part that never began
+STARTUP = timedelta(minutes=5)  # from a job's start until its ranks have met and report that they started
+# ranks that waited in vain for a rank on another host: the cluster may see later that the host has failed
+SUSPECTED = ExitCause.NODE_FAILURE
+
+
+class _Reporting(Protocol):
+    @property
+    def reported_cause(self) -> ExitCause | None: ...
+    @property
+    def pack_member(self) -> int | None: ...
+
+
+def may_report_more(job: _Reporting, evidence: Evidence) -> bool:
+    """Return whether ranks that left in good order may have reported why, in lines that are not visible yet."""
+    if job.reported_cause or evidence.seen_for is None or evidence.seen_for >= LINGER:
+        return False
+    if evidence.gone.cause is not ExitCause.FAILURE:
+        return evidence.gone.cause is ExitCause.DONE
+    if job.pack_member is not None and evidence.part_status is not None:
+        return evidence.part_status == PAUSED_EXIT_CODE
+    # for Slurm a pause is a failure; a visible failure is never older than the run's own last line
+    return left_by_itself(evidence.gone) and not evidence.shows_failure
+
+
+def exit_cause(run: Run, job: Job, evidence: Evidence) -> ExitCause:
+    """Return the cluster's cause where that is precise, else the run's own."""
+    cause = evidence.gone.cause
+    if cause is ExitCause.FAILURE and evidence.has_started_again:
+        return ExitCause.PREEMPTED  # the job was requeued; that it left at its second start is no failure
+    if evidence.claim is Claim.ABANDONED:
+        if cause is ExitCause.FAILURE:
+            return ExitCause.LOST  # its submission was given up, so the job had to leave
+        if job.pack_member is not None and cause in OF_OTHER_PARTS:
+            return ExitCause.LOST
+    # the run had reported its end, and the service ended the ranks that hung after it (scheduler/ticks/reap.py)
+    was_reaped = cause is ExitCause.CANCELLED and job.stop_requested_at is not None and run.stop_requested_at is None
+    if job.reported_cause and (was_reaped or cause in IMPRECISE):
+        is_suspicion_wrong = job.reported_cause is SUSPECTED and not failed_hosts(job.hosts, evidence.report)
+        return ExitCause.FAILURE if is_suspicion_wrong else job.reported_cause
+    return ExitCause.FAILURE if cause is ExitCause.DONE else cause
+
+
+def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
+    """Return the cause that a run's own report of a failure stands for."""
+    if kind is FailureKind.COLLECTIVE_TIMEOUT and len(job.hosts) > 1:
+        return SUSPECTED
+    return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
+
+
+def reported_pause_cause(run: Run, paused: Paused, events: Sequence[Event], at: datetime) -> ExitCause:
+    """Return why a run paused: SIGUSR2 in a job that is about to reach its time limit is the warning of the limit.
+
+    Some clusters warn of a preemption by the same signal. `events` were read together with `paused`, `at` is now.
+    """
+    need = RunSpec.model_validate(run.spec).resources
+    if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
+        return ExitCause.PREEMPTED
+    mine = (event for event in events if isinstance(event, Started) and event.attempt == paused.attempt)
+    started = next(mine, None)  # else it was read before, and its moment stored
+    ran = timedelta(seconds=paused.at - started.at) if started else at - run.moved_at
+    warned = timedelta(minutes=need.minutes, seconds=-time_limit_warning_s(need.minutes))
+    return ExitCause.TIME_LIMIT if ran + STARTUP >= warned else ExitCause.PREEMPTED

@@ -1,0 +1,90 @@
+"""Retry: what becomes of a run whose attempt has ended. It is queued again as often as its spec allows, or it ends."""
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from contract.api.cluster_report import ClusterReport
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.reason import (
+    Ending,
+    FreeText,
+    NoProgress,
+    Reason,
+    Retried,
+    RetriesExhausted,
+    RunFailed,
+    RunPaused,
+    StopRequested,
+    StopSource,
+)
+from contract.lifecycle.state import State
+from contract.spec.retry import RetryPolicy
+from scheduler.outcome.excluded_hosts import next_excluded
+from store.tables import Job, Run
+from store.transitions import JobExit, Transition
+
+WITHOUT_DELAY = (ExitCause.PREEMPTED, ExitCause.TIME_LIMIT)  # the cluster's own queue delays these
+
+
+class Retry(NamedTuple):
+    """How the run is queued again."""
+
+    wait: timedelta
+    excluded: list[str]
+
+
+class Outcome(NamedTuple):
+    """A transition, and how the run is queued again where it is."""
+
+    transition: Transition
+    retry: Retry | None = None
+
+
+def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: ClusterReport | None) -> Outcome:
+    """Return the outcome of an attempt that ended for `cause`. A paused run's own account comes before `why`."""
+    ending = (
+        run.reason if run.state is State.PAUSED and isinstance(run.reason, RunPaused | RunFailed | FreeText) else why
+    )
+    if run.stop_requested_at:
+        source = run.stop_source or StopSource.USER
+        exit_ = JobExit(ExitCause.CANCELLED, ending)
+        return Outcome(Transition(State.CANCELLED, StopRequested(source=source), exit_))
+    exit_ = JobExit(cause, ending)
+    if cause is ExitCause.CANCELLED:
+        return Outcome(Transition(State.CANCELLED, ending, exit_))
+    if (refusal := refuse_retry(run, cause, ending)) is not None:
+        return Outcome(Transition(State.FAILED, refusal, exit_))
+    wait_s = 0.0 if cause in WITHOUT_DELAY else _policy(run).delay_s(_count(run, cause))
+    excluded = next_excluded(run, job, report, a_host_failed=cause is ExitCause.NODE_FAILURE)
+    transition = Transition(State.QUEUED, Retried(after=ending, attempt=run.attempt + 1), exit_)
+    return Outcome(transition, Retry(timedelta(seconds=wait_s), excluded))
+
+
+def refuse_retry(run: Run, cause: ExitCause, ending: Ending) -> Reason | None:
+    """Return why the run is not retried; None if it is."""
+    before = _count(run, cause)
+    if before >= _policy(run).max_retries(cause):
+        return RetriesExhausted(after=ending, cause=cause, retries=before) if before else ending
+    latest = _latest_step(run, cause) if cause is ExitCause.TIME_LIMIT else None
+    if latest is not None and run.step <= latest:
+        return NoProgress(after=ending, step=latest)
+    return None
+
+
+def _count(run: Run, cause: ExitCause) -> int:
+    """Return how many attempts before the current one ended for `cause`."""
+    return len(_earlier(run, cause))
+
+
+def _latest_step(run: Run, cause: ExitCause) -> int | None:
+    """Return the step that the latest attempt before the current one reached which ended for `cause`."""
+    earlier = _earlier(run, cause)
+    return max(earlier, key=lambda job: job.attempt).exit_step if earlier else None
+
+
+def _earlier(run: Run, cause: ExitCause) -> list[Job]:
+    return [job for job in run.jobs if job.exit_cause == cause and job.attempt < run.attempt]
+
+
+def _policy(run: Run) -> RetryPolicy:
+    return RetryPolicy.model_validate(run.spec.get("retries", {}))

@@ -1,0 +1,172 @@
+"""The ingest tick: read what live runs report, and decide on runs whose jobs are gone.
+
+The status of the jobs is known first (scheduler/ticks/poll.py stores it), and the files are read after that: whatever a
+job wrote before its end is in its file then. Points, cursors and transitions are stored in one transaction, so a crash
+between two of them repeats harmlessly.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
+
+from contract.api.cluster_report import ClusterReport
+from contract.folder.events import Failed, Finished, Paused, Started
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import LIVE, State
+from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
+from scheduler.context import Context, handle_of
+from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
+from scheduler.jobs.status import status_of_live
+from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
+from scheduler.outcome.exit_cause import LINGER, may_report_more
+from store import clusters, jobs, runs
+from store.runs import LiveRun
+from store.session import snapshot, transaction
+from store.tables import Cluster, Job, now
+
+MAX_RUNS = 100  # in one transaction: enough to be worth it, few enough for other writers that wait
+log = logging.getLogger(__name__)
+
+
+class _Surroundings(NamedTuple):
+    """What the database has on the jobs of one cluster that are gone."""
+
+    hosts: Mapping[int, Sequence[str]]  # by job
+    report: ClusterReport | None
+
+
+def ingest(context: Context) -> None:
+    """Bring every live run up to date, those of this machine first: their status takes no call."""
+    with snapshot(context.engine) as db:
+        live = runs.live(db, ended_after=now() - LINGER)
+    by_cluster: dict[str, list[LiveRun]] = defaultdict(list)
+    for run in live:
+        by_cluster[run.cluster].append(run)
+    for kind in sorted(by_cluster, key=lambda kind: kind != "local"):
+        _ingest_from(context, kind, by_cluster[kind])
+
+
+def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> None:
+    status = status_of_live(context, kind, live)
+    surroundings = _read_surroundings(context, kind, live, status)
+    remaining = list(live)
+    while remaining:
+        reports = _batches(_read(context, remaining, status, surroundings))
+        remaining = [run for batch in reports for run in _store(context, batch, status)]
+    if _reports_reachability(context, kind):
+        _store_reachability(context, live, status)
+
+
+def _read_surroundings(
+    context: Context, kind: str, live: Sequence[LiveRun], status: Mapping[int, JobStatus]
+) -> _Surroundings:
+    """Read the hosts of jobs that are gone, and the report that says which hosts have failed.
+
+    A local job has one host, so its report decides nothing and is not read.
+    """
+    ended = [run.job_id for run in live if run.state in LIVE and isinstance(status[run.id], Gone)]
+    if not ended:
+        return _Surroundings({}, None)
+    cluster = context.clusters.get(kind)
+    with snapshot(context.engine) as db:
+        hosts = dict(db.execute(select(Job.id, Job.hosts).where(Job.id.in_(ended))).all())
+        row = None if cluster and cluster.is_local else db.get(Cluster, kind)
+    return _Surroundings(hosts, ClusterReport.model_validate(row.report) if row and row.report else None)
+
+
+def _batches(reports: Iterable[RunReport]) -> Iterator[list[RunReport]]:
+    """Yield reports in batches that a transaction and the memory can hold; read them as they are needed."""
+    batch: list[RunReport] = []
+    size_bytes = 0
+    for report in reports:
+        batch.append(report)
+        size_bytes += report.tail.cursor - report.run.cursor
+        if len(batch) == MAX_RUNS or size_bytes >= MAX_BYTES:
+            yield batch
+            batch, size_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def _read(
+    context: Context, live: Sequence[LiveRun], status: Mapping[int, JobStatus], surroundings: _Surroundings
+) -> Iterator[RunReport]:
+    """Yield what each run has reported, where it has reported anything or its job is gone."""
+    for run in live:
+        try:
+            report = _read_one(context, run, status[run.id], surroundings)
+        except Exception:  # an unreadable folder must not delay the points of other runs
+            log.exception("run %d could not be read", run.id)
+            continue
+        if report:
+            yield report
+
+
+def _read_one(context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings) -> RunReport | None:
+    folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
+    if not is_gone and not has_grown(folder.events, run.cursor):
+        return None
+    tail = read_tail(folder.events, run.cursor)
+    evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_gone else None
+    return RunReport(run, tail, evidence) if evidence or tail.cursor > run.cursor else None
+
+
+def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surroundings: _Surroundings) -> Evidence | None:
+    """Return the evidence on a job's end; None while the run may still report the end itself."""
+    seen_for = now() - run.observed_at if run.observed_at else None
+    started = next(
+        (event for event in tail.events if isinstance(event, Started) and event.attempt == run.attempt), None
+    )
+    hosts = sorted(set(started.hosts)) if started else surroundings.hosts.get(run.job_id, [])
+    evidence = gather_evidence(folder, run, gone, hosts, surroundings.report, seen_for)
+    reports_itself = any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
+    if not reports_itself and may_report_more(run, evidence):
+        return None
+    return abandon_if_unclaimed(folder, run, evidence)
+
+
+def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, JobStatus]) -> list[LiveRun]:
+    """Store what runs have reported; return the runs whose files go on."""
+    try:
+        with transaction(context.engine) as db, db.no_autoflush:  # all rows are written together at the end
+            states = apply_reports(db, batch)
+    except Exception:  # each report by itself, so that one faulty report does not delay the others
+        if len(batch) > 1:
+            return [run for report in batch for run in _store(context, [report], status)]
+        log.exception("run %d could not be ingested", batch[0].run.id)
+        return []
+    stored = [report for report in batch if report.run.id in states]
+    _cancel_failed(context, [report.run for report in stored if states[report.run.id] is State.FAILED], status)
+    return [
+        report.run._replace(cursor=report.tail.cursor, state=states[report.run.id])
+        for report in stored
+        if report.tail.more
+    ]
+
+
+def _cancel_failed(context: Context, failed: Sequence[LiveRun], status: Mapping[int, JobStatus]) -> None:
+    """End the local jobs of runs that reported a failure, so that no rank waits for others; `reap` ends other jobs."""
+    for run in failed:
+        cluster = context.clusters.get(run.cluster)
+        if cluster and cluster.is_local and run.external_id and isinstance(status[run.id], Alive):
+            cluster.cancel([handle_of(run)])
+
+
+def _reports_reachability(context: Context, kind: str) -> bool:
+    """Return whether this worker stores that the cluster does not answer: of a cluster of another worker, that one."""
+    if cluster := context.clusters.get(kind):
+        return cluster.is_local
+    with snapshot(context.engine) as db:
+        return all(row.kind != kind for row in clusters.reports(db))
+
+
+def _store_reachability(context: Context, live: Sequence[LiveRun], status: Mapping[int, JobStatus]) -> None:
+    unknown = [run.job_id for run in live if isinstance(status[run.id], Unknown) and not run.unknown_since]
+    known = [run.job_id for run in live if not isinstance(status[run.id], Unknown) and run.unknown_since]
+    if unknown or known:
+        with transaction(context.engine) as db:
+            jobs.write_reachability(db, unknown, known)

@@ -1,0 +1,175 @@
+"""Submissions: queued runs that share one call of sbatch, from their selection to the cluster's id."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, and_, case, distinct, func, insert, or_, select, update
+from sqlalchemy.orm import Session, load_only
+
+from contract.lifecycle.reason import Reason
+from contract.lifecycle.state import LIVE, State
+from contract.spec.checks.packing import runs_per_job
+from store.locks import lock_jobs, lock_runs, lock_submission
+from store.runs import WITH_JOB, waiting_for
+from store.tables import IS_CURRENT, Experiment, Job, Move, Run, now
+from store.transitions import begin_submission
+
+
+class Group(NamedTuple):
+    """Queued runs that may share a submission: equal need and attempt; one experiment if it has a cap or packs."""
+
+    need: str
+    attempt: int
+    experiment_id: int | None
+    max_parallel: int | None
+    size: int
+    pack: int | None = None
+
+
+def groups(db: Session, cluster: str) -> list[Group]:
+    """Return the groups that wait for `cluster`, the group with the oldest run first."""
+    apart = case((_is_apart(), Run.experiment_id))
+    query = (
+        select(
+            *(Run.need, Run.attempt, apart, func.max(Experiment.max_parallel)),
+            *(func.count(), func.max(Experiment.pack)),
+        )
+        .join(Experiment, Experiment.id == Run.experiment_id)
+        .where(*waiting_for(cluster))
+        .group_by(Run.need, Run.attempt, apart)
+        .order_by(func.min(Run.id))
+    )
+    return [Group(*row) for row in db.execute(query)]
+
+
+def members(db: Session, cluster: str, group: Group, limit: int) -> Sequence[Run]:
+    """Return the oldest runs of a group, at most `limit`, with the columns that a submission needs."""
+    mine = [*waiting_for(cluster), Run.need == group.need, Run.attempt == group.attempt]
+    apart = Run.experiment_id.in_(select(Experiment.id).where(_is_apart()))
+    mine.append(Run.experiment_id == group.experiment_id if group.experiment_id is not None else ~apart)
+    known = load_only(Run.key, Run.attempt, Run.experiment_id, Run.cluster)
+    return db.scalars(select(Run).options(known).where(*mine).order_by(Run.id).limit(limit)).all()
+
+
+def _is_apart() -> ColumnElement[bool]:
+    """Return the condition for experiments whose runs share no submission with another experiment's runs."""
+    return or_(Experiment.max_parallel.is_not(None), Experiment.pack.is_not(None))
+
+
+def count_live_runs(db: Session, cluster: str, experiment_id: int | None = None) -> dict[str, int]:
+    """Return the number of live runs of each submission, of all experiments or of one."""
+    live = _live(cluster)
+    if experiment_id is not None:
+        live.append(Run.experiment_id == experiment_id)
+    rows = db.execute(select(Job.name, func.count()).join(Run, IS_CURRENT).where(*live).group_by(Job.name))
+    return dict(rows.all())
+
+
+def count_live_jobs(db: Session, cluster: str) -> int:
+    """Return the number of jobs and array tasks that carry live runs."""
+    tasks = func.count(distinct(func.coalesce(Job.array_task, -1)))
+    query = select(tasks).join(Run, IS_CURRENT).where(*_live(cluster)).group_by(Job.name)
+    return sum(db.scalars(query))
+
+
+def _live(cluster: str) -> list[ColumnElement[bool]]:
+    return [Run.cluster == cluster, Run.state.in_([*LIVE, State.SUBMITTING])]
+
+
+def shared_jobs(db: Session, ending: Sequence[Run]) -> set[tuple[str, int | None]]:
+    """Return the jobs of these runs, as name and array task, that also carry a live run which is not among them."""
+    jobs = [run.current_job for run in ending if run.current_job and run.current_job.pack_member is not None]
+    ids = {run.id for run in ending}
+    if not jobs:
+        return set()
+    others = (
+        Job.name.in_({job.name for job in jobs}),
+        Run.state.in_([*LIVE, State.SUBMITTING]),
+        Job.observed_end.is_(None),
+        Run.stop_requested_at.is_(None),  # the job need not go on for a run that is itself ending
+    )
+    rows = db.execute(select(Job.name, Job.array_task, Run.id).join(Run, IS_CURRENT).where(*others))
+    return {(name, task) for name, task, run_id in rows if run_id not in ids}
+
+
+def free_slots(cap: int, live_runs: Mapping[str, int]) -> int:
+    """Return how many more runs of an experiment may run at once: each submission may use up to the whole cap."""
+    return cap - sum(min(cap, runs) for runs in live_runs.values())
+
+
+def take(
+    db: Session, waiting: Sequence[Run], name: str, *, pack: int | None = None, parallel: int | None = None
+) -> list[Run]:
+    """Insert a job for each queued run and change the runs to submitting; return the runs, with their jobs.
+
+    The name is made from the first run. If another worker has that run, none is taken: the other worker may use the
+    same name for other runs, and an id that is stored under the name would count for both submissions. Several runs get
+    an array task each, or with `pack` so many runs share a task. With `parallel`, the free slots of their experiment,
+    none is taken if another worker has used some of them since.
+    """
+    if parallel is not None and _lock_free_slots(db, waiting[0]) < parallel:
+        return []
+    attempt = waiting[0].attempt
+    free = (Run.state == State.QUEUED, Run.attempt == attempt, Run.stop_requested_at.is_(None))
+    taken = lock_runs(db, Run.id.in_([run.id for run in waiting]), *free)
+    if waiting[0].id not in taken:
+        return []
+    each, is_array, at = runs_per_job(len(taken), pack), len(taken) > 1, now()
+    rows = [
+        {
+            "run_id": run_id,
+            "attempt": attempt + 1,
+            "name": name,
+            "cluster": waiting[0].cluster,
+            "array_task": number // each if is_array else None,
+            "pack_member": number % each if is_array and pack else None,
+            "lease_renewed_at": at,
+        }
+        for number, run_id in enumerate(taken)
+    ]
+    db.execute(insert(Job), rows)
+    begin_submission(db, taken, attempt + 1)
+    return list(named(db, name))
+
+
+def _lock_free_slots(db: Session, run: Run) -> int:
+    """Return the free slots of the run's experiment, after its other launchers."""
+    mine = select(Experiment.max_parallel).where(Experiment.id == run.experiment_id)
+    cap = db.scalar(mine.with_for_update(key_share=True))
+    return 0 if cap is None else free_slots(cap, count_live_runs(db, run.cluster, run.experiment_id))
+
+
+def renew_lease(db: Session, name: str) -> bool:
+    """Renew the lease of a submission; return False if no run of it is submitting any more."""
+    run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
+    jobs = lock_jobs(db, Job.name == name, Job.run_id.in_(run_ids))
+    if jobs:
+        db.execute(update(Job).where(Job.id.in_(jobs)).values(lease_renewed_at=now()))
+    return bool(run_ids)
+
+
+def write_doubt(db: Session, name: str, reason: Reason) -> None:
+    """Store why the outcome of a submission is not known."""
+    run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
+    change = update(Run).where(Run.id.in_(run_ids)).values(reason=reason)
+    db.execute(change.execution_options(synchronize_session=False))
+
+
+def count_returns(db: Session, run_id: int) -> int:
+    """Return how often in a row the run came back from a submission, since a cluster last accepted it."""
+    taken = select(func.max(Move.id)).where(Move.run_id == run_id, Move.new == State.PENDING).scalar_subquery()
+    back = and_(Move.run_id == run_id, Move.old == State.SUBMITTING, Move.new == State.QUEUED)
+    return db.scalar(select(func.count()).where(back, Move.id > func.coalesce(taken, 0))) or 0
+
+
+def has_job(run: Run, job_id: str) -> bool:
+    """Return whether the run's current job is `job_id` or a task of that array."""
+    own = run.current_job.external_id if run.current_job else None
+    return own is not None and (own == job_id or own.startswith(f"{job_id}_"))
+
+
+def named(db: Session, name: str) -> Sequence[Run]:
+    """Return the runs whose current job belongs to the submission `name`, in task order, with their jobs."""
+    query = select(Run).join(Job, IS_CURRENT).where(Job.name == name)
+    in_order = query.order_by(Job.array_task, Job.pack_member, Run.id)
+    return db.scalars(in_order.options(WITH_JOB).execution_options(populate_existing=True)).all()

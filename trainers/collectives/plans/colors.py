@@ -1,0 +1,74 @@
+"""Multi-color all-reduce (Kumar et al., 2017): the vector in k colors, each summed on its own k-ary tree.
+
+In the tree of color c on n ranks, node p = 0 .. n - 1 has the parent (p - 1) // k, and is rank (p + c (n // k)) mod n.
+A rank is an interior node (it adds) in at most one color, and a leaf in all other colors, so the sums and the traffic
+are balanced: each rank sends and receives at most 2 S bytes, in 2 depth rounds with depth = log_k n. A ring takes
+2 (n - 1) rounds.
+
+Difference from the paper: the paper's trees share no interior rank only if n mod k is 0 or 1. For other n, the trees
+here have the least arity a with ceil((n - 1) / a) <= n // k; then they share no interior rank for any k up to n.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from trainers.collectives.layout import Hosts, ranks_in_order
+from trainers.collectives.plan import Integers, Plan, Round, Sends, run_in_parallel, split
+
+
+def plan(hosts: Hosts, *, k: int) -> Plan:
+    """Return the plan with `k` colors over all ranks; raise ValueError unless k is from 1 to the number of ranks."""
+    ranks = ranks_in_order(hosts)
+    arity(len(ranks), k)  # raises an error here instead of in the first round
+    return Plan("colors", len(ranks), k, lambda: allreduce(ranks, range(k), k=k), {"k": k})
+
+
+def allreduce(ranks: Sequence[int], chunks: range, *, k: int) -> Iterator[Round]:
+    """Sum `chunks` over `ranks`: a k-th of the chunks on each tree, on all trees at the same time."""
+    trees = [Tree(rotated, arity(len(ranks), k)) for rotated in rotations(ranks, k)]
+    interior = [rank for tree in trees for rank in tree.interior]
+    assert len(interior) == len(set(interior)), f"{len(ranks)} ranks: trees of {k} colors share an interior rank"
+    colors = list(zip(trees, split(chunks, k), strict=True))
+    yield from run_in_parallel(*(tree.reduce(color) for tree, color in colors))
+    yield from run_in_parallel(*(tree.broadcast(color) for tree, color in colors))
+
+
+def arity(n: int, k: int) -> int:
+    """Return the least number of children with which `k` trees on `n` ranks share no interior rank."""
+    if not 1 <= k <= n:
+        raise ValueError(f"{n} ranks cannot have {k} colors: k must be from 1 to {n}")
+    return max(1, -(-(n - 1) // (n // k)))
+
+
+def rotations(ranks: Sequence[int], k: int) -> list[list[int]]:
+    """Return the ranks of each color's tree, node by node: each color rotates the ranks by n // k more."""
+    n = len(ranks)
+    return [[ranks[(node + color * (n // k)) % n] for node in range(n)] for color in range(k)]
+
+
+class Tree:
+    """A tree over `ranks` with `arity` children: node 0 is the root, the parent of node p is (p - 1) // arity."""
+
+    def __init__(self, ranks: Sequence[int], arity: int) -> None:
+        self.interior = ranks[: -(-(len(ranks) - 1) // arity)]
+        self._rank_n, self._arity = np.array(ranks), arity
+
+    def reduce(self, chunks: range) -> Iterator[Round]:
+        """Sum `chunks` on the root, the deepest level first."""
+        for child, parent in reversed(list(self._levels())):
+            yield Sends.with_same_chunks(child, parent, chunks, add=True)
+
+    def broadcast(self, chunks: range) -> Iterator[Round]:
+        """Send `chunks` from the root to all ranks."""
+        for child, parent in self._levels():
+            yield Sends.with_same_chunks(parent, child, chunks, add=False)
+
+    def _levels(self) -> Iterator[tuple[Integers, Integers]]:
+        """Yield the ranks at depth 1, 2, ... and their parents."""
+        start, n = 1, len(self._rank_n)
+        while start < n:
+            stop = start * self._arity + 1
+            node = np.arange(start, min(stop, n))
+            yield self._rank_n[node], self._rank_n[(node - 1) // self._arity]
+            start = stop

@@ -1,0 +1,107 @@
+"""Links: the measured cost of messages inside a host and between hosts; all ranks get the same numbers.
+
+The measurement is a ping-pong between two ranks, t(S) = alpha + S beta, the fastest of several: alpha from a small
+message, beta from the difference of two large sizes, because a rate-limited link lets the first bytes pass in a burst.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from trainers.collectives.layout import Hosts
+from trainers.collectives.plan import Round, Send
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.processor import ProcessorCosts, measure_processor
+from trainers.collectives.runners.allreduce import make_allreduce
+from trainers.collectives.wire.connections import Connections
+
+LARGE_BYTES = (512 << 10, 2 << 20)  # one segment each
+REPEATS, LARGE_REPEATS = 20, 3
+BOUNCES = 16  # of a small message in one call, so that the fixed cost of the call does not count as latency
+BETA_S = 1e-12  # a terabyte per second: a smaller result is clock noise
+
+
+@dataclass(frozen=True)
+class Link:
+    """The cost of a message: alpha_s + bytes x beta_s."""
+
+    alpha_s: float
+    beta_s: float
+
+
+@dataclass(frozen=True)
+class Links:
+    """The link inside a host and the link between hosts, None without such a pair of ranks, and the processor costs."""
+
+    inside: Link | None
+    between: Link | None
+    processor: ProcessorCosts | None = None
+
+    def network(self, hosts: Hosts) -> Network:
+        """Return the network of these links among the ranks of `hosts`."""
+        inside, between = (link or Link(0.0, BETA_S) for link in (self.inside, self.between))
+        free = ProcessorCosts(message_s=0.0, copy_rate=inf, add_rate=inf, cores=inf)
+        processor = self.processor or free
+        return Network(
+            hosts=hosts,
+            rate=1 / max(between.beta_s, BETA_S),
+            # where processors copy, a message inside a host costs only these copies
+            inside_rate=1 / max(inside.beta_s, BETA_S) if self.processor is None else inf,
+            latency_s=max(between.alpha_s - 2 * processor.message_s, 0.0),
+            inside_latency_s=max(inside.alpha_s - 2 * processor.message_s, 0.0),
+            add_rate=processor.add_rate,
+            message_s=processor.message_s,
+            copy_rate=processor.copy_rate,
+            cores=processor.cores,
+        )
+
+
+def measure(connections: Connections, group: dist.ProcessGroup | None = None) -> Links:
+    """Measure both links on the first pair of ranks of each kind; all ranks of the group call this together."""
+    hosts = connections.rendezvous.hosts
+    pairs = [(a, b) for a in range(connections.world) for b in range(a + 1, connections.world)]
+    inside_pair = next((pair for pair in pairs if hosts[pair[0]] == hosts[pair[1]]), None)
+    between_pair = next((pair for pair in pairs if hosts[pair[0]] != hosts[pair[1]]), None)
+    inside, between = (
+        _measure_link(pair, connections, group) if pair else None for pair in (inside_pair, between_pair)
+    )
+    message_s = min((found[1] for found in (inside, between) if found), default=0.0)
+    return Links(
+        inside[0] if inside else None,
+        between[0] if between else None,
+        measure_processor(len(set(hosts)), message_s=message_s, group=group),
+    )
+
+
+def _measure_link(
+    pair: tuple[int, int], connections: Connections, group: dist.ProcessGroup | None
+) -> tuple[Link, float]:
+    """Return the link between two ranks, and the processor time of one message on its sender or receiver."""
+    once = make_allreduce(_ping_pong(*pair, bounces=1), chunks=1, group=group, connections=connections)
+    often = make_allreduce(_ping_pong(*pair, bounces=BOUNCES), chunks=1, group=group, connections=connections)
+
+    def spent_s(x_N: Tensor) -> tuple[float, float]:
+        started_s, busy_s = time.perf_counter(), time.process_time()
+        (once if x_N.numel() > 1 else often)(x_N)
+        return time.perf_counter() - started_s, time.process_time() - busy_s
+
+    small = [spent_s(torch.zeros(1)) for _ in range(REPEATS)]
+    one, two = (min(spent_s(torch.zeros(size // 4))[0] for _ in range(LARGE_REPEATS)) / 2 for size in LARGE_BYTES)
+    alpha_s, message_s = (min(column) / (2 * BOUNCES) for column in zip(*small, strict=True))
+    found = torch.tensor([alpha_s, (two - one) / (LARGE_BYTES[1] - LARGE_BYTES[0]), message_s], dtype=torch.float64)
+    if connections.rank != pair[0]:
+        found.zero_()  # the sum below then broadcasts the values of the pair's first rank
+    dist.all_reduce(found, group=group)
+    alpha_s, beta_s, message_s = found.tolist()
+    return Link(alpha_s, max(beta_s, BETA_S)), message_s
+
+
+def _ping_pong(first: int, second: int, *, bounces: int) -> Iterator[Round]:
+    for _ in range(bounces):
+        yield [Send(first, second, range(1), add=False)]
+        yield [Send(second, first, range(1), add=False)]

@@ -1,0 +1,139 @@
+"""Reporter: append the events of an attempt to the events file as whole lines. Only rank 0 writes."""
+
+import math
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from contract import metric_names
+from contract.folder.auto_choice import CollectiveChoices
+from contract.folder.events import CollectivesChosen, Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
+from contract.folder.lost_rank import LostRank
+from contract.folder.rank_failure import RankFailure
+from contract.folder.rank_times import COLUMNS
+from contract.folder.run_folder import RunFolder
+from trainers.checkpoints.save_result import SaveResult
+from trainers.progress.auto_choice_store import AutoChoiceStore
+from trainers.progress.event_history import end_torn_line, read_last_step
+
+
+class Reporter:
+    """Reports the events of one attempt, one method per event; does nothing on ranks other than 0."""
+
+    def __init__(self, folder: RunFolder, attempt: int, *, rank: int) -> None:
+        self.folder, self._attempt = folder, attempt
+        self.choice_store = AutoChoiceStore(folder, self.chose)
+        self._file: int | None = None
+        self._times: int | None = None
+        if rank == 0:
+            self._file, self._times = _open(folder.events), _open(folder.times)
+
+    def started(self, hosts: Sequence[str], *, device: str, steps: int, versions: dict[str, str]) -> None:
+        """Report the start: the host of every rank, the device, the number of steps and the software versions."""
+        self._append(
+            Started(
+                attempt=self._attempt,
+                at=time.time(),
+                world=len(hosts),
+                hosts=list(hosts),
+                device=device,
+                steps=steps,
+                versions=versions,
+            )
+        )
+
+    def chose(self, choices: CollectiveChoices, is_reused: bool, note: str | None) -> None:
+        """Report the choices of `auto`; `is_reused`: an earlier attempt made them; `note`: why it did not."""
+        self._append(
+            CollectivesChosen(attempt=self._attempt, at=time.time(), kept=is_reused, note=note, choices=choices)
+        )
+
+    def resumed(self, step: int, notes: Sequence[str]) -> None:
+        """Report the step at which this attempt resumes, and how many steps of earlier attempts are lost."""
+        if self._file is None:
+            return
+        self._resumed(step, notes, before=read_last_step(self.folder.events))
+
+    def began(self) -> None:
+        """Report a start without a checkpoint: if an earlier attempt took steps, all of them are lost."""
+        if self._file is not None and (before := read_last_step(self.folder.events)):
+            self._resumed(0, ["no checkpoint had been written"], before=before)
+
+    def _resumed(self, step: int, notes: Sequence[str], *, before: int) -> None:
+        lost = max(0, before - step)
+        self._append(Resumed(attempt=self._attempt, at=time.time(), step=step, lost_steps=lost, notes=list(notes)))
+        print("; ".join([f"attempt {self._attempt} goes on from step {step}", *notes]), flush=True)
+
+    def saved(self, result: SaveResult) -> None:
+        """Report the result of saving a checkpoint."""
+        self._append(Saved(attempt=self._attempt, at=time.time(), **asdict(result)))
+        if result.error is not None and self._file is not None:
+            print(f"the checkpoint at step {result.step} could not be written: {result.error}", file=sys.stderr)
+
+    def paused(self, step: int, *, saved_step: int, reason: str) -> None:
+        """Report that the run pauses after `step`, with a complete checkpoint at `saved_step`."""
+        self._append(Paused(attempt=self._attempt, at=time.time(), step=step, saved_step=saved_step, reason=reason))
+
+    def points(self, step: int, values: Mapping[str, float]) -> None:
+        """Report metrics of a step; a value that is not finite becomes None."""
+        finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        self._append(Points(attempt=self._attempt, at=time.time(), step=step, values=finite))
+
+    def times(self, first_step: int, last_step: int, parts: Mapping[int, Sequence[float]]) -> None:
+        """Append every rank's mean seconds per step, in the order of `metric_names.TIME_PARTS`, to the times file."""
+        if self._times is None:
+            return
+        rows = [
+            ",".join(map(str, (self._attempt, first_step, last_step, rank, *(f"{part_s:.6g}" for part_s in parts_P))))
+            for rank, parts_P in parts.items()
+        ]
+        head = [] if os.fstat(self._times).st_size else [",".join(COLUMNS)]
+        os.write(self._times, "".join(f"{row}\n" for row in [*head, *rows]).encode())
+
+    def epoch(self, step: int, values: Mapping[str, float]) -> None:
+        """Report the evaluation after an epoch, and print it to the log."""
+        self.points(step, values)
+        if self._file is not None:
+            loss, accuracy = values[metric_names.HELDOUT_LOSS], values[metric_names.HELDOUT_ACCURACY]
+            result = f"held-out loss {loss:.4g}, accuracy {accuracy:.2%}"
+            print(f"epoch {values[metric_names.EPOCH]:g}, step {step}: {result}", flush=True)
+
+    def lost(self, rank: int, step: int, reason: str) -> None:
+        """Report that the run continues without a rank, and print it to the log."""
+        if self._file is None:
+            return
+        self.folder.write_lost_rank(
+            LostRank(attempt=self._attempt, rank=rank, step=step, at=time.time(), reason=reason)
+        )
+        print(f"rank {rank} is lost ({reason}); the run continues without it from step {step}", flush=True)
+
+    def finished(self, step: int) -> None:
+        """Report that the run has taken all its steps."""
+        self._append(Finished(attempt=self._attempt, at=time.time(), step=step))
+
+    def failed(self, failure: RankFailure) -> None:
+        """Report the failure that ended the attempt."""
+        self._append(
+            Failed(
+                attempt=self._attempt, at=time.time(), rank=failure.rank, reason=failure.reason, failure=failure.kind
+            )
+        )
+
+    def _append(self, event: Event) -> None:
+        if self._file is None:
+            return
+        line = event.model_dump_json().encode() + b"\n"
+        # one unbuffered write: readers see whole lines, and a killed process loses no reported event
+        written = os.write(self._file, line)
+        if written != len(line):
+            raise OSError(f"only {written} of {len(line)} bytes of an event were written")
+
+
+def _open(path: Path) -> int:
+    """Open a file for appending, and end a line that a crash left incomplete."""
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    end_torn_line(file)
+    return file

@@ -1,0 +1,99 @@
+"""Record why a rank failed, and find the first failure of an attempt."""
+
+import sys
+import time
+import traceback
+
+from contract.folder.rank_failure import RankFailure
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.failure import FailureKind
+from trainers.collectives.wire.rank_lost import RankLost
+from trainers.ranks.error_kind import classify_error
+from trainers.ranks.rank_info import RankInfo
+
+# When one rank fails, the connections of the other ranks break. Errors of gloo, NCCL and the store with these texts
+# are echoes: consequences of another rank's failure.
+ECHO_TEXTS = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Connection was likely closed",
+    "Broken pipe",
+    "remote process exited",
+)
+CAUSE_TIMEOUT_S = 3.0  # how long an echo waits for the record of the rank that failed first
+POLL_S = 0.02
+
+
+def record_failure(folder: RunFolder, attempt: int, rank_info: RankInfo, error: BaseException) -> RankFailure:
+    """Record why this rank failed; return the attempt's first failure, which is an echo if no cause is known."""
+    failure = _make_failure(rank_info, error)
+    # a rank that stalled and is resumed to be killed must not overwrite the record that other ranks made of it
+    recorded = folder.read_rank_failures(attempt) if failure.echo else []
+    if not any(other.rank == rank_info.rank and not other.echo for other in recorded):
+        folder.write_rank_failure(attempt, failure)
+    if isinstance(error, RankLost) and error.is_unresponsive:
+        _record_unresponsive(folder, attempt, error, failure)
+    if failure.echo:
+        _wait_for_cause(folder, attempt)
+    return folder.read_rank_failures(attempt)[0]
+
+
+def _make_failure(rank_info: RankInfo, error: BaseException) -> RankFailure:
+    echo, lost = _is_echo(error), error if isinstance(error, RankLost) else None
+    cause = f"{type(error).__name__}: {error}"
+    if echo:
+        # a collective names the lost rank, but does not know why that rank failed
+        cause = str(error) if lost else "lost the connection to another rank"
+    return RankFailure(
+        at=time.time(),
+        rank=rank_info.rank,
+        host=rank_info.host,
+        reason=one_line(f"rank {rank_info.rank} on {rank_info.host}: {cause}"),
+        trace="".join(traceback.format_exception(error)),
+        echo=echo,
+        kind=classify_error(error),
+        round=lost.in_round if lost else None,
+        lost=lost.ranks if lost else [],
+    )
+
+
+def _record_unresponsive(folder: RunFolder, attempt: int, error: RankLost, own: RankFailure) -> None:
+    """Record the failure of ranks that stall: they cannot do so themselves, and their processes do not end."""
+    roster = folder.read_roster(attempt)
+    for rank in error.ranks:
+        if all(failure.rank != rank for failure in folder.read_rank_failures(attempt)):
+            host = roster.hosts[rank] if roster and rank < len(roster.hosts) else ""
+            failure = RankFailure(
+                at=own.at,
+                rank=rank,
+                host=host,
+                reason=one_line(str(error)),
+                kind=FailureKind.COLLECTIVE_TIMEOUT,
+                round=error.in_round,
+                by=own.rank,
+            )
+            folder.write_rank_failure(attempt, failure)
+
+
+def one_line(text: str) -> str:
+    """Return the text with every run of white space replaced by one space."""
+    return " ".join(text.split())
+
+
+def _is_echo(error: BaseException) -> bool:
+    is_about_connections = isinstance(error, ConnectionError) or any(text in str(error) for text in ECHO_TEXTS)
+    return is_about_connections and _raising_package(error) in ("trainers", "torch")
+
+
+def _raising_package(error: BaseException) -> str:
+    """Return the package whose call raised the error: a user's model or data set may have its own connections."""
+    called = [str(frame.f_globals.get("__name__", "")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    packages = [name.partition(".")[0] for name in called]
+    # frames of the standard library (socket, ssl) do not show which package owns the connection
+    return next((package for package in reversed(packages) if package not in sys.stdlib_module_names), "trainers")
+
+
+def _wait_for_cause(folder: RunFolder, attempt: int) -> None:
+    deadline = time.monotonic() + CAUSE_TIMEOUT_S
+    while folder.read_rank_failures(attempt)[0].echo and time.monotonic() < deadline:
+        time.sleep(POLL_S)

@@ -1,0 +1,143 @@
+"""Resume an attempt from the newest checkpoint that every rank can read undamaged."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from contract.spec.choices.rules import Sync
+from contract.spec.run import RunSpec
+from trainers.checkpoints.checkpoint_directory import (
+    SHARED,
+    CheckpointDirectory,
+    DamagedCheckpoint,
+    Manifest,
+    rank_part,
+)
+from trainers.ranks.rank_info import RankInfo
+from trainers.training.state import StateDict, TrainingState
+
+# fields that may change between attempts: they decide where and how a run is computed, not its result
+CHANGEABLE_FIELDS = frozenset({"resources", "collective", "checkpoint"})
+
+
+class ResumePoint(NamedTuple):
+    """The step at which an attempt resumes, and notes for the user."""
+
+    step: int
+    notes: list[str]
+
+
+class _Parts(NamedTuple):
+    """The parts of a checkpoint that this rank has read."""
+
+    manifest: Manifest
+    shared: StateDict
+    rank_states: list[StateDict]
+
+
+def resume(
+    directory: CheckpointDirectory, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device
+) -> ResumePoint | None:
+    """Load the newest undamaged checkpoint, the same on all ranks, into `state`; return None if there is none at all.
+
+    Raise ValueError if it belongs to another run.
+    """
+    names = _broadcast_names(directory.list_complete() if rank_info.rank == 0 else [])
+    notes: list[str] = []
+    for name in names:
+        found = _read_parts(directory, name, rank_info, replicas_differ=state.rule.replicas_differ)
+        if damages := _gather_damages(found if isinstance(found, str) else None):
+            notes.append(f"passed over a damaged checkpoint: {damages[0]}")
+            if rank_info.rank == 0:
+                directory.mark_damaged(name)
+            continue
+        assert not isinstance(found, str)
+        return ResumePoint(_load(found, run, rank_info, state, device), notes + _notes(found.manifest, rank_info, run))
+    return ResumePoint(0, notes) if notes else None
+
+
+def describe_run(run: RunSpec) -> dict[str, Any]:
+    """Return what a checkpoint's manifest stores about its run."""
+    return {"spec": run.model_dump(mode="json")}
+
+
+def _read_parts(
+    directory: CheckpointDirectory, name: str, rank_info: RankInfo, *, replicas_differ: bool
+) -> _Parts | str:
+    """Return the manifest, the shared part and this rank's part, or the parts of all ranks if the world has changed.
+
+    If replicas differ, this rank's part may be missing: the rank was lost when the others saved, or there were fewer
+    ranks. Return a description of the damage if a part is damaged.
+    """
+    try:
+        manifest = directory.read_manifest(name)
+        ranks = [rank_info.rank] if replicas_differ or manifest.world == rank_info.world else range(manifest.world)
+        if replicas_differ and rank_part(rank_info.rank) not in manifest.parts:
+            ranks = []
+        shared = directory.read_part(name, manifest, SHARED)
+        return _Parts(manifest, shared, [directory.read_part(name, manifest, rank_part(rank)) for rank in ranks])
+    except DamagedCheckpoint as damage:
+        return str(damage)
+
+
+def _load(parts: _Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device) -> int:
+    manifest, shared, rank_states = parts
+    _check_same_run(manifest, run)
+    if not rank_states:
+        step = run.steps if rank_info.rank in shared["finished"] else manifest.step
+        state.load_center(step, shared, seed=run.seed, rank=rank_info.rank)
+    elif state.rule.replicas_differ or manifest.world == rank_info.world:
+        state.load(manifest.step, shared, rank_states[0], device)
+    else:
+        state.load_with_other_world(manifest.step, shared, rank_states, seed=run.seed, rank=rank_info.rank)
+    return manifest.step
+
+
+def _check_same_run(manifest: Manifest, run: RunSpec) -> None:
+    saved = RunSpec.model_validate(manifest.about["spec"]).model_dump(mode="json")
+    current = run.model_dump(mode="json")
+    differences = [
+        text
+        for name in current
+        if name not in CHANGEABLE_FIELDS
+        for text in _differences(name, saved[name], current[name])
+    ]
+    if differences:
+        raise ValueError(f"the checkpoint at step {manifest.step} belongs to another run: {'; '.join(differences)}")
+
+
+def _differences(path: str, saved: Any, current: Any) -> Iterator[str]:
+    if isinstance(saved, Mapping) and isinstance(current, Mapping) and saved.get("kind") == current.get("kind"):
+        for name in sorted({*saved, *current}):
+            yield from _differences(f"{path}.{name}", saved.get(name), current.get(name))
+    elif saved != current:
+        yield f"{path} is {_abbreviate(saved)} there and {_abbreviate(current)} here"
+
+
+def _abbreviate(value: Any) -> str:
+    return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
+
+
+def _notes(manifest: Manifest, rank_info: RankInfo, run: RunSpec) -> list[str]:
+    worlds = f"saved by {manifest.world} ranks, goes on with {rank_info.world}"
+    if isinstance(run.rule, Sync):
+        return [] if manifest.world == rank_info.world else [f"{worlds}: their random generators begin anew"]
+    new = [rank for rank in range(rank_info.world) if rank_part(rank) not in manifest.parts]
+    notes = [] if manifest.world == rank_info.world else [worlds]
+    return notes + [f"rank {rank} has no part in it: lost or finished then, or new" for rank in new]
+
+
+def _broadcast_names(names: list[str]) -> list[str]:
+    """Return rank 0's names on every rank."""
+    objects: list[Any] = [names]
+    dist.broadcast_object_list(objects, src=0)
+    return list(objects[0])
+
+
+def _gather_damages(damage: str | None) -> list[str]:
+    """Return the damages that any rank found, in the order of the ranks, on every rank."""
+    damages: list[str | None] = [None] * dist.get_world_size()
+    dist.all_gather_object(damages, damage)
+    return [found for found in damages if found]

@@ -1,0 +1,78 @@
+"""DataFeed: this rank's part of every global batch, pass by pass, in the run's order, on the rank's device."""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+
+import torch
+from torch import Tensor
+
+from contract.spec.batch_schedule import BatchSchedule, Position
+from contract.spec.batch_size import split_into_passes
+from trainers.data import sampler
+from trainers.data.loader import load
+from trainers.data.split import DeviceBatch, OrderedSplit, Split, StagedSplit, to_device
+from trainers.ranks.rank_info import RankInfo
+
+
+class DataFeed:
+    """Iterates over a split epoch by epoch; the samples of a step depend only on the seed and the step."""
+
+    def __init__(
+        self,
+        split: Split,
+        batch_schedule: BatchSchedule,
+        *,
+        seed: int,
+        rank_info: RankInfo,
+        device: torch.device,
+        micro_batch: int | None = None,
+        channels_last: bool = False,
+        workers: int = 0,
+    ) -> None:
+        """`workers`: number of processes that prepare batches while the previous step runs."""
+        self._split, self._batch_schedule, self._seed, self._workers = split, batch_schedule, seed, workers
+        self._rank_info, self._device = rank_info, device
+        self._micro_batch, self._channels_last = micro_batch, channels_last
+
+    def samples_per_step(self, epoch: int) -> int:
+        """Return the number of this rank's samples in each step of an epoch."""
+        return self._batch_schedule.batch_in(epoch) // self._rank_info.world
+
+    def passes_per_step(self, epoch: int) -> int:
+        """Return the number of forward passes that process the samples of a step."""
+        return len(split_into_passes(self.samples_per_step(epoch), self._micro_batch))
+
+    def epoch_batches(self, start: Position) -> Generator[DeviceBatch]:
+        """Yield the batches of an epoch from a position on, one batch per pass."""
+        if isinstance(self._split, StagedSplit):
+            split = self._split.stage(start.epoch, lambda rank: torch.cat(list(self._indices(start, rank))))
+        else:
+            split = self._split
+        yield from self._load_batches(split, start)
+
+    def sample_batches(self, samples: int) -> Iterator[DeviceBatch]:
+        """Yield the first batches of this rank's first epoch, until they have `samples` samples or the epoch ends."""
+        # do not stage the split, because a single rank may call this
+        with closing(self._load_batches(self._split, Position(0, 0))) as batches:
+            for batch in batches:
+                yield batch
+                samples -= len(batch[1])
+                if samples <= 0:
+                    return
+
+    def _load_batches(self, split: Split, start: Position) -> Generator[DeviceBatch]:
+        with closing(load(split, self._indices(start, self._rank_info.rank), workers=self._workers)) as batches:
+            for batch in batches:
+                yield to_device(batch, self._device, channels_last=self._channels_last)
+
+    def _indices(self, start: Position, rank: int) -> Iterator[Tensor]:
+        """Yield the indices of a rank's samples in each pass from a position on."""
+        batch, sizes = (
+            self._batch_schedule.batch_in(start.epoch),
+            split_into_passes(self.samples_per_step(start.epoch), self._micro_batch),
+        )
+        order_N = sampler.permutation(len(self._split), seed=self._seed, epoch=start.epoch)
+        if isinstance(self._split, OrderedSplit):
+            order_N = self._split.arrange(order_N, batch)
+        for share_B in sampler.slices(order_N[start.step * batch :], batch, rank=rank, world=self._rank_info.world):
+            yield from torch.split(share_B, sizes)

@@ -1,0 +1,120 @@
+"""TrainingState: everything that a run needs, besides its spec, to continue after a step."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.swa_utils import AveragedModel
+
+from trainers.checkpoints.rng_state import capture_rng_state, restore_rng_state, seed_generators
+from trainers.rules.rule import Rule
+from trainers.training.precision import LossScale
+
+StateDict = dict[str, Any]
+
+
+@dataclass
+class TrainingState:
+    """The parts that change during training; the order of the data is a function of the spec and the step."""
+
+    model: nn.Module
+    optimizer: Optimizer
+    rule: Rule
+    scale: LossScale | None = None  # if the passes are in float16
+    step: int = 0  # steps taken
+    trained_s: float = 0.0  # wall time on this rank, without the time between attempts
+    average: AveragedModel | None = None  # of the model's weights over the steps, if the spec asks for it
+
+    @property
+    def evaluated_model(self) -> nn.Module:
+        """The model to evaluate: the average if there is one."""
+        return self.model if self.average is None else self.average.module
+
+    def shared_state(self) -> StateDict:
+        """Return the state that is equal on all ranks; if replicas differ, the weights to evaluate, on rank 0."""
+        progress: StateDict = {"trained_s": self.trained_s}
+        if not self.rule.replicas_differ:
+            return self._trained_state() | progress
+        with self.rule.evaluation_weights():
+            center = {name: p.detach().clone() for name, p in self._parameters()}
+        finished = [rank for rank, lost in self.rule.departed_ranks().items() if lost is None]
+        return {"parameters": center, "finished": finished, **progress}
+
+    def rank_state(self, device: torch.device) -> StateDict:
+        """Return the state of this rank alone: batch norm statistics, random generators, and the rule's state.
+
+        If replicas differ, it includes the replica and its number of steps.
+        """
+        own: StateDict = {"rule": self.rule.state_dict(), "random": capture_rng_state(device)}
+        own["buffers"] = {name: buffer for net, each in self._nets() for name, buffer in each.named_buffers(prefix=net)}
+        return own | ({"replica": self._trained_state(), "step": self.step} if self.rule.replicas_differ else {})
+
+    def load(self, step: int, shared: StateDict, own: StateDict, device: torch.device) -> None:
+        """Restore the same rank of the same world; raise ValueError if the checkpoint is of another model."""
+        self._load_weights(own.get("replica", shared), own["buffers"])
+        self.rule.load_state_dict(own["rule"])
+        restore_rng_state(own["random"], device)
+        self.step, self.trained_s = own.get("step", step), shared["trained_s"]
+
+    def load_with_other_world(
+        self, step: int, shared: StateDict, rank_states: Sequence[StateDict], *, seed: int, rank: int
+    ) -> None:
+        """Restore a world of another size: average the statistics of the saved ranks, seed the generators anew."""
+        self._load_weights(shared, _mean([own["buffers"] for own in rank_states]))
+        seed_generators(seed, rank=rank, step=step)
+        self.step, self.trained_s = step, shared["trained_s"]
+
+    def load_center(self, step: int, shared: StateDict, *, seed: int, rank: int) -> None:
+        """Start a replica that has no saved state: from the center, at the step of rank 0."""
+        _fill("parameter", self._parameters(), shared["parameters"])
+        self.rule.start_replica(step)
+        seed_generators(seed, rank=rank, step=step)
+        self.step, self.trained_s = step, shared["trained_s"]
+
+    def _trained_state(self) -> StateDict:
+        averaged = 0 if self.average is None else int(self.average.n_averaged)
+        scale = None if self.scale is None else self.scale.state_dict()
+        learned = {"averaged": averaged, "scale": scale}
+        return {"parameters": dict(self._parameters()), "optimizer": self.optimizer.state_dict(), **learned}
+
+    def _parameters(self) -> list[tuple[str, Tensor]]:
+        return [named for net, each in self._nets() for named in each.named_parameters(prefix=net)]
+
+    def _nets(self) -> list[tuple[str, nn.Module]]:
+        return [("model", self.model), *([] if self.average is None else [("average", self.average.module)])]
+
+    def _load_weights(self, saved: StateDict, buffers: Mapping[str, Tensor]) -> None:
+        _fill("parameter", self._parameters(), saved["parameters"])
+        _fill("buffer", [named for net, each in self._nets() for named in each.named_buffers(prefix=net)], buffers)
+        self.optimizer.load_state_dict(saved["optimizer"])
+        if self.average is not None:
+            self.average.n_averaged.fill_(saved["averaged"])
+        if self.scale is not None:
+            self.scale.load_state_dict(saved["scale"])
+
+
+@torch.no_grad()
+def _fill(kind: str, here: Iterable[tuple[str, Tensor]], saved: Mapping[str, Tensor]) -> None:
+    """Copy saved tensors into the model's, which must have the same names and shapes."""
+    there = dict(saved)
+    for name, tensor in here:
+        found = there.pop(name, None)
+        if found is None:
+            raise ValueError(f"a checkpoint of another model: it has no {kind} {name}")
+        if found.shape != tensor.shape:
+            shapes = f"{tuple(found.shape)} there and {tuple(tensor.shape)} here"
+            raise ValueError(f"a checkpoint of another model: {kind} {name} is {shapes}")
+        tensor.copy_(found)
+    if there:
+        raise ValueError(f"a checkpoint of another model: this one has no {kind} {next(iter(there))}")
+
+
+def _mean(buffers: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Return the mean of every buffer over the ranks; an integer buffer, which counts, is the first rank's."""
+    return {
+        name: torch.stack([of[name] for of in buffers]).mean(dim=0) if first.is_floating_point() else first
+        for name, first in buffers[0].items()
+    }

@@ -1,0 +1,101 @@
+/** The tables of a cluster: partitions, queue and nodes. */
+import type { ReactNode } from "react";
+import type { ClusterView } from "@/shared/api/types";
+import { formatCount } from "@/shared/format/number";
+import { classNames } from "@/shared/page/classNames";
+import styles from "./ClusterTables.module.css";
+import { isDown } from "./NodeGrid";
+
+type Report = NonNullable<ClusterView["report"]>;
+
+export function PartitionTable({ partitions }: { partitions: Report["partitions"] }) {
+  return (
+    <Table
+      title="Partitions"
+      columns={["Partition", "State", "Idle", "Nodes", "Cores", "Time limit", "Gres"]}
+    >
+      {partitions.map((partition) => (
+        <tr key={partition.name}>
+          <td>
+            {partition.name} {partition.is_default && <span className="muted">default</span>}
+          </td>
+          <td>{partition.state}</td>
+          <td>{partition.idle_nodes}</td>
+          <td>
+            {partition.nodes} {partition.whole_nodes && <span className="muted">exclusive</span>}
+          </td>
+          <td>{formatCount(partition.cpus)}</td>
+          <td>{partition.time_limit}</td>
+          <td>{partition.gres || "–"}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+export function QueueTable({ queue }: { queue: Report["queue"] }) {
+  if (!queue.length) return <p className="muted">The queue is empty.</p>;
+  return (
+    <Table
+      title="Queue"
+      columns={["Job", "Name", "User", "Partition", "State", "Nodes", "Elapsed", "Nodes or reason"]}
+    >
+      {queue.map((job) => (
+        <tr key={job.job_id}>
+          <td>{job.job_id}</td>
+          <td>{job.name}</td>
+          <td>{job.user}</td>
+          <td>{job.partition}</td>
+          <td>{job.state.toLowerCase()}</td>
+          <td>{job.nodes}</td>
+          <td>{job.elapsed}</td>
+          <td>{job.reason}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+export function NodeTable({ nodes }: { nodes: Report["nodes"] }) {
+  return (
+    <Table
+      title="Nodes"
+      columns={["Node", "State", "Partitions", "Busy cores", "Memory", "Gres", "Features"]}
+    >
+      {nodes.map((node) => (
+        <tr key={node.name}>
+          <td>{node.name}</td>
+          <td className={classNames(isDown(node) && styles.downState)}>{node.state}</td>
+          <td>{node.partitions.join(", ")}</td>
+          <td>
+            {node.busy_cpus} of {node.cpus}
+          </td>
+          <td>{Math.round(node.memory_mb / 1024)} GiB</td>
+          <td>{node.gres || "–"}</td>
+          <td>{node.features.join(", ") || "–"}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Table({ title, columns, children }: { title: string; columns: string[]; children: ReactNode }) {
+  const className = classNames("scroll panel", styles.clusterTable);
+  return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
+    <div className={className} role="region" aria-label={title} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}

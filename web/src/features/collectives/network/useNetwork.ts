@@ -1,0 +1,57 @@
+/** The network of the price list; the address of the page stores it, so a link shows the same prices. */
+import { useSearchParams } from "wouter";
+
+export interface Network {
+  hosts: number;
+  ranks_per_host: number;
+  bytes: number;
+  rate: number;
+  inside_rate: number;
+  latency_s: number;
+}
+
+export interface NetworkField {
+  name: keyof Network;
+  label: string;
+  unit: string;
+  scale: number; // units of the API in one unit of the form
+  least: number;
+  whole?: boolean;
+}
+
+const DEFAULT: Network = {
+  hosts: 4,
+  ranks_per_host: 4,
+  bytes: 1e8,
+  rate: 1.25e9,
+  inside_rate: 1e10,
+  latency_s: 2e-5,
+};
+
+export const FIELDS: NetworkField[] = [
+  { name: "hosts", label: "Hosts", unit: "", scale: 1, least: 1, whole: true },
+  { name: "ranks_per_host", label: "Ranks per host", unit: "", scale: 1, least: 1, whole: true },
+  { name: "bytes", label: "Vector", unit: "MB", scale: 1e6, least: 1e-6 },
+  { name: "rate", label: "Link of a host", unit: "Gbit/s", scale: 1.25e8, least: 1e-6 },
+  { name: "inside_rate", label: "Inside a host", unit: "GB/s", scale: 1e9, least: 1e-6 },
+  { name: "latency_s", label: "Latency", unit: "µs", scale: 1e-6, least: 0 },
+];
+
+export function useNetwork(): [Network, (change: Partial<Network>) => void] {
+  const [search, setSearch] = useSearchParams();
+  const network = { ...DEFAULT };
+  for (const { name, least } of FIELDS) {
+    const given = Number(search.get(name) ?? NaN);
+    if (Number.isFinite(given) && given >= least * 1e-6) network[name] = given;
+  }
+  const change = (to: Partial<Network>) => {
+    setSearch(
+      (before) => {
+        for (const [name, value] of Object.entries(to)) before.set(name, String(value));
+        return before;
+      },
+      { replace: true },
+    );
+  };
+  return [network, change];
+}

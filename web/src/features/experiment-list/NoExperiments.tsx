@@ -1,0 +1,43 @@
+/** The empty list of experiments, with the command that submits the first one. */
+import { useState } from "react";
+import { classNames } from "@/shared/page/classNames";
+import curves from "./CurveThumbnail.module.css";
+import styles from "./NoExperiments.module.css";
+
+const COMMAND = "bigbatch submit recipes/first-run.yaml";
+
+export function NoExperiments() {
+  const [copied, setCopied] = useState(false);
+  async function copy() {
+    await navigator.clipboard.writeText(COMMAND);
+    setCopied(true);
+  }
+  return (
+    <section className={styles.noExperiments} aria-labelledby="no-experiments">
+      <svg className={classNames(curves.thumbnail, styles.drawing)} viewBox="0 0 320 96" aria-hidden="true">
+        <path d="M0 95.5h320" className={curves.baseline} />
+        <path d="M2 92C50 60 70 34 120 26s120-14 198-16" className={curves.runCurve} />
+        <path d="M2 92C30 80 60 58 110 46s130-22 208-24" className={curves.runCurve} />
+        <path d="M2 92C26 40 60 16 110 10s150-6 208-6" className={curves.bestCurve} />
+      </svg>
+      <h1 id="no-experiments">No experiment yet</h1>
+      <p className="muted">
+        An experiment is a run or a grid of runs, described in one YAML file. After you submit the first
+        experiment, this page shows its curves.
+      </p>
+      <div className={styles.command}>
+        <code>{COMMAND}</code>
+        {/* Browsers offer the clipboard to pages over HTTPS and to pages of this machine only. */}
+        {"clipboard" in navigator && (
+          <button className="button" onClick={() => void copy()}>
+            {copied ? "Copied" : "Copy"}
+          </button>
+        )}
+      </div>
+      <p className="small muted">
+        The recipe trains a small network on handwritten digits, on this machine, in less than a minute. If
+        the command is not installed, run <code>pip install -e .</code> in the repository.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,63 @@
+/** The page of an experiment: its state, the overlaid curves of its runs, and the table of runs. */
+import { useState } from "react";
+import type { ExperimentDetail } from "@/shared/api/types";
+import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
+import { pluralize } from "@/shared/format/number";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { Announcement } from "@/shared/page/Announcement";
+import { useTitle } from "@/shared/page/useTitle";
+import { hasEnded } from "@/shared/state/state";
+import { countsText } from "@/shared/state/StateBar";
+import { useTheme } from "@/shared/theme/theme";
+import { useExperiment } from "./api/useExperiment";
+import { useRuns } from "./api/useRuns";
+import { axesOf } from "./axes";
+import { CurvesPanel } from "./curves/CurvesPanel";
+import { ExperimentHeader } from "./ExperimentHeader";
+import styles from "./ExperimentPage.module.css";
+import { lineStylesOf } from "./lineStyles";
+import { RunTable } from "./runs/RunTable";
+import { useSelection } from "./useSelection";
+
+export function ExperimentPage({ id }: { id: number }) {
+  const { data, error } = useExperiment(id);
+  if (!data) return <QueryStatus error={error} />;
+  return <Experiment experiment={data} />;
+}
+
+function Experiment({ experiment }: { experiment: ExperimentDetail }) {
+  const { id, name, state, progress } = experiment;
+  const live = !hasEnded(state);
+  useTitle(live ? `${Math.floor(progress * 100)}% · ${name}` : `${state} · ${name}`);
+  const { data, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(id, live);
+  const [colorBy, setColorBy] = useState<string | null>(null);
+  const theme = useTheme();
+  const selection = useSelection();
+  const runs = data?.pages.flatMap((page) => page.items) ?? [];
+  const axes = axesOf(experiment);
+  const lineStyles = lineStylesOf(axes, colorBy, theme);
+  return (
+    <>
+      <Announcement text={`${name}: ${countsText(experiment.counts)}`} />
+      <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
+      <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
+      <CheckpointAdvice experimentId={id} />
+      <RunTable {...{ runs, axes, lineStyles, selection }} />
+      {hasNextPage && (
+        <p className={styles.moreRuns}>
+          <button className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            More runs
+          </button>{" "}
+          <span className="muted">
+            {runs.length} of {pluralize(experiment.runs, "run")}; the chart shows the first 200
+          </span>
+        </p>
+      )}
+    </>
+  );
+}
+
+function areAllStopping(runs: { state: ExperimentDetail["state"]; stopping: boolean }[]): boolean {
+  const live = runs.filter((run) => !hasEnded(run.state));
+  return live.length > 0 && live.every((run) => run.stopping);
+}

@@ -1,0 +1,79 @@
+/** The panel of the overlaid curves: toolbar, readout, chart and legend. */
+import { useState } from "react";
+import type { ExperimentDetail, RunView } from "@/shared/api/types";
+import { formatTick, pluralize } from "@/shared/format/number";
+import type { Unit } from "@/shared/format/position";
+import { classNames } from "@/shared/page/classNames";
+import { Plot } from "@/shared/plot/Plot";
+import { visibleLines } from "@/shared/plot/view";
+import { chartSeries, HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
+import type { Axis } from "../axes";
+import type { LineStyles } from "../lineStyles";
+import type { Selection } from "../useSelection";
+import { AxisLegend } from "./AxisLegend";
+import styles from "./CurvesPanel.module.css";
+import { type CurveOptions, CurvesToolbar } from "./CurvesToolbar";
+import { readoutText } from "./readout";
+import { useOverlay } from "./useOverlay";
+
+interface Props {
+  experiment: ExperimentDetail;
+  runs: RunView[];
+  axes: Axis[];
+  lineStyles: LineStyles;
+  selection: Selection;
+  onColorBy: (path: string) => void;
+}
+
+const DEFAULTS: CurveOptions = {
+  kind: seriesKind(HELDOUT_ACCURACY),
+  byEpoch: false,
+  smoothed: true,
+  logarithmic: false,
+};
+
+export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onColorBy }: Props) {
+  const [options, setOptions] = useState(DEFAULTS);
+  const [index, setIndex] = useState<number | null>(null);
+  const overlay = useOverlay(experiment, runs, lineStyles, options);
+  const { kind, logarithmic } = options;
+  const kinds = chartSeries([HELDOUT_ACCURACY, ...runs.flatMap((run) => Object.keys(run.latest))]);
+  const unit: Unit = options.byEpoch ? "epoch" : "step";
+  const byKey = new Map(runs.map((run) => [String(run.id), run]));
+  const readout = readoutText({ ...overlay, runs: byKey, kind, unit }, selection, index);
+  const visible = visibleLines({ lines: overlay.lines, hidden: selection.hidden }).length;
+  const onChange = (change: Partial<CurveOptions>) => {
+    setOptions((before) => ({ ...before, ...change }));
+  };
+  return (
+    <section className={classNames("panel", styles.curvesPanel)} aria-label="Curves">
+      <CurvesToolbar {...{ kinds, options, onChange }} />
+      <p className={classNames("small", styles.readout)} data-testid="readout">
+        {readout ?? <Hint hasCurves={overlay.lines.length > 0} title={kind.title} />}
+      </p>
+      <Plot
+        {...overlay}
+        title={kind.title}
+        height={360}
+        unit={unit}
+        readout={readout ?? `${pluralize(visible, "curve")}, press up or down to select one`}
+        tick={kind.ceiling === 1 ? (value) => `${formatTick(value * 100)}%` : formatTick}
+        logarithmic={logarithmic && (kind.logarithmic ?? false)}
+        {...(kind.ceiling === undefined ? {} : { ceiling: kind.ceiling })}
+        hidden={selection.hidden}
+        highlighted={selection.highlighted}
+        selectsNearest
+        onIndex={setIndex}
+        onSelect={(key) => {
+          selection.highlight(key ? [key] : null);
+        }}
+      />
+      <AxisLegend {...{ axes, lineStyles, runs, selection, onColorBy }} />
+    </section>
+  );
+}
+
+function Hint({ hasCurves, title }: { hasCurves: boolean; title: string }) {
+  if (!hasCurves) return <>No run has reported a {title.toLowerCase()} yet.</>;
+  return <span className={styles.readoutHint}>↑ and ↓ select a curve</span>;
+}

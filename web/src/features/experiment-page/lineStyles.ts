@@ -1,0 +1,43 @@
+/** The line styles of an experiment's curves: one axis sets the color, another the dashes. */
+import type { RunView } from "@/shared/api/types";
+import { valueText } from "@/shared/format/value";
+import { category, DASHES, ramp } from "@/shared/plot/palette";
+import type { Theme } from "@/shared/theme/theme";
+import { areNumbers, type Axis, sortValues } from "./axes";
+
+/** The axes of color and dashes, the style of each of their values, and the style of each run. */
+export interface LineStyles {
+  colored: Axis | null;
+  dashed: Axis | null;
+  color: (axisValue: unknown) => string;
+  dash: (axisValue: unknown) => number[];
+  of: (run: RunView | undefined) => { color: string; dash: number[] };
+}
+
+/** Color by the axis `path`, or by the first axis with several values when `path` is null. */
+export function lineStylesOf(axes: Axis[], path: string | null, theme: Theme): LineStyles {
+  const varied = axes.filter((axis) => axis.values.length > 1);
+  const colored = varied.find((axis) => axis.path === path) ?? varied[0] ?? null;
+  const dashed = varied.find((axis) => axis !== colored && axis.values.length <= DASHES.length) ?? null;
+  const color = (value: unknown) => (colored ? colorOf(colored.values, value, theme) : category(0, theme));
+  const dash = (value: unknown) => DASHES[dashed ? indexOf(sortValues(dashed.values), value) : 0] ?? [];
+  const of = (run: RunView | undefined) => ({
+    color: color(colored && run?.values[colored.path]),
+    dash: dash(dashed && run?.values[dashed.path]),
+  });
+  return { colored, dashed, color, dash, of };
+}
+
+function colorOf(values: unknown[], value: unknown, theme: Theme): string {
+  const index = indexOf(sortValues(values), value);
+  // A ramp shows the order of numbers. More than seven categories are hard to distinguish, so they use it too.
+  if (areNumbers(values) || values.length > 7) return ramp(index / Math.max(1, values.length - 1), theme);
+  return category(index, theme);
+}
+
+function indexOf(values: unknown[], value: unknown): number {
+  return Math.max(
+    0,
+    values.findIndex((other) => valueText(other) === valueText(value)),
+  );
+}

@@ -1,0 +1,99 @@
+/** A row of the table of runs; the pointer on the row highlights the run's curve. */
+import { Link } from "wouter";
+import type { RunView } from "@/shared/api/types";
+import { formatCount, formatNumber, formatPercent } from "@/shared/format/number";
+import { valueText } from "@/shared/format/value";
+import { classNames } from "@/shared/page/classNames";
+import { LineSwatch } from "@/shared/plot/LineSwatch";
+import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
+import { StateMark } from "@/shared/state/StateMark";
+import type { Axis } from "../axes";
+import type { LineStyles } from "../lineStyles";
+import type { Selection } from "../useSelection";
+import styles from "./RunTable.module.css";
+
+interface Props {
+  run: RunView;
+  axes: Axis[];
+  lineStyles: LineStyles;
+  selection: Selection;
+  best: boolean;
+}
+
+export function RunRow({ run, axes, lineStyles, selection, best }: Props) {
+  const key = String(run.id);
+  const hidden = selection.hidden.has(key);
+  const highlighted = selection.highlighted?.has(key) ?? false;
+  const highlight = () => {
+    selection.highlight([key]);
+  };
+  const clearHighlight = () => {
+    selection.highlight(null);
+  };
+  return (
+    <tr
+      data-highlighted={highlighted}
+      className={classNames(highlighted && styles.highlighted, hidden && styles.hiddenRun)}
+      onPointerEnter={highlight}
+      onPointerLeave={clearHighlight}
+    >
+      <th scope="row">
+        <span className={styles.runCell}>
+          <button
+            className={classNames("plain", styles.curveToggle)}
+            aria-pressed={!hidden}
+            aria-label={`curve of run ${run.id}`}
+            onClick={() => {
+              selection.toggle([key]);
+            }}
+          >
+            <LineSwatch {...lineStyles.of(run)} />
+          </button>
+          <Link href={`/runs/${run.id}`} onFocus={highlight} onBlur={clearHighlight}>
+            {`Run ${run.id}`}
+          </Link>
+        </span>
+      </th>
+      {axes.map((axis) => (
+        <td key={axis.path}>{valueText(run.values[axis.path])}</td>
+      ))}
+      <ResultCells run={run} best={best} />
+    </tr>
+  );
+}
+
+function ResultCells({ run, best }: Pick<Props, "run" | "best">) {
+  return (
+    <>
+      <td>
+        <StateMark state={run.state} stopping={run.stopping} />
+        {run.state === "failed" && run.reason && (
+          <span className={classNames("small", styles.failureReason)}>{run.reason}</span>
+        )}
+      </td>
+      <td>
+        <Progress run={run} />
+      </td>
+      <td className="number">{formatNumber(run.latest[LOSS])}</td>
+      <td className={classNames("number", best && styles.best)}>
+        {best && <span className="visually-hidden">best: </span>}
+        {formatPercent(run.latest[HELDOUT_ACCURACY])}
+      </td>
+    </>
+  );
+}
+
+function Progress({ run }: { run: RunView }) {
+  return (
+    <div className={styles.runProgress}>
+      <span className={styles.runMeter} aria-hidden="true" data-state={run.state}>
+        <i style={{ width: `${(run.step / run.steps) * 100}%` }} />
+      </span>
+      <span className="small muted">
+        {run.step === run.steps
+          ? formatCount(run.steps)
+          : `${formatCount(run.step)} of ${formatCount(run.steps)}`}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+/** The page of a run: state, metrics, history, curves, time split, spec and log. */
+import type { RunDetail } from "@/shared/api/types";
+import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { Announcement } from "@/shared/page/Announcement";
+import { classNames } from "@/shared/page/classNames";
+import { useTitle } from "@/shared/page/useTitle";
+import { hasEnded } from "@/shared/state/state";
+import { usePoints } from "./api/usePoints";
+import { useRun } from "./api/useRun";
+import { RunCurves } from "./charts/RunCurves";
+import { StepTimePanel } from "./charts/StepTimePanel";
+import { EndedAttempts } from "./history/EndedAttempts";
+import { LostRankList } from "./history/LostRankList";
+import { RestartList } from "./history/RestartList";
+import { StateTimeline } from "./history/StateTimeline";
+import styles from "./RunPage.module.css";
+import { RunHeader } from "./summary/RunHeader";
+import { RunMetrics } from "./summary/RunMetrics";
+import { StatusPanel } from "./summary/StatusPanel";
+import { LogPanel } from "./texts/LogPanel";
+import { SpecPanel } from "./texts/SpecPanel";
+
+export function RunPage({ id }: { id: number }) {
+  const { data, error } = useRun(id);
+  if (!data) return <QueryStatus error={error} />;
+  return <Run key={data.id} run={data} />;
+}
+
+function Run({ run }: { run: RunDetail }) {
+  const series = usePoints(run);
+  const live = !hasEnded(run.state);
+  const share = `${Math.floor((run.step / run.steps) * 100)}%`;
+  useTitle(`${run.state === "running" ? share : run.state} · Run ${run.id}`);
+  return (
+    <>
+      <Announcement text={`Run ${run.id} is ${run.stopping ? "stopping" : run.state}`} />
+      <RunHeader run={run} />
+      <StatusPanel run={run} />
+      <RunMetrics run={run} series={series} />
+      <StateTimeline run={run} />
+      <div className={classNames("small", styles.history)}>
+        <RestartList run={run} />
+        <LostRankList run={run} />
+        <EndedAttempts run={run} />
+      </div>
+      <RunCurves run={run} series={series} />
+      <StepTimePanel run={run} series={series} />
+      <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />
+      <div className={styles.texts}>
+        <SpecPanel run={run} />
+        <LogPanel runId={run.id} live={live} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+/** A chart of the run page: a few series, and above the chart their values at the crosshair or the newest ones. */
+import { type ReactNode, useMemo, useState } from "react";
+import type { Column } from "@/shared/api/types";
+import { alignColumns, type Aligned, smooth } from "@/shared/curves/column";
+import { formatCount, formatTick } from "@/shared/format/number";
+import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { LineSwatch } from "@/shared/plot/LineSwatch";
+import { category } from "@/shared/plot/palette";
+import { Plot } from "@/shared/plot/Plot";
+import type { Line } from "@/shared/plot/view";
+import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
+import { useTheme } from "@/shared/theme/theme";
+import type { Series } from "../api/usePoints";
+import { ChartPanel } from "./ChartPanel";
+import styles from "./SeriesChart.module.css";
+
+interface Props {
+  title: string;
+  names: string[];
+  series: Series;
+  sync: string;
+  xMax: number; // steps taken
+  restarts: readonly number[]; // steps from which an attempt resumed
+  smoothed?: boolean;
+  logarithmic?: boolean;
+  children?: ReactNode;
+}
+
+interface Layer {
+  column: Column;
+  line: Line;
+  kind: SeriesKind | null; // null for the raw line behind a smoothed one, which has no value above the chart
+}
+
+export function SeriesChart({ title, names, series, restarts, children, ...options }: Props) {
+  const { sync, xMax, smoothed = false, logarithmic = false } = options;
+  const theme = useTheme();
+  const [index, setIndex] = useState<number | null>(null);
+  const shown = useMemo(() => names.filter((name) => series[name]?.steps.length), [names, series]);
+  const layers = useMemo(
+    () => shown.flatMap((name, at) => layersOf(name, series[name], smoothed, category(at, theme))),
+    [shown, series, smoothed, theme],
+  );
+  const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
+  const values = layers.flatMap(({ line, kind }, at): Value[] =>
+    kind ? [{ line, title: kind.title, text: kind.format(valueAt(aligned, at, index)) }] : [],
+  );
+  const ceiling = shown[0] === undefined ? undefined : seriesKind(shown[0]).ceiling;
+  return (
+    <ChartPanel title={title}>
+      <PanelHeader actions={children}>
+        <h2>{title}</h2>
+        <Values values={values} step={index === null ? null : (aligned.x[index] ?? 0)} />
+      </PanelHeader>
+      <Plot
+        title={title}
+        height={200}
+        lines={layers.map((layer) => layer.line)}
+        aligned={aligned}
+        readout={values.map((value) => `${value.title} ${value.text}`).join(", ")}
+        tick={ceiling === 1 ? (value) => `${formatTick(value * 100)}%` : formatTick}
+        logarithmic={logarithmic}
+        {...(ceiling === undefined ? {} : { ceiling })}
+        sync={sync}
+        xMax={xMax}
+        marks={restarts}
+        onIndex={setIndex}
+      />
+    </ChartPanel>
+  );
+}
+
+interface Value {
+  line: Line;
+  title: string;
+  text: string;
+}
+
+function Values({ values, step }: { values: Value[]; step: number | null }) {
+  return (
+    <div className={styles.chartValues}>
+      {values.map(({ line, title, text }) => (
+        <span key={line.key}>
+          {values.length > 1 && <LineSwatch color={line.color} dash={line.dash} />}
+          {values.length > 1 && <span className="muted">{title} </span>}
+          <b>{text}</b>
+        </span>
+      ))}
+      {step !== null && <span className="muted small">step {formatCount(step)}</span>}
+    </div>
+  );
+}
+
+/** Return two lines for a noisy series, faint raw values behind smoothed ones; otherwise one line. */
+function layersOf(name: string, column: Column | undefined, smoothed: boolean, color: string): Layer[] {
+  if (!column) return [];
+  const kind = seriesKind(name);
+  const line = { key: name, label: kind.title, color };
+  if (!kind.noisy) return [{ column, kind, line: { ...line, dots: true } }];
+  if (!smoothed) return [{ column, kind, line }];
+  return [
+    { column, kind: null, line: { ...line, key: `${name} raw`, behind: true } },
+    { column: smooth(column), kind, line },
+  ];
+}
+
+/** Return the value at the crosshair, or the last one before it. */
+function valueAt(aligned: Aligned, at: number, index: number | null): number | null {
+  const values = aligned.ys[at] ?? [];
+  let found = Math.min(index ?? values.length - 1, values.length - 1);
+  while (found > 0 && values[found] === undefined) found -= 1;
+  return values[found] ?? null;
+}

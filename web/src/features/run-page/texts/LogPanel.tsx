@@ -1,0 +1,68 @@
+/** The end of a run's log; the panel follows new lines until the reader scrolls up. */
+import { useLayoutEffect, useRef, useState } from "react";
+import { classNames } from "@/shared/page/classNames";
+import { useLog } from "../api/useLog";
+import styles from "./LogPanel.module.css";
+import { TextPanel } from "./TextPanel";
+
+const NEAR_PX = 24;
+
+interface Props {
+  runId: number;
+  live: boolean;
+}
+
+export function LogPanel({ runId, live }: Props) {
+  const [follows, setFollows] = useState(true);
+  const { log, earlier } = useLog(runId, live, follows);
+  const box = useRef<HTMLPreElement>(null);
+
+  useLayoutEffect(() => {
+    if (follows && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [log?.text, follows]);
+
+  function onScroll() {
+    const shown = box.current;
+    if (shown) setFollows(shown.scrollHeight - shown.scrollTop - shown.clientHeight < NEAR_PX);
+  }
+
+  const showEarlier = log && log.start > 0 && (
+    <LinkButton
+      disabled={earlier.isPending}
+      onClick={() => {
+        setFollows(false);
+        earlier.mutate(log);
+      }}
+    >
+      show earlier lines
+    </LinkButton>
+  );
+  const follow = follows ? (
+    <span className="muted small">{live ? "follows" : ""}</span>
+  ) : (
+    <LinkButton
+      onClick={() => {
+        setFollows(true);
+      }}
+    >
+      follow
+    </LinkButton>
+  );
+  return (
+    <TextPanel title="Log" link={showEarlier} actions={follow}>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
+      <pre ref={box} className={styles.log} tabIndex={0} onScroll={onScroll}>
+        {log?.text ? wholeLines(log.text, log.start) : <span className="muted">The log is empty.</span>}
+      </pre>
+    </TextPanel>
+  );
+}
+
+function LinkButton(props: { disabled?: boolean; onClick: () => void; children: string }) {
+  return <button className={classNames("plain small", styles.linkButton)} {...props} />;
+}
+
+/** Return the text without its first line when the text may start within a line. */
+function wholeLines(text: string, start: number): string {
+  return start > 0 ? text.slice(text.indexOf("\n") + 1) : text;
+}

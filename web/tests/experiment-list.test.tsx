@@ -1,0 +1,121 @@
+import { screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import { openPage } from "./openPage";
+import { anExperiment, Service } from "./service";
+
+const clusters = () => [];
+
+function listing(items: unknown[], next: number | null = null) {
+  return new Service({
+    "GET /experiments": (url) =>
+      url.searchParams.has("before")
+        ? {
+            items: [anExperiment({ id: 1, name: "an old experiment", state: "done", counts: { done: 1 } })],
+            next: null,
+          }
+        : { items, next },
+    "GET /experiments/3/points": () => ({ name: "heldout_accuracy", curves: [], more: false }),
+    "GET /clusters": clusters,
+  });
+}
+
+test("a row shows an experiment's name, progress and accuracy", async () => {
+  listing([anExperiment()]);
+  openPage("/");
+  const row = (await screen.findByRole("link", { name: "a grid" })).closest("li");
+  expect(row).toHaveTextContent("62%");
+  expect(row).toHaveTextContent("93.12%");
+  expect(screen.getByRole("progressbar")).toHaveAttribute(
+    "aria-valuetext",
+    "62% of all steps; 1 done, 1 running",
+  );
+  expect(document.title).toContain("1 active");
+});
+
+test("links lead to older experiments and back to the newest", async () => {
+  listing([anExperiment()], 3);
+  openPage("/");
+  await userEvent.click(await screen.findByRole("link", { name: "Older" }));
+  expect(await screen.findByRole("link", { name: "an old experiment" })).toBeVisible();
+  await userEvent.click(screen.getByRole("link", { name: "Newest" }));
+  expect(await screen.findByRole("link", { name: "a grid" })).toBeVisible();
+});
+
+test("an empty list shows the command that submits the first experiment", async () => {
+  listing([]);
+  openPage("/");
+  expect(await screen.findByText("bigbatch submit recipes/first-run.yaml")).toBeVisible();
+});
+
+test("a banner reports an outage, the list remains, and the banner disappears after the outage", async () => {
+  const service = listing([anExperiment()]);
+  openPage("/");
+  await screen.findByRole("link", { name: "a grid" });
+  service.down = true;
+  expect(await screen.findByText(/does not answer/)).toBeVisible();
+  expect(screen.getByRole("link", { name: "a grid" })).toBeVisible();
+  service.down = false;
+  await waitFor(() => {
+    expect(screen.queryByText(/does not answer/)).toBeNull();
+  });
+});
+
+test("a banner reports a failing path while other paths answer, until the path recovers", async () => {
+  const service = listing([anExperiment()]);
+  service.broken.add("GET /clusters");
+  openPage("/");
+  await screen.findByText(/internal error/);
+  const lists = () => service.requests.filter((request) => request.startsWith("GET /experiments?")).length;
+  const before = lists();
+  await waitFor(() => {
+    expect(screen.getByText(/internal error/)).toBeVisible();
+    expect(lists()).toBeGreaterThan(before + 1);
+  });
+  expect(screen.getByText(/internal error/)).toBeVisible();
+  service.broken.clear();
+  await waitFor(() => {
+    expect(screen.queryByText(/internal error/)).toBeNull();
+  });
+});
+
+test("the page requests the last points once more after the end", async () => {
+  const service = listing([anExperiment()]);
+  const pointRequests = () => service.requests.filter((each) => each.includes("/points")).length;
+  openPage("/");
+  await screen.findByRole("link", { name: "a grid" });
+  service.answers["GET /experiments"] = () => ({
+    items: [anExperiment({ state: "done", counts: { done: 2 } })],
+    next: null,
+  });
+  await screen.findByText("none active");
+  const before = pointRequests();
+  await waitFor(() => {
+    expect(pointRequests()).toBe(before + 1);
+  });
+});
+
+test("a cluster that does not answer shows its error and its last report", async () => {
+  const service = listing([anExperiment()]);
+  const partition = {
+    name: "cpu",
+    is_default: true,
+    state: "up",
+    nodes: 4,
+    idle_nodes: 3,
+    cpus: 8,
+    time_limit: "",
+    gres: "",
+  };
+  service.answers["GET /clusters"] = () => [
+    {
+      kind: "slurm",
+      asked_at: "2026-01-05T12:00:00Z",
+      error: "squeue: connection refused",
+      report: { partitions: [partition], nodes: [], queue: [] },
+    },
+  ];
+  openPage("/");
+  expect(await screen.findByRole("alert")).toHaveTextContent("squeue: connection refused");
+  expect(screen.getByText("3 of 4 idle")).toBeVisible();
+});

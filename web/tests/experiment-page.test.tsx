@@ -1,0 +1,183 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import { chartOf } from "./fakeChart";
+import { openPage } from "./openPage";
+import { anExperiment, aRun, Service } from "./service";
+
+const AXES = { "schedule.rate": [0.4, 0.1], batch: [64, 128] };
+
+function grid() {
+  const runs = [0.4, 0.1].flatMap((rate, row) =>
+    [64, 128].map((batch, column) => {
+      const number = row * 2 + column;
+      const latest = { heldout_accuracy: 0.9 + number / 100, loss: 1 };
+      return aRun({ id: 10 + number, number, values: { "schedule.rate": rate, batch }, latest });
+    }),
+  );
+  const spec = { base: { epochs: 2 }, axes: AXES, name: "a grid" };
+  return new Service({
+    "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 4 }, runs: 4 }),
+    "GET /experiments/3/runs": () => ({ items: runs, next: null }),
+    "GET /experiments/3/points": (url) => ({
+      name: url.searchParams.get("name"),
+      // a second request has no new points
+      curves: url.searchParams.has("after")
+        ? []
+        : runs.map((run) => ({ run_id: run.id, steps: [5, 10], values: [0.5, 0.9] })),
+      more: false,
+    }),
+    "POST /experiments/3/stop": () => ({ stopping: 4 }),
+  });
+}
+
+test("the axes are columns, and every run has its row", async () => {
+  grid();
+  openPage("/experiments/3");
+  const row = (await screen.findByRole("link", { name: "Run 11" })).closest("tr");
+  expect(row).toHaveTextContent(/0\.4.*128.*running.*3 of 10.*91\.00%/);
+  expect(screen.getByRole("columnheader", { name: "rate" })).toBeVisible();
+  expect(screen.getAllByRole("row")).toHaveLength(5);
+});
+
+test("the pointer on an axis value highlights its curves, a click hides them", async () => {
+  grid();
+  openPage("/experiments/3");
+  const entry = await screen.findByRole("button", { name: "0.1", pressed: true });
+  await waitFor(() => {
+    expect(entry).toBeEnabled();
+  });
+  await userEvent.hover(entry);
+  expect(chartOf("12")?.highlighted).toEqual(new Set(["12", "13"]));
+  await userEvent.click(entry);
+  expect(chartOf("12")?.hidden).toEqual(new Set(["12", "13"]));
+  expect(entry).toHaveAttribute("aria-pressed", "false");
+  await userEvent.click(screen.getByRole("button", { name: "show all" }));
+  expect(chartOf("12")?.hidden).toEqual(new Set());
+});
+
+test("the arrow keys select a visible curve and show its value", async () => {
+  grid();
+  openPage("/experiments/3");
+  const chart = await screen.findByRole("slider");
+  await waitFor(() => {
+    expect(chart).toHaveAttribute("aria-valuetext", "step 10: 4 curves, press up or down to select one");
+  });
+  await userEvent.click(await screen.findByRole("button", { name: "curve of run 10" }));
+  chart.focus();
+  await userEvent.keyboard("{ArrowDown}");
+  expect(chartOf("11")?.highlighted).toEqual(new Set(["11"]));
+  expect(chart).toHaveAttribute("aria-valuetext", "step 10: Run 11, rate 0.4, batch 128: 90.00% at step 10");
+  await userEvent.keyboard("{ArrowLeft}");
+  expect(chart).toHaveAttribute("aria-valuetext", "step 5: Run 11, rate 0.4, batch 128: 50.00% at step 5");
+  await userEvent.keyboard("{ArrowUp}");
+  expect(chartOf("11")?.highlighted).toEqual(new Set(["13"]));
+  await userEvent.tab();
+  expect(chartOf("11")?.highlighted).not.toEqual(new Set(["13"]));
+});
+
+test("a single visible curve shows its value without a selection, also by epoch", async () => {
+  grid();
+  openPage("/experiments/3");
+  const chart = await screen.findByRole("slider");
+  for (const run of [10, 11, 13])
+    await userEvent.click(await screen.findByRole("button", { name: `curve of run ${run}` }));
+  await waitFor(() => {
+    expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^step 10: Run 12, .*: 90.00%/));
+  });
+  await userEvent.click(screen.getByRole("switch", { name: "by epoch" }));
+  // ten steps are two epochs
+  expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^epoch 2: .* at epoch 2$/));
+  expect(screen.getByText("epoch")).toBeVisible();
+});
+
+test("a choice requests another series, and later polls request its new points only", async () => {
+  const service = grid();
+  openPage("/experiments/3");
+  await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));
+  await waitFor(() => {
+    expect(service.requests).toContain("GET /experiments/3/points?name=loss");
+  });
+  const more = "GET /experiments/3/points?name=loss&after=10:10&after=11:10&after=12:10&after=13:10";
+  await waitFor(() => {
+    expect(service.requests).toContain(more);
+  });
+});
+
+test("a column's heading sorts the runs by it", async () => {
+  grid();
+  openPage("/experiments/3");
+  await userEvent.click(await screen.findByRole("button", { name: "Held-out accuracy" }));
+  const first = screen.getAllByRole("row")[1] as HTMLElement;
+  await waitFor(() => {
+    expect(within(first).getByRole("link")).toHaveTextContent("Run 13");
+  });
+});
+
+test("the stop button asks for confirmation, and cancel stops nothing", async () => {
+  const service = grid();
+  openPage("/experiments/3");
+  const stop = await screen.findByRole("button", { name: "Stop 4 runs" });
+  await userEvent.click(stop);
+  await userEvent.click(
+    within(screen.getByRole("dialog")).getByRole("button", { name: "Continue training" }),
+  );
+  expect(screen.queryByRole("dialog")).toBeNull();
+  expect(stop).toHaveFocus();
+  expect(service.requests).not.toContain("POST /experiments/3/stop");
+  await userEvent.click(stop);
+  await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Stop 4 runs" }));
+  await waitFor(() => {
+    expect(service.requests).toContain("POST /experiments/3/stop");
+  });
+});
+
+test("an unknown experiment shows the message of the service", async () => {
+  new Service({});
+  openPage("/experiments/99");
+  expect(await screen.findByText(/there is no GET \/experiments\/99/i)).toBeVisible();
+});
+
+test("the checkpoint advice shows the best interval with its figures, or the reason for no advice", async () => {
+  const service = grid();
+  const seen = {
+    world: 8,
+    runs: 4,
+    trained_s: 72_000,
+    paused: 1,
+    lost_steps: 400,
+    saves: 100,
+    cost_s: 2,
+    write_s: 9,
+  };
+  const bounds = { between_s: 7200, between_least_s: 3915, between_most_s: 15_020, interval_s: 600 };
+  service.answers["GET /experiments/3/checkpoints"] = () => [
+    {
+      ...seen,
+      ...bounds,
+      interruptions: 10,
+      best_s: 168,
+      waste: 0.045,
+      best_waste: 0.0236,
+      not_below_s: null,
+      why: null,
+    },
+    {
+      ...{ ...seen, ...bounds, world: 16, interruptions: 1, paused: 0, lost_steps: 0 },
+      ...{ best_s: null, waste: null, best_waste: null, not_below_s: 300, why: "fewer than 3 are too few" },
+    },
+  ];
+  openPage("/experiments/3");
+  const panel = await screen.findByRole("region", { name: "Checkpoints" });
+  expect(panel).toHaveTextContent(
+    "Best interval 2 min 48 s: saving and repeating steps take 2.4% of the time; the current interval 10 min takes 4.5%",
+  );
+  expect(panel).toHaveTextContent(
+    "100 checkpoints written: each stalled training for 2 s and was complete after 9 s",
+  );
+  expect(panel).toHaveTextContent("10 interruptions in 20 h of training by 4 runs, one every 2 h");
+  expect(panel).toHaveTextContent("400 steps repeated; 1 pause without lost steps");
+  expect(panel).toHaveTextContent(
+    "No advice yet: fewer than 3 are too few; an interval below 5 min does not pay",
+  );
+});

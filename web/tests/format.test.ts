@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { append, alignColumns, smooth } from "@/shared/curves/column";
+import { formatNumber, formatPercent, formatTick } from "@/shared/format/number";
+import { formatDuration, formatRoughly, formatStepTime } from "@/shared/format/time";
+import { axisNames, valuesText } from "@/shared/format/value";
+
+test.each([
+  [0.123456, "0.1235"],
+  [12.3456, "12.35"],
+  [1234.5, "1,235"],
+  [12345, "12.35k"],
+  [9_999_999, "10.00M"],
+  [0.00001234, "1.234e-5"],
+  [0, "0.000"],
+  [null, "–"],
+])("%s is formatted as %s", (value, text) => {
+  expect(formatNumber(value)).toBe(text);
+});
+
+test("shares, ticks and times are short", () => {
+  expect([formatPercent(0.94921), formatTick(1500), formatTick(0.05), formatTick(2e-4)]).toEqual([
+    "94.92%",
+    "1.5k",
+    "0.05",
+    "2e-4",
+  ]);
+  expect([formatDuration(0.25), formatDuration(250), formatDuration(7500)]).toEqual([
+    "250 ms",
+    "4 min 10 s",
+    "2 h 5 min",
+  ]);
+  expect([formatRoughly(250), formatStepTime(0.0123), formatStepTime(1.234)]).toEqual([
+    "4 min",
+    "12.3 ms",
+    "1.23 s",
+  ]);
+});
+
+test("the name of an axis is its last word, unless two axes share the word", () => {
+  expect([...axisNames(["schedule.rate", "batch"]).values()]).toEqual(["rate", "batch"]);
+  expect([...axisNames(["rule.kind", "data.kind"]).values()]).toEqual(["rule kind", "data kind"]);
+  expect(valuesText({ collective: { kind: "torus", rows: 2 }, batch: 64 })).toBe(
+    "collective torus rows 2, batch 64",
+  );
+});
+
+test("new points replace the steps that they repeat", () => {
+  const known = { steps: [1, 2, 3], values: [1, 1, 1] };
+  expect(append(known, { steps: [3, 4], values: [2, 2] }, 2)).toEqual({
+    steps: [1, 2, 3, 4],
+    values: [1, 1, 2, 2],
+  });
+  expect(append(known, { steps: [], values: [] }, 3)).toBe(known);
+});
+
+test("columns with different steps share one axis without additional gaps", () => {
+  const sheet = alignColumns([
+    { steps: [1, 2, 3], values: [1, null, 3] },
+    { steps: [2], values: [5] },
+  ]);
+  expect(sheet).toEqual({
+    x: [1, 2, 3],
+    ys: [
+      [1, null, 3],
+      [undefined, 5, undefined],
+    ],
+  });
+});
+
+test("smoothing preserves straight lines and gaps", () => {
+  const line = Array.from({ length: 400 }, (_, step) => step * 2);
+  const smoothed = smooth({ steps: line, values: line.map((value, at) => (at === 200 ? null : value)) });
+  expect(smoothed.values[100]).toBeCloseTo(200);
+  expect(smoothed.values[200]).toBeNull();
+});
