@@ -12,12 +12,14 @@ from sqlalchemy import Engine
 from store.session import engine_for
 from tests.testing import servers
 from tests.testing.databases import copy_sqlite, migrate_template, new_database
+from tests.testing.lab_lock import lab_lock
 from tests.testing.needs import require
 from tests.testing.specs import Experiment, small_experiment
 
 _numbers = itertools.count()
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Group what several processes cannot share, for `--dist loadgroup`; what takes longest comes first."""
     for item in items:
@@ -49,6 +51,11 @@ def lab() -> Iterator[dict[str, str]]:
     from lab.requirements import missing
 
     require(missing())
+    with lab_lock():
+        yield from _lab_in_service()
+
+
+def _lab_in_service() -> Iterator[dict[str, str]]:
     command = [sys.executable, "-m", "lab"]
     was_up = subprocess.run([*command, "status"], capture_output=True).returncode == 0
     subprocess.run([*command, "up"], check=True)
