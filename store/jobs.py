@@ -6,7 +6,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from store.locks import lock_jobs
-from store.tables import Job, Run, now
+from store.tables import Job, now
 
 
 def write_stop_requests(db: Session, job_ids: Sequence[int], *, force: bool) -> None:
@@ -41,11 +41,6 @@ def last_ended_attempts(db: Session, run_ids: Sequence[int]) -> dict[int, Job]:
     """Return the newest job of each run whose outcome is decided."""
     mine = (Job.run_id.in_(run_ids), Job.exit_cause.is_not(None))
     return {job.run_id: job for job in db.scalars(select(Job).where(*mine).order_by(Job.attempt))}
-
-
-def current(db: Session, run: Run) -> Job | None:
-    """Return the run's current job."""
-    return db.get(Job, run.current_job_id) if run.current_job_id is not None else None
 
 
 def _update(db: Session, job_ids: Sequence[int], change: dict[str, object]) -> None:

@@ -8,12 +8,11 @@ from bigbatch.client import Client
 from contract.folder.rank_failure import RankFailure
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
-from store import jobs
 from store.session import transaction
 from store.tables import Run
 from tests.testing import seed_runs
 from tests.testing.command import SPEC, Call, Site
-from tests.testing.stored_runs import add_job, end_attempt
+from tests.testing.stored_runs import add_job, end_attempt, find_current_job
 
 TRACE = 'Traceback\n  File "data.py", line 5, in batch\n    read(path)\nOSError: the disk is gone\n'
 
@@ -82,7 +81,7 @@ def test_why_of_a_run_of_which_nothing_failed_says_how_it_is(
     moves, story = LAST[state]
     seed_runs.move(site, run_id, moves)
     with transaction(site.engine) as db:
-        if job := jobs.current(db, db.get_one(Run, run_id)):
+        if job := find_current_job(db, db.get_one(Run, run_id)):
             job.external_id = "77"
     steps = client.run(run_id).steps
     assert call("why", run_id).out == f"run {run_id} is {state}: {story.format(steps=steps)}\n"

@@ -23,7 +23,7 @@ from store.tables import Experiment as Stored
 from store.transitions import Transition
 from tests.testing.clusters import SLURM, Far
 from tests.testing.specs import Experiment
-from tests.testing.stored_runs import TO_RUNNING, add_job
+from tests.testing.stored_runs import TO_RUNNING, add_job, find_current_job
 
 IMMEDIATELY = timedelta(0)
 
@@ -116,7 +116,7 @@ def make_older(context: Context, run_id: int, **by_s: float) -> None:
     """Move moments of a run, or of its current job, into the past."""
     with transaction(context.engine) as db:
         run = db.get_one(Run, run_id)
-        job = jobs.current(db, run)
+        job = find_current_job(db, run)
         for name, seconds in by_s.items():
             row = run if hasattr(run, name) else job
             setattr(row, name, getattr(row, name) - timedelta(seconds=seconds))

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import FreeText, Reason
 from contract.lifecycle.state import State
-from store import jobs, transitions
+from store import transitions
 from store.tables import Job, Run, now
 from store.transitions import Transition
 
@@ -33,13 +33,18 @@ def move(db: Session, run: Run, new: State, reason: Reason | str | None = None, 
     if new is State.SUBMITTING:
         add_job(db, run)
     typed = FreeText(text=reason) if isinstance(reason, str) else reason
-    transitions.apply(db, run, jobs.current(db, run), Transition(new, typed), **columns)
+    transitions.apply(db, run, find_current_job(db, run), Transition(new, typed), **columns)
     db.flush()
+
+
+def find_current_job(db: Session, run: Run) -> Job | None:
+    """Return the current job of a run, None where it has none."""
+    return db.get(Job, run.current_job_id) if run.current_job_id is not None else None
 
 
 def current_job(db: Session, run: Run) -> Job:
     """Return the current job of a run that has one."""
-    job = jobs.current(db, run)
+    job = find_current_job(db, run)
     assert job is not None
     return job
 
