@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -23,6 +23,23 @@ NO_INTERRUPTION = (
 )  # before a time limit a run is warned, and saves
 
 
+class _Trained(NamedTuple):
+    """A run that has begun."""
+
+    id: int
+    attempt: int
+    started_at: datetime
+    ended_at: datetime | None
+
+
+class _Moved(NamedTuple):
+    """A change of a run's state."""
+
+    run_id: int
+    new: State
+    at: datetime
+
+
 class Interruption(NamedTuple):
     """An attempt that ended early, and how many steps the next attempt repeated; None before the next one starts."""
 
@@ -32,23 +49,24 @@ class Interruption(NamedTuple):
 
 def observed(db: Session, experiment_id: int, *, interval_s: float | None) -> list[CheckpointHistory]:
     """Return what was measured of an experiment's runs, for each number of ranks."""
-    columns = (Run.id, Run.world, Run.attempt, Run.state, Run.started_at, Run.ended_at)
-    rows = db.execute(select(*columns).where(Run.experiment_id == experiment_id, Run.started_at.is_not(None))).all()
-    by_world: dict[int, list[Any]] = defaultdict(list)
-    for row in rows:
-        by_world[row.world].append(row)
+    columns = (Run.id, Run.world, Run.attempt, Run.started_at, Run.ended_at)
+    begun = select(*columns).where(Run.experiment_id == experiment_id, Run.started_at.is_not(None))
+    by_world: dict[int, list[_Trained]] = defaultdict(list)
+    for run_id, world, attempt, started_at, ended_at in db.execute(begun):
+        assert started_at is not None  # the query selects runs that have begun
+        by_world[world].append(_Trained(run_id, attempt, started_at, ended_at))
     return [_of(db, world, by_world[world], interval_s) for world in sorted(by_world)]
 
 
-def _of(db: Session, world: int, rows: Sequence[Any], interval_s: float | None) -> CheckpointHistory:
-    ids = [row.id for row in rows]
-    ended = list(_ended(db, {row.id: row.attempt for row in rows if row.attempt}))
+def _of(db: Session, world: int, trained: Sequence[_Trained], interval_s: float | None) -> CheckpointHistory:
+    ids = [run.id for run in trained]
+    ended = list(_ended(db, {run.id: run.attempt for run in trained if run.attempt}))
     undone = [each for each in ended if each.lost_steps != 0]
     saves, cost_s = _mean(db, ids, CHECKPOINT_STALL_S)
     return CheckpointHistory(
         world=world,
-        runs=len(rows),
-        trained_s=_trained_s(db, rows),
+        runs=len(trained),
+        trained_s=_trained_s(db, trained),
         interruptions=len(undone),
         paused=len(ended) - len(undone),
         lost_steps=sum(one.lost_steps or 0 for one in ended),
@@ -80,16 +98,16 @@ def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | 
     return count, mean
 
 
-def _trained_s(db: Session, rows: Sequence[Any]) -> float:
+def _trained_s(db: Session, trained: Sequence[_Trained]) -> float:
     """Return the seconds in which runs were running, without the time between attempts."""
-    once = sum(_seconds(row.started_at, row.ended_at) for row in rows if row.attempt <= 1)
-    again = [row.id for row in rows if row.attempt > 1]
+    once = sum(_seconds(run.started_at, run.ended_at) for run in trained if run.attempt <= 1)
+    again = [run.id for run in trained if run.attempt > 1]
     query = select(Move.run_id, Move.new, Move.at).where(Move.run_id.in_(again)).order_by(Move.run_id, Move.id)
-    moves = db.execute(query).all()
+    moves = [_Moved(*row) for row in db.execute(query)]
     return once + sum(_running_s(list(mine)) for _, mine in groupby(moves, key=lambda move: move.run_id))
 
 
-def _running_s(moves: Sequence[Any]) -> float:
+def _running_s(moves: Sequence[_Moved]) -> float:
     ends: list[datetime | None] = [move.at for move in moves[1:]] + [None]
     return sum(_seconds(move.at, end) for move, end in zip(moves, ends, strict=True) if move.new == State.RUNNING)
 

@@ -25,6 +25,7 @@ from lab.fake_slurm import programs
 from lab.fake_slurm.state import ClusterState, Settings
 from lab.state_folder import selected_folder
 from tests.testing import servers
+from tests.testing.databases import new_database
 from tests.testing.fake_slurm import on_path
 from tests.testing.faults import lab, light
 from tests.testing.faults.audit import Audit, audit
@@ -136,7 +137,7 @@ def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
     settings = {
         "PATH": on_path(stage.folder),
         "SLURM_CONF": str(selected_folder().slurm_conf),
-        "BIGBATCH_DATABASE": servers.new_database(postgres.url, "chaos"),
+        "BIGBATCH_DATABASE": new_database(postgres.url, "chaos"),
         "BIGBATCH_BROKER": redis.url,
         "BIGBATCH_SLURM": "true",
         "BIGBATCH_SLURM_PYTHON": str(_program(home)),

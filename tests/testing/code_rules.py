@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("api", "bigbatch", "contract", "lab", "migrations", "scheduler", "store", "study", "trainers")
@@ -84,9 +85,9 @@ def is_private(name: str) -> bool:
 def module_state(tree: ast.Module) -> Iterator[int]:
     """Collections bound at module level that the module changes, and `global`."""
     names = set()
-    for node in tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and is_collection(node.value):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    for bound in tree.body:
+        if isinstance(bound, ast.Assign | ast.AnnAssign) and is_collection(bound.value):
+            targets = bound.targets if isinstance(bound, ast.Assign) else [bound.target]
             names |= {target.id for target in targets if isinstance(target, ast.Name)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
@@ -145,7 +146,7 @@ def read_sentences(tree: ast.Module) -> Iterator[int]:
             yield node.lineno
 
 
-def is_string_test(node: ast.AST) -> bool:
+def is_string_test(node: ast.AST) -> TypeGuard[ast.Call]:
     """Whether the node is a call such as `run.reason.startswith(...)`."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
         return False

@@ -50,7 +50,7 @@ def watched(see: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
 
 def kill_at(point: str) -> Callable[[str], None]:

@@ -133,7 +133,7 @@ def preempt(host: str, seconds: int = 3) -> str:
     reported = slurm(
         "sbatch", "-p", "urgent", "-w", host, "--exclusive", "-o", "/dev/null", "--wrap", f"sleep {seconds}"
     )
-    return re.findall(r"\d+", reported)[0]
+    return str(re.findall(r"\d+", reported)[0])
 
 
 def sbatch_waits(folder: str) -> bool:

@@ -92,7 +92,8 @@ def _set_clock(ahead_s: float) -> None:
         return holder
 
     time.time = lambda: right() + ahead_s
-    RunFolder.write_heartbeat, RunFolder.claim = beat_and_stamp, claim_and_stamp
+    RunFolder.write_heartbeat = beat_and_stamp  # type: ignore[method-assign, assignment]  # for this process alone
+    RunFolder.claim = claim_and_stamp  # type: ignore[method-assign, assignment]
 
 
 def _job() -> str:

@@ -103,7 +103,7 @@ def _run(folder: RunFolder, number: int, r: int, world: int, blow: Blow | None, 
     preemption = PreemptionSignal(exit_now)
     preemption.listen()
     if net:
-        engine.build_model = lambda run: _net(net, run.seed)  # type: ignore[assignment]
+        setattr(engine, "build_model", lambda run: _net(net, run.seed))  # noqa: B010  # the engine imports the name
     _write_at_once()
     checkpoint_coordinator.PAUSE_POLL_S = 0.0
     if isinstance(blow, Signal):

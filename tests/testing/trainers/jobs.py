@@ -107,3 +107,17 @@ def task(number: int, tasks: int = 2, **more: str) -> dict[str, str]:
         "SLURMD_NODENAME": "localhost",
         **more,
     }
+
+
+def srun_variables(number: int, tasks: int = 2, **more: str) -> dict[str, str]:
+    """Return srun's variables of task `number` of several tasks on one node."""
+    return {
+        "SLURM_JOB_ID": "77",
+        "SLURM_PROCID": str(number),
+        "SLURM_NTASKS": str(tasks),
+        "SLURM_LOCALID": str(number),
+        "SLURM_NODEID": "0",
+        "SLURM_STEP_TASKS_PER_NODE": str(tasks),
+        "SLURMD_NODENAME": "localhost",
+        **more,
+    }

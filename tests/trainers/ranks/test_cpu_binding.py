@@ -12,8 +12,7 @@ import pytest
 from contract.folder.cpu_binding import CpuBinding
 from tests.testing.needs import program, require
 from tests.testing.trainers.fake_numa_hosts import host
-from tests.testing.trainers.jobs import HOUSE, events, finish, prepare, start
-from tests.trainers.ranks.test_slurm_ranks import task
+from tests.testing.trainers.jobs import HOUSE, events, finish, prepare, srun_variables, start
 from trainers.ranks import cpu_binding
 
 CPUS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
@@ -120,7 +119,7 @@ def test_a_run_stores_the_binding_of_its_ranks(tmp_path: Path) -> None:
     """Two tasks as srun starts them, on this machine."""
     resources: dict[str, Any] = {"kind": "slurm", "many_core": {"cpus": 8, "parts": 2, "cluster_mode": "quad"}}
     folder = prepare(tmp_path / "run", resources=resources, collective={"kind": "tree"})
-    jobs = [start(folder, environment=task(number)) for number in (1, 0)]
+    jobs = [start(folder, environment=srun_variables(number)) for number in (1, 0)]
     assert [finish(job) for job in jobs] == [(0, ""), (0, "")]
     found = json.loads((folder.path / "binding.json").read_text())
     recorded = folder.read_bindings()

@@ -9,24 +9,10 @@ import pytest
 
 from contract.folder.events import Finished, Paused, Points, Started
 from contract.folder.run_folder import RunFolder
-from tests.testing.trainers.jobs import events, finish, losses, prepare, start, until
+from tests.testing.trainers.jobs import events, finish, losses, prepare, srun_variables, start, until
 from trainers.ranks.rank_info import RankInfo, read_slurm_rank
 
 RESOURCES = {"kind": "slurm", "nodes": 1, "ranks_per_node": 2}
-
-
-def task(number: int, tasks: int = 2, **more: str) -> dict[str, str]:
-    """Return srun's variables of task `number` of several tasks on one node."""
-    return {
-        "SLURM_JOB_ID": "77",
-        "SLURM_PROCID": str(number),
-        "SLURM_NTASKS": str(tasks),
-        "SLURM_LOCALID": str(number),
-        "SLURM_NODEID": "0",
-        "SLURM_STEP_TASKS_PER_NODE": str(tasks),
-        "SLURMD_NODENAME": "localhost",
-        **more,
-    }
 
 
 def slurm_folder(path: Path, **choices: object) -> RunFolder:
@@ -35,7 +21,7 @@ def slurm_folder(path: Path, **choices: object) -> RunFolder:
 
 def test_two_tasks_find_each_other_through_the_folder_and_train(tmp_path: Path) -> None:
     folder = slurm_folder(tmp_path / "run")
-    jobs = [start(folder, environment=task(number)) for number in (1, 0)]  # rank 1 waits for rank 0
+    jobs = [start(folder, environment=srun_variables(number)) for number in (1, 0)]  # rank 1 waits for rank 0
     assert [finish(job) for job in jobs] == [(0, ""), (0, "")]
     started, *_, finished = events(folder)
     assert isinstance(started, Started)
@@ -47,14 +33,14 @@ def test_two_tasks_find_each_other_through_the_folder_and_train(tmp_path: Path) 
 def test_slurm_s_warning_pauses_the_run_and_another_job_resumes_it(tmp_path: Path) -> None:
     """SIGUSR2 to the tasks, as Slurm sends before the time limit; then the next attempt, as job 78."""
     folder = slurm_folder(tmp_path / "run", epochs=60)
-    jobs = [start(folder, environment=task(number)) for number in (1, 0)]
+    jobs = [start(folder, environment=srun_variables(number)) for number in (1, 0)]
     until(lambda: losses(folder))
     for job in jobs:
         job.send_signal(signal.SIGUSR2)
     assert [finish(job) for job in jobs] == [(4, ""), (4, "")]
     paused = events(folder)[-1]
     assert isinstance(paused, Paused)
-    jobs = [start(folder, environment=task(number, SLURM_JOB_ID="78")) for number in (1, 0)]
+    jobs = [start(folder, environment=srun_variables(number, SLURM_JOB_ID="78")) for number in (1, 0)]
     assert [finish(job)[0] for job in jobs] == [0, 0]
     results = [event for event in events(folder) if isinstance(event, Points) and "loss" in event.values]
     assert [event.step for event in results] == list(range(1, 301)), "no step was taken twice"
@@ -63,7 +49,7 @@ def test_slurm_s_warning_pauses_the_run_and_another_job_resumes_it(tmp_path: Pat
 def test_a_killed_task_leaves_only_an_echo(tmp_path: Path) -> None:
     """SIGKILL to task 1, as after an OOM kill: task 0 knows only that the connection to rank 1 broke."""
     folder = slurm_folder(tmp_path / "run", epochs=100_000)
-    jobs = [start(folder, environment=task(number)) for number in (0, 1)]
+    jobs = [start(folder, environment=srun_variables(number)) for number in (0, 1)]
     until(lambda: len(losses(folder)) > 2)
     jobs[1].kill()
     assert finish(jobs[0])[0] == 1
@@ -75,15 +61,15 @@ def test_a_killed_task_leaves_only_an_echo(tmp_path: Path) -> None:
 
 
 def test_a_rank_uses_the_cores_of_its_slurm_task() -> None:
-    assert read_slurm_rank(task(0, SLURM_CPUS_PER_TASK="17")).cores == 17
-    assert read_slurm_rank(task(0)).cores is None
+    assert read_slurm_rank(srun_variables(0, SLURM_CPUS_PER_TASK="17")).cores == 17
+    assert read_slurm_rank(srun_variables(0)).cores is None
 
 
 def test_a_second_step_of_a_job_does_not_repeat_its_attempt(tmp_path: Path) -> None:
     """A user calls `srun` twice in one allocation."""
     folder = slurm_folder(tmp_path / "run")
     folder.claim(1, "77")
-    status, errors = finish(start(folder, "--attempt", "1", environment=task(0, SLURM_STEP_ID="1")))
+    status, errors = finish(start(folder, "--attempt", "1", environment=srun_variables(0, SLURM_STEP_ID="1")))
     assert status == 3
     assert "this is job 77 (step 1)" in errors
 
@@ -91,7 +77,7 @@ def test_a_second_step_of_a_job_does_not_repeat_its_attempt(tmp_path: Path) -> N
 def test_a_world_size_other_than_the_spec_s_is_refused(tmp_path: Path) -> None:
     """Slurm starts three tasks, the spec asks for two."""
     folder = slurm_folder(tmp_path / "run")
-    status, _ = finish(start(folder, environment=task(0, tasks=3)))
+    status, _ = finish(start(folder, environment=srun_variables(0, tasks=3)))
     assert status == 1
     assert "the spec asks for 2 ranks; 3 were started" in events(folder)[-1].model_dump()["reason"]
 
@@ -100,7 +86,7 @@ def test_a_requeued_job_does_not_repeat_its_attempt(tmp_path: Path) -> None:
     """Slurm starts the same job id again after a node failure."""
     folder = slurm_folder(tmp_path / "run")
     folder.claim(1, "77")
-    environment = task(0, SLURM_RESTART_COUNT="1")
+    environment = srun_variables(0, SLURM_RESTART_COUNT="1")
     status, errors = finish(start(folder, "--attempt", "1", environment=environment))
     assert status == 3
     assert "belongs to job 77; this is job 77 (restart 1)" in errors
@@ -110,7 +96,7 @@ def test_a_run_of_a_shared_job_is_identified_by_its_member_number(tmp_path: Path
     """Slurm starts the same job id again, and its steps have other numbers."""
     folder = slurm_folder(tmp_path / "run")
     folder.claim(1, "77 (member 2)")
-    environment = task(0, BIGBATCH_MEMBER="2", SLURM_STEP_ID="3", SLURM_RESTART_COUNT="1")
+    environment = srun_variables(0, BIGBATCH_MEMBER="2", SLURM_STEP_ID="3", SLURM_RESTART_COUNT="1")
     status, errors = finish(start(folder, "--attempt", "1", environment=environment))
     assert status == 3
     assert "belongs to job 77 (member 2); this is job 77 (member 2) (restart 1)" in errors
@@ -120,18 +106,18 @@ def test_a_run_of_a_shared_job_is_identified_by_its_member_number(tmp_path: Path
 def test_a_local_run_inside_a_slurm_shell_is_local(tmp_path: Path) -> None:
     """A shell inside an allocation has Slurm's variables, although srun did not start the run."""
     folder = prepare(tmp_path / "run")
-    assert finish(start(folder, environment=task(0)))[0] == 0
+    assert finish(start(folder, environment=srun_variables(0)))[0] == 0
     assert len(losses(folder)) == folder.read_spec().steps
 
 
 def test_the_rank_is_read_from_slurm_s_variables() -> None:
-    environment = task(3, SLURM_NTASKS="7", SLURM_LOCALID="1", SLURM_NODEID="2", SLURMD_NODENAME="n3")
+    environment = srun_variables(3, SLURM_NTASKS="7", SLURM_LOCALID="1", SLURM_NODEID="2", SLURMD_NODENAME="n3")
     environment["SLURM_STEP_TASKS_PER_NODE"] = "2(x2),3"
     assert read_slurm_rank(environment) == RankInfo(3, 7, local_rank=1, local_world=3, host="n3", address="n3")
 
 
 def test_without_a_node_name_the_host_name_is_used() -> None:
-    environment = task(0)
+    environment = srun_variables(0)
     del environment["SLURMD_NODENAME"]
     assert read_slurm_rank(environment).address == socket.gethostname()
 
@@ -139,5 +125,5 @@ def test_without_a_node_name_the_host_name_is_used() -> None:
 @pytest.mark.parametrize(("spelled", "counts"), [("4", [4]), ("2(x3),1", [2, 2, 2, 1]), ("1,2(x2)", [1, 2, 2])])
 def test_slurm_s_tasks_per_node_are_parsed(spelled: str, counts: list[int]) -> None:
     for node, count in enumerate(counts):
-        environment = task(0, SLURM_NODEID=str(node), SLURM_STEP_TASKS_PER_NODE=spelled)
+        environment = srun_variables(0, SLURM_NODEID=str(node), SLURM_STEP_TASKS_PER_NODE=spelled)
         assert read_slurm_rank(environment).local_world == count
