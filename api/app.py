@@ -8,8 +8,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from api import collectives, dashboard, errors, experiments, failures, health, metrics, runs
 from api.documents import Documents
 from api.guard import Guard
+from contract.api.responses import ErrorView
 from contract.settings import Settings
-from contract.views import ErrorView
 from store.session import engine_for
 
 ERRORS: dict[int | str, dict[str, Any]] = {

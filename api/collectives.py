@@ -7,11 +7,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Invalid
-from contract.choices.collectives import Planned
-from contract.chosen import Choice
-from contract.faults import Fault, faults_of
-from contract.fit import misfit
-from contract.views import PlanView, PriceList, PriceView, RoundView
+from contract.api.responses import PlanView, PriceList, PriceView, RoundView
+from contract.folder.auto_choice import Choice
+from contract.spec.checks.world_size import misfit
+from contract.spec.choices.collectives import Planned
+from contract.validation import Fault, faults_of
 from trainers.collectives.catalog import candidates
 from trainers.collectives.choice import cheapest
 from trainers.collectives.layout import hosts_of

@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.errors import ApiError, Malformed, TooLarge, UnsupportedType, respond
-from contract.document import DocumentError, read
+from contract.yaml_reader import DocumentError, read
 
 MAX_BYTES = 1_000_000
 # no type that a form of a foreign page can send without asking first (CORS)

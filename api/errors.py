@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
-from contract.faults import Fault, faults_in
-from contract.views import ErrorView, Problem
+from contract.api.responses import ErrorView, Problem
+from contract.validation import Fault, faults_in
 
 
 class ApiError(Exception):

@@ -14,11 +14,8 @@ from api.documents import KEY
 from api.errors import Conflict, Invalid, NotFound
 from api.parameters import Cursor, Id, Limit, Step
 from api.render import experiment_detail, experiment_view, run_page
-from contract.advice import Advice, advise
-from contract.checkpoint import Checkpoint
-from contract.experiment import ExperimentSpec
-from contract.faults import Fault, faults_of
-from contract.views import (
+from contract.api.checkpoint_advice import Advice, advise
+from contract.api.responses import (
     Created,
     ExperimentDetail,
     ExperimentPoints,
@@ -28,6 +25,9 @@ from contract.views import (
     RunView,
     Stopped,
 )
+from contract.spec.checkpoint import Checkpoint
+from contract.spec.experiment import ExperimentSpec
+from contract.validation import Fault, faults_of
 from store import clusters, experiments, interruptions, points, runs
 from store.listed import page
 from store.tables import Experiment, Run

@@ -10,10 +10,10 @@ from api.database import Reading
 from api.errors import NotFound
 from api.parameters import Id, Limit, Step
 from api.render import ended
-from contract.folder import RunFolder
-from contract.inquiry import failure_of
-from contract.run import State
-from contract.views import FailedRun, Page
+from contract.api.responses import FailedRun, Page
+from contract.diagnosis.diagnose import failure_of
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import State
 from store import attempts
 from store.tables import Experiment, Run
 

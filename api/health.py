@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.database import Reading
-from contract.views import ClusterView, Health, Readiness
+from contract.api.responses import ClusterView, Health, Readiness
 from store import clusters
 from store.tables import now
 

@@ -7,7 +7,7 @@ from fastapi.responses import PlainTextResponse
 from sqlalchemy.orm import Session
 
 from api.database import Reading
-from contract.run import State
+from contract.lifecycle.state import State
 from store import calls, runs
 from store.tables import CallCount
 

@@ -5,16 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contract.binding import Bindings
-from contract.chosen import Choices
-from contract.experiment import ExperimentSpec
-from contract.failure import Failure
-from contract.inquiry import Ended
-from contract.lost_rank import LostRank
-from contract.retries import Cause
-from contract.run import ENDED, State, joint_state
-from contract.spec import RunSpec
-from contract.views import (
+from contract.api.responses import (
     AttemptView,
     ExperimentDetail,
     ExperimentView,
@@ -24,7 +15,16 @@ from contract.views import (
     RunDetail,
     RunView,
 )
-from contract.waits import Waits
+from contract.diagnosis.diagnose import Ended
+from contract.folder.auto_choice import Choices
+from contract.folder.cpu_binding import Bindings
+from contract.folder.lost_rank import LostRank
+from contract.lifecycle.failure import Failure
+from contract.lifecycle.pending_reason import Waits
+from contract.lifecycle.state import ENDED, State, joint_state
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.retry import Cause
+from contract.spec.run import RunSpec
 from store.experiments import Summary
 from store.listed import ListedRun
 from store.tables import Attempt, Experiment, Move, Restart, Run, now

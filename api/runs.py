@@ -12,12 +12,12 @@ from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
 from api.parameters import BIGGEST, Cursor, Id, Limit, Step
 from api.render import Story, Told, ended, run_detail, run_page
-from contract.faults import Fault
-from contract.folder import RunFolder
-from contract.inquiry import failure_of
-from contract.run import State
-from contract.times import RankTimes, read_times
-from contract.views import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
+from contract.api.responses import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
+from contract.diagnosis.diagnose import failure_of
+from contract.folder.rank_times import RankTimes, read_times
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import State
+from contract.validation import Fault
 from store import attempts, points, restarts, runs
 from store.listed import page
 from store.tables import Move, Run

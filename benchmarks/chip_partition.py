@@ -21,10 +21,10 @@ from typing import Any
 
 import torch
 
-from contract import series
-from contract.event import Points, reader
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract import metric_names as series
+from contract.folder.events import Points, reader
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 
 PARTS = [1, 2, 4]
 SEEDS = [0, 1, 2]

@@ -26,10 +26,10 @@ import torch
 from benchmarks.easgd_findings import TARGET, findings, say, summary, told
 from benchmarks.easgd_plot import plot
 from benchmarks.ranks import on_ranks
-from contract import series
-from contract.event import Points, reader
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract import metric_names as series
+from contract.folder.events import Points, reader
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 
 RATE = "160mbit"
 HOSTS, RANKS_PER_HOST = 4, 2

@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from contract import series
+from contract import metric_names as series
 
 PLOT = Path(__file__).parents[1] / "docs" / "images" / "easgd.png"
 LINES = ["Original EASGD", "Async EASGD", "Sync EASGD 1", "Sync EASGD 2", "Sync EASGD 3", "Async SGD", "Sync SGD"]

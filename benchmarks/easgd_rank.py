@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 from trainers import engine
 from trainers.collectives.wire.address import own_address
 from trainers.notice import Notice

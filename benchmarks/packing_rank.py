@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 
-from contract.spec import RunSpec
+from contract.spec.run import RunSpec
 from trainers.build import collectives, rules
 from trainers.kept import Kept
 from trainers.models.resnet_v2 import ResNet50V2

@@ -22,7 +22,7 @@ from sqlalchemy import make_url
 
 from api.app import create_app
 from benchmarks.scale_site import World
-from contract.run import State
+from contract.lifecycle.state import State
 from contract.settings import Settings
 from scheduler.app import PERIODS_S, TICKS
 from scheduler.collect import collect

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from contract.event import Event, Finished, Points, Started
-from contract.experiment import ExperimentSpec
-from contract.run import State
+from contract.folder.events import Event, Finished, Points, Started
+from contract.lifecycle.state import State
 from contract.settings import Settings
+from contract.spec.experiment import ExperimentSpec
 from lab.standin import programs, room
 from lab.standin.stage import Settings as Standing
 from lab.standin.stage import Stage

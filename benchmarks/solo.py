@@ -9,9 +9,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from contract.event import Points, reader
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract.folder.events import Points, reader
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 from trainers.place import Place
 
 

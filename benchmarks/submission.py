@@ -27,9 +27,9 @@ import httpx
 import psutil
 from submitit.slurm.slurm import SlurmExecutor
 
-from contract.event import Points, reader
-from contract.experiment import ExperimentSpec
-from contract.folder import RunFolder
+from contract.folder.events import Points, reader
+from contract.folder.run_folder import RunFolder
+from contract.spec.experiment import ExperimentSpec
 from trainers.job import carry_out
 
 RUNS, PAIRS, SHUT = 1000, 7, "urgent"  # a partition that takes jobs and starts none

@@ -16,9 +16,9 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.bound import cost, judge, rates
-from contract.choices.data import Synthetic
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract.folder.run_folder import RunFolder
+from contract.spec.choices.data import Synthetic
+from contract.spec.run import RunSpec
 from trainers import device as devices
 from trainers import place as places
 from trainers.build import data, models

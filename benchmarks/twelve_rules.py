@@ -20,9 +20,9 @@ from typing import Any
 
 from benchmarks.submission import service
 from bigbatch.client import Client
-from contract.run import ENDED
-from contract.series import COMMUNICATION_S, HELDOUT_ACCURACY, PARTS, TRAINED_S
-from contract.views import RunDetail
+from contract.api.responses import RunDetail
+from contract.lifecycle.state import ENDED
+from contract.metric_names import COMMUNICATION_S, HELDOUT_ACCURACY, PARTS, TRAINED_S
 
 AIM, EPOCHS = 0.95, 12
 PATIENCE_S = 300.0

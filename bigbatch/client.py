@@ -1,4 +1,4 @@
-"""The typed client: what the service offers, answered with the models of contract.views."""
+"""The typed client: what the service offers, answered with the models of contract.api.responses."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,8 +9,7 @@ from typing import Any, Self
 import httpx
 
 from bigbatch.connection import Connection, Parameters
-from contract.experiment import ExperimentSpec
-from contract.views import (
+from contract.api.responses import (
     ClusterView,
     Column,
     Created,
@@ -27,6 +26,7 @@ from contract.views import (
     RunView,
     Stopped,
 )
+from contract.spec.experiment import ExperimentSpec
 
 PAGE = 200  # how many items one request asks for
 

@@ -6,7 +6,7 @@ from bigbatch.client import Client
 from bigbatch.present import age, print_json, print_table
 from bigbatch.say import say
 from bigbatch.submit import Json
-from contract.views import ClusterView
+from contract.api.responses import ClusterView
 
 
 def clusters(as_json: Json = False) -> None:

@@ -12,7 +12,7 @@ from bigbatch.present import percent, print_table
 from bigbatch.say import say
 from bigbatch.submit import Json
 from bigbatch.units import time_in_words
-from contract.series import HELDOUT_ACCURACY
+from contract.metric_names import HELDOUT_ACCURACY
 from study.comparison import Comparison, Unfair
 from study.comparison import compare as compare_trials
 from study.trial import NAMES, Mark, Trial, trial

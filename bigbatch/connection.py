@@ -11,7 +11,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
-from contract.views import ErrorView, Problem
+from contract.api.responses import ErrorView, Problem
 
 T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8000"

@@ -13,7 +13,7 @@ from bigbatch.errors import BigbatchError, Unreachable
 from bigbatch.present import console, counted, print_json
 from bigbatch.submit import Json
 from bigbatch.up import place_of
-from contract.doctor import Check, Grade, amiss, fine
+from contract.api.site_check import Check, Grade, amiss, fine
 
 STYLES = {Grade.OK: "green", Grade.NOTE: "cyan", Grade.WARNING: "yellow", Grade.ERROR: "bold red"}
 

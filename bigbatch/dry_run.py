@@ -11,9 +11,9 @@ from bigbatch.client import Client
 from bigbatch.errors import BigbatchError, DocumentRefused
 from bigbatch.specfile import read_spec
 from bigbatch.submit import SpecFile
-from contract.cluster import ClusterReport
-from contract.experiment import ExperimentSpec
-from contract.faults import faults_of
+from contract.api.cluster_report import ClusterReport
+from contract.spec.experiment import ExperimentSpec
+from contract.validation import faults_of
 
 
 def dry_run(file: SpecFile) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from contract.faults import Fault
-from contract.views import Problem
+from contract.api.responses import Problem
+from contract.validation import Fault
 
 
 class BigbatchError(Exception):

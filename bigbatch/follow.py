@@ -8,8 +8,8 @@ from typing import TypeVar
 from bigbatch.client import Client
 from bigbatch.errors import ApiError, Unreachable
 from bigbatch.say import say
-from contract.run import ENDED
-from contract.views import RunView
+from contract.api.responses import RunView
+from contract.lifecycle.state import ENDED
 
 T = TypeVar("T")
 Pause = Callable[[float], None]

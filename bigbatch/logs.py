@@ -9,7 +9,7 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.follow import LOOK_S, patiently
-from contract.run import ENDED
+from contract.lifecycle.state import ENDED
 
 
 def logs(

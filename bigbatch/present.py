@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
-from contract.experiment import Values
-from contract.series import HELDOUT_ACCURACY
-from contract.views import RunView
+from contract.api.responses import RunView
+from contract.metric_names import HELDOUT_ACCURACY
+from contract.spec.experiment import Values
 
 WIDE = 250  # columns where there is no terminal that could be too narrow
 

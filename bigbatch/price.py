@@ -9,8 +9,8 @@ from bigbatch.present import print_json, print_table
 from bigbatch.say import say
 from bigbatch.submit import Json
 from bigbatch.units import bytes_in_words, rate, seconds, size, time_in_words
-from contract.choices.collectives import words
-from contract.chosen import Choice
+from contract.folder.auto_choice import Choice
+from contract.spec.choices.collectives import words
 
 Size = Annotated[float, typer.Option("--bytes", parser=size, metavar="SIZE", help="Of the vector: 100MB, 16MiB.")]
 Hosts = Annotated[int, typer.Option(min=1, help="How many hosts.")]

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bigbatch.present import accuracy_of, name_of, percent
-from contract.run import ENDED, State
-from contract.series import LOSS
-from contract.views import RunView
+from contract.api.responses import RunView
+from contract.lifecycle.state import ENDED, State
+from contract.metric_names import LOSS
 
 Show = Callable[[Sequence[RunView]], None]
 BARS = 8  # as many as are read at a glance

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from bigbatch.errors import DocumentRefused
-from contract.document import DocumentError, read
-from contract.faults import Fault
+from contract.validation import Fault
+from contract.yaml_reader import DocumentError, read
 
 
 def read_spec(name: str) -> dict[str, Any]:

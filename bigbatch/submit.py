@@ -8,7 +8,7 @@ from bigbatch.client import Client
 from bigbatch.present import console, counted, print_json
 from bigbatch.specfile import read_spec
 from bigbatch.watch import watch_to_end
-from contract.views import Created
+from contract.api.responses import Created
 
 SpecFile = Annotated[str, typer.Argument(metavar="FILE", help="YAML or JSON; - reads standard input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

@@ -13,8 +13,8 @@ from bigbatch.connection import DEFAULT_URL
 from bigbatch.errors import BigbatchError
 from bigbatch.lock import locked
 from bigbatch.service import running
-from contract.faults import faults_of
 from contract.settings import Settings
+from contract.validation import faults_of
 
 Host = Annotated[str, typer.Option(help="Address to listen on; beyond loopback only with BIGBATCH_TOKEN.")]
 Port = Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")]

@@ -11,8 +11,8 @@ from bigbatch.follow import Pause, looks
 from bigbatch.present import accuracy_of, console, name_of
 from bigbatch.progress import display
 from bigbatch.say import say
-from contract.run import State
-from contract.views import RunView
+from contract.api.responses import RunView
+from contract.lifecycle.state import State
 
 
 def watch(experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")]) -> None:

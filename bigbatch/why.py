@@ -9,9 +9,9 @@ import typer
 from bigbatch.client import Client
 from bigbatch.present import chosen, counted, print_json, print_table
 from bigbatch.submit import Json
-from contract.failure import Failure, FailureKind, FallView
-from contract.run import State
-from contract.views import FailedRun, RunDetail
+from contract.api.responses import FailedRun, RunDetail
+from contract.lifecycle.failure import Failure, FailureKind, FallView
+from contract.lifecycle.state import State
 
 MEANINGS = {  # of a kind, in a sentence about one rank
     FailureKind.OUT_OF_MEMORY: "out of memory",

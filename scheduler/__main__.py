@@ -3,9 +3,9 @@
 import sys
 from contextlib import suppress
 
-from contract.cluster import ClusterReport
-from contract.experiment import ExperimentSpec
+from contract.api.cluster_report import ClusterReport
 from contract.settings import Settings
+from contract.spec.experiment import ExperimentSpec
 from scheduler.app import make_app
 from scheduler.close import close
 from scheduler.doctor.examination import examine

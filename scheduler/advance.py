@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from contract.event import Points
+from contract.folder.events import Points
 from scheduler.news import News, portions
 from scheduler.site import Site
 from scheduler.tail import has_news, read_tail

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from contract.retries import Cause
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown
 from scheduler.site import Site, held
 from store.runs import LiveRun

@@ -3,7 +3,7 @@
 import time
 from datetime import timedelta
 
-from contract.run import LIVE
+from contract.lifecycle.state import LIVE
 from scheduler.collect import collect
 from scheduler.recover import recover
 from scheduler.site import Site, held

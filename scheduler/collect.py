@@ -8,9 +8,9 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from contract.folder import GIVEN_UP, RunFolder
-from contract.retries import Cause
-from contract.run import LIVE, State
+from contract.folder.run_folder import GIVEN_UP, RunFolder
+from contract.lifecycle.state import LIVE, State
+from contract.spec.retry import Cause
 from scheduler.advance import advance
 from scheduler.answers import answers
 from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown

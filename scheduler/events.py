@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from contract.event import Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
-from contract.retries import Cause
-from contract.run import LIVE, State
-from contract.series import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
+from contract.folder.events import Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
+from contract.lifecycle.state import LIVE, State
+from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
+from contract.spec.retry import Cause
 from scheduler.go_on import fail, go_on
 from scheduler.verdict import why_paused
 from store import attempts, restarts, runs

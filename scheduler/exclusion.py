@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from contract.cluster import ClusterReport, Node
-from contract.resources import Slurm
-from contract.spec import RunSpec
+from contract.api.cluster_report import ClusterReport, Node
+from contract.spec.resources import Slurm
+from contract.spec.run import RunSpec
 from store import clusters
 from store.tables import Run
 

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from contract.failure import FailureKind
-from contract.retries import Cause, Retries
-from contract.run import State
-from contract.spec import RunSpec
+from contract.lifecycle.failure import FailureKind
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause, Retries
+from contract.spec.run import RunSpec
 from scheduler.exclusion import excluded
 from store import attempts, runs
 from store.tables import Run, now

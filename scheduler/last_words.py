@@ -2,8 +2,8 @@
 
 import shutil
 
-from contract.folder import GIVEN_UP, RunFolder
-from contract.inquiry import Ended, failure_of
+from contract.diagnosis.diagnose import Ended, failure_of
+from contract.folder.run_folder import GIVEN_UP, RunFolder
 from scheduler.clusters.cluster import Gone
 from store.tables import Run
 

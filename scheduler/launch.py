@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 
-from contract.disk import may_pass
-from contract.folder import RunFolder
-from contract.run import State
+from contract.folder.disk_errors import may_pass
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import State
 from scheduler.backoff import SOUGHT, wait_until
 from scheduler.batches import FEW, Batch, choose
 from scheduler.clusters.cluster import Array, BusyError, Cluster, DoubtError, FullError, Held, Job, RefusedError

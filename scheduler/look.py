@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from contract.retries import Cause
-from contract.waits import Waits
+from contract.lifecycle.pending_reason import Waits
+from contract.spec.retry import Cause
 from scheduler import packed
 from scheduler.clusters.cluster import Alive, Answer, BusyError, Cluster, DoubtError, Gone, Unknown
 from scheduler.pulse import Pulse, feel

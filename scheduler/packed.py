@@ -8,11 +8,11 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from contract.failure import FailureKind
-from contract.folder import GIVEN_UP
-from contract.printed import first_word
-from contract.retries import Cause
-from contract.run import LIVE, State
+from contract.diagnosis.log_patterns import first_word
+from contract.folder.run_folder import GIVEN_UP
+from contract.lifecycle.failure import FailureKind
+from contract.lifecycle.state import LIVE, State
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Gone
 from scheduler.site import Site
 from store import launches, runs

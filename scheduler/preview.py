@@ -3,15 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from contract.array import ArrayFolder
-from contract.cluster import Admits, ClusterReport
-from contract.experiment import ExperimentSpec, Values
-from contract.folder import RunFolder
-from contract.many_core import ManyCore
-from contract.pack import MOST, pack_misfits, room, width
-from contract.replica import Replica
+from contract.api.cluster_report import Admits, ClusterReport
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
-from contract.spec import RunSpec
+from contract.spec.checks.memory import Replica
+from contract.spec.checks.packing import MOST, pack_misfits, room, width
+from contract.spec.experiment import ExperimentSpec, Values
+from contract.spec.many_core import ManyCore
+from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import Array, Job
 from scheduler.clusters.local import Local
 from scheduler.clusters.slurm import Slurm

@@ -8,7 +8,7 @@ import time
 from enum import Enum
 from typing import NamedTuple
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 
 FRESH_S = 45.0  # a job that has given a sign of life so lately lives
 WATCH_S = 15.0  # a job that lives gives one in this time (trainers/heartbeat.py: every 10 s)

@@ -9,8 +9,8 @@ from itertools import islice
 
 from sqlalchemy.orm import Session
 
-from contract.folder import GIVEN_UP, SOMEBODY
-from contract.run import State
+from contract.folder.run_folder import GIVEN_UP, SOMEBODY
+from contract.lifecycle.state import State
 from scheduler.backoff import LOST, SOUGHT, wait_until
 from scheduler.clusters.cluster import BusyError, Cluster, DoubtError
 from scheduler.clusters.slurm_commands import SUBMIT_S

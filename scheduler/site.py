@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 from sqlalchemy import Engine
 
-from contract.array import ArrayFolder
-from contract.folder import RunFolder
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
-from contract.spec import RunSpec
+from contract.spec.run import RunSpec
 from scheduler.budget import Budget
 from scheduler.clusters.cluster import Array, Cluster, Held, Job
 from scheduler.clusters.local import Local

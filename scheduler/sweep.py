@@ -3,7 +3,7 @@
 from collections import defaultdict
 from datetime import timedelta
 
-from contract.run import ENDED, State
+from contract.lifecycle.state import ENDED, State
 from scheduler.answers import answers
 from scheduler.clusters.cluster import Alive, Gone
 from scheduler.ending import end

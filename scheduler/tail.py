@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from contract.event import Event, reader
+from contract.folder.events import Event, reader
 
 AT_ONCE_BYTES = 4_000_000  # per look; a longer backlog takes several
 log = logging.getLogger(__name__)

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from contract.event import Event, Paused, Started
-from contract.folder import GIVEN_UP, RunFolder
-from contract.job import PAUSED, warning_s
-from contract.printed import first_word
-from contract.resources import Slurm
-from contract.retries import Cause
-from contract.spec import RunSpec
+from contract.diagnosis.log_patterns import first_word
+from contract.folder.events import Event, Paused, Started
+from contract.folder.job_identity import PAUSED, warning_s
+from contract.folder.run_folder import GIVEN_UP, RunFolder
+from contract.spec.resources import Slurm
+from contract.spec.retry import Cause
+from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import Gone
 from scheduler.exclusion import failed_hosts
 from scheduler.go_on import SUSPECTED

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from contract.retries import Cause
+from contract.spec.retry import Cause
 from store.tables import Attempt, Run, now
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from contract.cluster import ClusterReport
+from contract.api.cluster_report import ClusterReport
 from store.points import insert_into
 from store.tables import Cluster, now
 

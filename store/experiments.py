@@ -7,8 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, defer
 
-from contract.run import State
-from contract.series import HELDOUT_ACCURACY
+from contract.lifecycle.state import State
+from contract.metric_names import HELDOUT_ACCURACY
 from store.tables import Experiment, Point, Run, Series
 
 

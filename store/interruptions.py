@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from contract.advice import Seen
-from contract.retries import Cause
-from contract.run import State
-from contract.series import CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
+from contract.api.checkpoint_advice import Seen
+from contract.lifecycle.state import State
+from contract.metric_names import CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
+from contract.spec.retry import Cause
 from store.tables import Attempt, Move, Point, Restart, Run, Series, now
 
 FROM_OUTSIDE = (Cause.PREEMPTED, Cause.NODE_FAILURE, Cause.LOST)

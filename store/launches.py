@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, String, case, cast, distinct, func, insert, literal, or_, select, update
 from sqlalchemy.orm import Session, load_only
 
-from contract.pack import width
-from contract.run import LIVE, MOVES, State
+from contract.lifecycle.state import LIVE, MOVES, State
+from contract.spec.checks.packing import width
 from store import locks
 from store.runs import waiting_for
 from store.tables import Experiment, Move, Run, now

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
-from contract.run import ENDED, LIVE, State
+from contract.lifecycle.state import ENDED, LIVE, State
 from store.tables import Cluster, Run, now
 
 AT_ONCE = 20_000

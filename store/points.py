@@ -7,7 +7,7 @@ from sqlalchemy import and_, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from contract.event import Points
+from contract.folder.events import Points
 from store.tables import Point, Series, Table
 
 Columns = dict[str, tuple[list[int], list[float | None]]]

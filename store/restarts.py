@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from contract.event import Resumed
+from contract.folder.events import Resumed
 from store.points import insert_into
 from store.tables import Restart
 

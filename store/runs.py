@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, and_, func, insert, or_, select, tuple_, u
 from sqlalchemy.orm import Session, selectinload
 from sqlalchemy.orm.attributes import set_committed_value
 
-from contract.experiment import ExperimentSpec
-from contract.run import ENDED, LIVE, MOVES, State
-from contract.spec import RunSpec
+from contract.lifecycle.state import ENDED, LIVE, MOVES, State
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.run import RunSpec
 from store.locks import hold
 from store.tables import Experiment, Move, Run, now
 

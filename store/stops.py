@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
-from contract.run import LIVE, MOVES, State
+from contract.lifecycle.state import LIVE, MOVES, State
 from store.locks import hold
 from store.tables import Move, Run, now
 

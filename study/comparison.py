@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from contract.choices.data import Synthetic
-from contract.run import State
+from contract.lifecycle.state import State
+from contract.spec.choices.data import Synthetic
 from study.trial import Mark, Trial
 
 SAME = ("model", "data")  # another net or data set is another problem

@@ -8,9 +8,9 @@ are not summed: of a rule whose replicas go their own ways rank 0's would leave 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from contract import series
-from contract.run import State
-from contract.spec import RunSpec
+from contract import metric_names as series
+from contract.lifecycle.state import State
+from contract.spec.run import RunSpec
 
 Points = Mapping[str, Sequence[tuple[int, float | None]]]  # name of a series -> its steps and values
 NAMES = (series.EPOCH, series.TRAINED_S, series.HELDOUT_ACCURACY)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from contract.experiment import ExperimentSpec
+from contract.spec.experiment import ExperimentSpec
 from migrations.commands import upgrade
 from store.session import engine_for
 from tests import servers

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from contract.document import read
-from contract.experiment import ExperimentSpec
 from contract.settings import Settings
-from contract.spec import RunSpec
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.run import RunSpec
+from contract.yaml_reader import read
 
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn"}
@@ -87,7 +87,7 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
         ("scheduler", "from api.app import create_app"),
         ("store", "from trainers import engine"),
         ("trainers", "import sqlalchemy"),
-        ("trainers/rules", "from contract.spec import RunSpec"),
+        ("trainers/rules", "from contract.spec.run import RunSpec"),
         ("trainers/collectives", "from trainers.engine import train"),
         ("bigbatch", "def f():\n    from store import runs"),
         ("contract", "import torch"),

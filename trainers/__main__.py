@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 from trainers.job import carry_out
 
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from contract.binding import Binding
-from contract.many_core import ManyCore
+from contract.folder.cpu_binding import Binding
+from contract.spec.many_core import ManyCore
 from trainers import topology
 from trainers.place import Place
 from trainers.shares import Share, share

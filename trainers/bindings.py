@@ -4,8 +4,8 @@ import sys
 
 from torch.distributed import Store  # type: ignore[attr-defined]
 
-from contract.binding import Binding, Bindings
-from contract.folder import RunFolder
+from contract.folder.cpu_binding import Binding, Bindings
+from contract.folder.run_folder import RunFolder
 from trainers import binding
 from trainers.place import Place
 

@@ -3,7 +3,7 @@
 import errno
 import re
 
-from contract.failure import FailureKind
+from contract.lifecycle.failure import FailureKind
 from trainers.collectives.wire.lost import RankLost
 
 # words of PyTorch's allocators; its own class of error for GPUs has "out of memory" in every message

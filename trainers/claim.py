@@ -1,6 +1,6 @@
 """Which attempt a job carries out, settled before any work: one job per attempt, and never an outdated one."""
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 
 
 class Refused(Exception):

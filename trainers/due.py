@@ -1,7 +1,7 @@
 """When a run is saved: as soon as one of the spec's wishes is due."""
 
-from contract.checkpoint import Checkpoint
-from contract.course import Course
+from contract.spec.batch_schedule import Course
+from contract.spec.checkpoint import Checkpoint
 
 
 def is_due(when: Checkpoint, course: Course, *, step: int, saved_step: int, since_s: float) -> bool:

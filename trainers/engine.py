@@ -6,10 +6,10 @@ import torch
 import torch.distributed as dist
 from torch.distributed import PrefixStore  # type: ignore[attr-defined]
 
-from contract import series
-from contract.folder import RunFolder
-from contract.resources import Slurm
-from contract.spec import RunSpec
+from contract import metric_names as series
+from contract.folder.run_folder import RunFolder
+from contract.spec.resources import Slurm
+from contract.spec.run import RunSpec
 from trainers import bindings, rendezvous
 from trainers import device as devices
 from trainers.build import (

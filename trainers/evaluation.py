@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from contract import series
+from contract import metric_names as series
 from trainers.collectives.watched import Watch
 from trainers.data.loader import load
 from trainers.data.split import Placed, Split, to_device

@@ -4,9 +4,9 @@ import sys
 import time
 import traceback
 
-from contract.failure import FailureKind
-from contract.fall import Fall
-from contract.folder import RunFolder
+from contract.folder.rank_failure import Fall
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.failure import FailureKind
 from trainers.blame import kind_of
 from trainers.collectives.wire.lost import RankLost
 from trainers.place import Place

@@ -6,8 +6,8 @@ from contextlib import closing
 import torch
 from torch import Tensor
 
-from contract.batches import passes
-from contract.course import Course, Position
+from contract.spec.batch_schedule import Course, Position
+from contract.spec.batch_size import passes
 from trainers.data import sampler
 from trainers.data.loader import load
 from trainers.data.split import Arranged, Placed, Split, Staged, to_device

@@ -9,7 +9,7 @@ import sys
 import threading
 from contextlib import suppress
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 
 EVERY_S = 10.0
 OVERTAKEN = 3  # exit status: another job has this run

@@ -12,11 +12,11 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from contract.faults import faults_of
-from contract.folder import RunFolder
-from contract.job import MEMBER, own_job_id
-from contract.resources import Local, Slurm
-from contract.spec import RunSpec
+from contract.folder.job_identity import MEMBER, own_job_id
+from contract.folder.run_folder import RunFolder
+from contract.spec.resources import Local, Slurm
+from contract.spec.run import RunSpec
+from contract.validation import faults_of
 from trainers import binding, local, place, rank
 from trainers.claim import Refused, settle
 from trainers.notice import Notice, leave_at_once

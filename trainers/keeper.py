@@ -11,8 +11,8 @@ from dataclasses import KW_ONLY, dataclass
 import torch
 from torch.distributed import Store  # type: ignore[attr-defined]
 
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 from trainers.checkpoints.shelf import Shelf
 from trainers.checkpoints.writer import Writer
 from trainers.collectives.watched import Watch

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from contract.chosen import Choices
-from contract.folder import RunFolder
+from contract.folder.auto_choice import Choices
+from contract.folder.run_folder import RunFolder
 
 Say = Callable[[Choices, bool, str | None], None]  # whether they are an earlier attempt's; why those were not kept
 

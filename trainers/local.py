@@ -16,10 +16,10 @@ from multiprocessing import connection, forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from types import FrameType
 
-from contract.failure import FailureKind
-from contract.fall import Fall
-from contract.folder import RunFolder
-from contract.job import PAUSED
+from contract.folder.job_identity import PAUSED
+from contract.folder.rank_failure import Fall
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.failure import FailureKind
 from trainers import rank
 from trainers.notice import ASKING, Notice, leave_at_once
 from trainers.place import Place, here

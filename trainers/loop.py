@@ -9,9 +9,9 @@ from itertools import islice
 
 import torch.distributed as dist
 
-from contract import series
-from contract.course import Position
-from contract.spec import RunSpec
+from contract import metric_names as series
+from contract.spec.batch_schedule import Position
+from contract.spec.run import RunSpec
 from trainers.data.split import Placed
 from trainers.diagnosis import diagnose
 from trainers.evaluation import Evaluation, recalibrate

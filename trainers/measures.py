@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from contract import series
+from contract import metric_names as series
 from trainers.collectives.watched import Watch
 from trainers.hearsay import Hearsay
 from trainers.report import Report

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from contract.job import WARNING_S
+from contract.folder.job_identity import WARNING_S
 
 ASKING = (signal.SIGTERM, signal.SIGUSR2)
 TERM_S = 25.0  # SIGKILL comes 30 s after SIGTERM, by Slurm's default

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from contract.array import members_in
-from contract.folder import RunFolder
-from contract.job import MEMBER
+from contract.folder.array_folder import members_in
+from contract.folder.job_identity import MEMBER
+from contract.folder.run_folder import RunFolder
 
 LOOK_S = 1.0
 SETTLE_S = 3.0  # after a step's bad end: were the job ended, Slurm would have said so by now

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from contract.choices import collectives as choices
+from contract.spec.choices import collectives as choices
 from trainers.collectives import colors, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.layout import Hosts
 from trainers.collectives.plan import Plan

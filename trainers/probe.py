@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 from trainers.versions import versions
 
 PATIENCE_S = 180.0

@@ -4,8 +4,8 @@ import os
 import sys
 import traceback
 
-from contract.folder import RunFolder
-from contract.job import PAUSED
+from contract.folder.job_identity import PAUSED
+from contract.folder.run_folder import RunFolder
 from trainers import falls, heartbeat
 from trainers.notice import Notice
 from trainers.place import Place

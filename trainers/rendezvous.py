@@ -10,8 +10,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import PrefixStore, Store, TCPStore  # type: ignore[attr-defined]
 
-from contract.fall import Roll
-from contract.folder import RunFolder
+from contract.folder.rank_failure import Roll
+from contract.folder.run_folder import RunFolder
 from trainers.place import Place
 
 MEETING_S = 300  # Slurm may start the ranks of a large job minutes apart

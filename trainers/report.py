@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from contract import series
-from contract.chosen import Choices
-from contract.event import Chose, Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
-from contract.fall import Fall
-from contract.folder import RunFolder
-from contract.lost_rank import LostRank
-from contract.times import COLUMNS
+from contract import metric_names as series
+from contract.folder.auto_choice import Choices
+from contract.folder.events import Chose, Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
+from contract.folder.lost_rank import LostRank
+from contract.folder.rank_failure import Fall
+from contract.folder.rank_times import COLUMNS
+from contract.folder.run_folder import RunFolder
 from trainers.checkpoints.outcome import Outcome
 from trainers.kept import Kept
 from trainers.told import last_step, mend_end

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from contract.choices.rules import Sync
-from contract.spec import RunSpec
+from contract.spec.choices.rules import Sync
+from contract.spec.run import RunSpec
 from trainers.checkpoints.shelf import SHARED, Damaged, Manifest, Shelf, own
 from trainers.place import Place
 from trainers.state import Dicts, State

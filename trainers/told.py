@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from contract.event import Event, Points, reader
+from contract.folder.events import Event, Points, reader
 
 BLOCK_BYTES = 1 << 16
 

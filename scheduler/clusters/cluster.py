@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from contract.array import ArrayFolder
-from contract.cluster import ClusterReport
-from contract.folder import RunFolder
-from contract.retries import Cause
-from contract.spec import RunSpec
-from contract.waits import Waits
+from contract.api.cluster_report import ClusterReport
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.pending_reason import Waits
+from contract.spec.retry import Cause
+from contract.spec.run import RunSpec
 
 OURS = "BIGBATCH_"  # variables of the service, some of which are secrets
 FOR_RANKS = ("BIGBATCH_CACHE",)  # what a job gets of them

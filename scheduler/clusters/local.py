@@ -15,9 +15,9 @@ from contextlib import suppress
 
 import psutil
 
-from contract.cluster import ClusterReport, Node, Partition, QueuedJob
-from contract.disk import may_pass
-from contract.job import MARK, host, local_job_id
+from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
+from contract.folder.disk_errors import may_pass
+from contract.folder.job_identity import MARK, host, local_job_id
 from scheduler.clusters.cluster import (
     Alive,
     Answer,

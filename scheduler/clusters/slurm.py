@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from contract.cluster import Admits, ClusterReport
-from contract.disk import may_pass
+from contract.api.cluster_report import Admits, ClusterReport
+from contract.folder.disk_errors import may_pass
 from scheduler.clusters import slurm_report, slurm_script
 from scheduler.clusters.cluster import (
     Answer,

@@ -7,7 +7,7 @@ listed is no answer yet.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from contract.retries import Cause
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
 from scheduler.clusters.gate import Urgency
 from scheduler.clusters.slurm_commands import EVERYWHERE, Commands, rows

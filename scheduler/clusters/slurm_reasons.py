@@ -2,7 +2,7 @@
 
 import re
 
-from contract.waits import Waits
+from contract.lifecycle.pending_reason import Waits
 
 SENTENCES = {
     "Resources": (Waits.RESOURCES, "it waits for nodes to become free"),

@@ -1,6 +1,6 @@
 """A Slurm cluster as it describes itself: partitions, nodes, queue."""
 
-from contract.cluster import ClusterReport, Node, Partition, QueuedJob
+from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
 from scheduler.clusters.cluster import BusyError, DoubtError
 from scheduler.clusters.gate import Urgency
 from scheduler.clusters.slurm_commands import EVERYWHERE, Commands, rows

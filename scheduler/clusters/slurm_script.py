@@ -11,9 +11,9 @@ from typing import Any
 
 from submitit.slurm.slurm import SlurmExecutor
 
-from contract.job import warning_s
-from contract.pack import together
-from contract.resources import Slurm as SlurmResources
+from contract.folder.job_identity import warning_s
+from contract.spec.checks.packing import together
+from contract.spec.resources import Slurm as SlurmResources
 from scheduler.clusters.cluster import Array, Job
 from scheduler.clusters.slurm_ids import spell
 

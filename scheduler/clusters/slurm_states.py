@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from contract.retries import Cause
-from contract.waits import Waits
+from contract.lifecycle.pending_reason import Waits
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Answer, Gone
 from scheduler.clusters.slurm_ids import hosts_in
 from scheduler.clusters.slurm_reasons import classify

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from contract.doctor import Check, Grade, amiss, fine
+from contract.api.site_check import Check, Grade, amiss, fine
 from scheduler.clusters.slurm_limits import number
 
 OLDEST, TRIED = (20, 11), "22.05"

@@ -4,7 +4,7 @@ import argparse
 import shutil
 from collections.abc import Iterator, Sequence
 
-from contract.doctor import Check, Grade, amiss
+from contract.api.site_check import Check, Grade, amiss
 from contract.settings import Settings
 from scheduler.budget import Budget
 from scheduler.clusters.gate import OpenGate

@@ -13,8 +13,8 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from contract.doctor import Check, Grade, amiss, fine
-from contract.folder import RunFolder
+from contract.api.site_check import Check, Grade, amiss, fine
+from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from store.session import engine_for, snapshot
 

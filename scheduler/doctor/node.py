@@ -13,8 +13,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from contract.doctor import Check, Grade, amiss, fine
-from contract.folder import RunFolder
+from contract.api.site_check import Check, Grade, amiss, fine
+from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from scheduler.clusters.cluster import DoubtError
 from scheduler.clusters.gate import Urgency

@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 
-from contract.doctor import Check, Grade, amiss, fine
+from contract.api.site_check import Check, Grade, amiss, fine
 from scheduler.clusters import slurm_limits
 from scheduler.clusters.cluster import DoubtError
 from scheduler.clusters.slurm_commands import EVERYWHERE, Commands

@@ -8,12 +8,12 @@ from typing import Any
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from contract.choices.collectives import Ring
-from contract.chosen import Choice, Choices, Link
-from contract.cluster import ClusterReport
-from contract.document import read
-from contract.event import Points
-from contract.folder import RunFolder
+from contract.api.cluster_report import ClusterReport
+from contract.folder.auto_choice import Choice, Choices, Link
+from contract.folder.events import Points
+from contract.folder.run_folder import RunFolder
+from contract.spec.choices.collectives import Ring
+from contract.yaml_reader import read
 from store import clusters, points
 from store.session import transaction
 from store.tables import Run, now

@@ -8,11 +8,11 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from contract.failure import FailureKind
-from contract.fall import Fall, Roll
-from contract.folder import RunFolder
-from contract.retries import Cause
-from contract.run import State
+from contract.folder.rank_failure import Fall, Roll
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.failure import FailureKind
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from store import attempts, runs
 from store.session import transaction
 from store.tables import Run

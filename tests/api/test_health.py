@@ -3,7 +3,7 @@
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from contract.cluster import ClusterReport
+from contract.api.cluster_report import ClusterReport
 from store import clusters
 from store.session import transaction
 from store.tables import Table

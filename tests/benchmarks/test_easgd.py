@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.easgd import crossed
-from contract import series
+from contract import metric_names as series
 
 
 def evaluations(*accuracies: float) -> list[dict[str, float | None]]:

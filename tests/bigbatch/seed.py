@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from contract.event import Points
-from contract.folder import RunFolder
-from contract.run import State
+from contract.folder.events import Points
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import State
 from store import points, runs
 from store.session import transaction
 from store.tables import Run

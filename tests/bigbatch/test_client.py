@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from bigbatch import ApiError, BigbatchError, Client, Unreachable, client, connection
-from contract.document import read
-from contract.experiment import ExperimentSpec
-from contract.run import State
+from contract.lifecycle.state import State
 from contract.settings import Settings
+from contract.spec.experiment import ExperimentSpec
+from contract.yaml_reader import read
 from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Site, serving
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bigbatch.client import Client
-from contract.cluster import Admits, ClusterReport, Partition, QueuedJob
-from contract.run import State
+from contract.api.cluster_report import Admits, ClusterReport, Partition, QueuedJob
+from contract.lifecycle.state import State
 from store import clusters
 from store.session import transaction
 from store.tables import Cluster

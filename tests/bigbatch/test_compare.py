@@ -3,7 +3,7 @@
 import json
 
 from bigbatch.client import Client
-from contract.run import State
+from contract.lifecycle.state import State
 from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Call, Site
 from tests.bigbatch.seed import TO_RUNNING

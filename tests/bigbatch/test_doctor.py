@@ -11,8 +11,8 @@ import pytest
 
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
-from contract.doctor import fine
-from contract.views import Problem, Readiness
+from contract.api.responses import Problem, Readiness
+from contract.api.site_check import fine
 from migrations.commands import upgrade
 from tests.bigbatch.conftest import Call
 

@@ -8,7 +8,7 @@ import pytest
 
 from bigbatch import DocumentRefused
 from bigbatch.specfile import read_spec
-from contract.document import read
+from contract.yaml_reader import read
 from tests.bigbatch.conftest import SPEC
 
 RUN = read(SPEC)["base"]

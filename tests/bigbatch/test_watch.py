@@ -14,7 +14,7 @@ from rich.console import Console
 from bigbatch.client import Client
 from bigbatch.follow import Pause, patiently
 from bigbatch.watch import watch_to_end
-from contract.run import State
+from contract.lifecycle.state import State
 from contract.settings import Settings
 from migrations.commands import upgrade
 from store.session import engine_for

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from bigbatch.client import Client
-from contract.fall import Fall
-from contract.retries import Cause
-from contract.run import State
+from contract.folder.rank_failure import Fall
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from store import attempts
 from store.session import transaction
 from store.tables import Run

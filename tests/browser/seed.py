@@ -10,14 +10,13 @@ from typing import Any
 from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 
-from contract.cluster import ClusterReport, Node, Partition, QueuedJob
-from contract.event import Points
-from contract.experiment import ExperimentSpec
-from contract.fall import Fall, Roll
-from contract.folder import RunFolder
-from contract.retries import Cause
-from contract.run import State
-from contract.series import (
+from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
+from contract.folder.events import Points
+from contract.folder.rank_failure import Fall, Roll
+from contract.folder.rank_times import COLUMNS
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import State
+from contract.metric_names import (
     BATCH,
     CHECKPOINT_BYTES,
     CHECKPOINT_STALL_S,
@@ -37,7 +36,8 @@ from contract.series import (
     SLOWEST_RANK,
     UPDATE_S,
 )
-from contract.times import COLUMNS
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.retry import Cause
 from store import attempts, clusters, points, runs
 from store.session import transaction
 from store.tables import Attempt, Experiment, Move, Restart, Run, now

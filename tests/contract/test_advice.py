@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from contract.advice import Seen, _bounds, advise
-from contract.interval import daly, waste
+from contract.api.checkpoint_advice import Seen, _bounds, advise
+from contract.spec.checkpoint_interval import daly, waste
 
 
 def seen(**change: object) -> Seen:

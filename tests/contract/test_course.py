@@ -2,8 +2,8 @@
 
 import pytest
 
-from contract.batches import passes
-from contract.course import Course, Position, Stage
+from contract.spec.batch_schedule import Course, Position, Stage
+from contract.spec.batch_size import passes
 
 
 def test_steps_positions_and_epochs_done() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contract.document import DocumentError, read
+from contract.yaml_reader import DocumentError, read
 
 # nine levels of ten aliases each
 BILLION_LAUGHS = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(

@@ -3,9 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from contract.choices.rules import EASGD
-from contract.faults import faults_of
-from contract.spec import RunSpec
+from contract.spec.choices.rules import EASGD
+from contract.spec.run import RunSpec
+from contract.validation import faults_of
 
 
 def faults(**choices: object) -> list[str]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from contract.array import ArrayFolder
-from contract.fall import Fall, Roll
-from contract.folder import SOMEBODY, RunFolder
-from contract.run import ENDED, LIVE, MOVES, State, joint_state
-from contract.spec import RunSpec
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.rank_failure import Fall, Roll
+from contract.folder.run_folder import SOMEBODY, RunFolder
+from contract.lifecycle.state import ENDED, LIVE, MOVES, State, joint_state
+from contract.spec.run import RunSpec
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_claim_that_is_there_and_not_shown_yet_is_not_ours(
     monkeypatch.setattr(RunFolder, "claimed_by", lambda *_: next(late))
     assert (folder.claim(1, "second"), shown) == ("first", "first")
     monkeypatch.setattr(RunFolder, "claimed_by", lambda *_: None)
-    monkeypatch.setattr("contract.folder.LATE_S", 0.2)
+    monkeypatch.setattr("contract.folder.run_folder.LATE_S", 0.2)
     assert folder.claim(1, "second") == SOMEBODY
 
 
@@ -59,7 +59,7 @@ def test_a_claim_that_lost_its_bytes_is_somebody_s(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch, torn: str
 ) -> None:
     """Forces what a file system may show that lost power, or at first of a new file: a name without its bytes."""
-    monkeypatch.setattr("contract.folder.LATE_S", 0.2)
+    monkeypatch.setattr("contract.folder.run_folder.LATE_S", 0.2)
     folder.claim(1, "first")
     (folder.path / "attempts" / "1.json").write_text(torn)
     (folder.path / "attempts" / "1.end").touch()
@@ -169,7 +169,7 @@ def test_a_disk_that_is_full_leaves_no_drafts(folder: RunFolder, monkeypatch: py
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("contract.files.os.fsync", full)
+    monkeypatch.setattr("contract.folder.atomic_file.os.fsync", full)
     fall = Fall(at=1.0, rank=0, host="h", reason="r")
     for write in (lambda: folder.claim(1, "a"), lambda: folder.note_fall(1, fall)):
         with pytest.raises(OSError, match="No space"):

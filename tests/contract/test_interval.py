@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from contract.interval import daly, waste, young
+from contract.spec.checkpoint_interval import daly, waste, young
 
 
 def test_worked_examples() -> None:

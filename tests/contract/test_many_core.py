@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.experiment import ExperimentSpec
-from contract.faults import faults_of
-from contract.replica import GIB, Replica, in_words
-from contract.resources import Slurm
-from contract.spec import RunSpec
-from contract.weights import Size
+from contract.spec.checks.memory import GIB, Replica, in_words
+from contract.spec.checks.model_size import Size
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.resources import Slurm
+from contract.spec.run import RunSpec
+from contract.validation import faults_of
 
 ALEXNET: dict[str, Any] = {
     "model": {"kind": "alexnet", "groups": 1},

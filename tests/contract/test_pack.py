@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.experiment import ExperimentSpec
-from contract.faults import faults_of
-from contract.pack import together, width
-from contract.resources import Slurm
+from contract.spec.checks.packing import together, width
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.resources import Slurm
+from contract.validation import faults_of
 
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},

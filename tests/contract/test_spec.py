@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.experiment import ExperimentSpec
-from contract.faults import faults_of
-from contract.spec import RunSpec
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.run import RunSpec
+from contract.validation import faults_of
 
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "lars"},

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from contract import times
-from contract.series import PARTS
-from contract.times import COLUMNS, read_times
+from contract.folder import rank_times as times
+from contract.folder.rank_times import COLUMNS, read_times
+from contract.metric_names import PARTS
 
 HEAD = ",".join(COLUMNS) + "\n"
 

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from contract.folder import RunFolder
-from contract.job import PAUSED
+from contract.folder.job_identity import PAUSED
+from contract.folder.run_folder import RunFolder
 from trainers import heartbeat
 from trainers.claim import Refused, settle
 from trainers.job import LATE_S, NOT_OURS, await_spec

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from contract.run import LIVE
+from contract.lifecycle.state import LIVE
 from lab.standin.stage import Stage
 from tests.faults import lab
 from tests.faults.audit import hosts_of

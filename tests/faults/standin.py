@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contract.array import members_in
-from contract.folder import RunFolder
+from contract.folder.array_folder import members_in
+from contract.folder.run_folder import RunFolder
 from lab.standin import programs
 from lab.standin.commands import answer
 from lab.standin.errors import SlurmError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from contract.folder import GIVEN_UP, RunFolder
+from contract.folder.run_folder import GIVEN_UP, RunFolder
 from scheduler.clusters import local
 from scheduler.launch import launch
 from scheduler.site import Site

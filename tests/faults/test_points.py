@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from contract.run import State
+from contract.lifecycle.state import State
 from lab.standin.stage import Settings, Stage
 from migrations.commands import upgrade
 from scheduler.clusters.slurm import Slurm

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import httpx
 import psutil
 
-from contract.array import ArrayFolder, members_in
-from contract.folder import RunFolder
-from contract.job import MARK, local_job_id
+from contract.folder.array_folder import ArrayFolder, members_in
+from contract.folder.job_identity import MARK, local_job_id
+from contract.folder.run_folder import RunFolder
 from tests.faults.audit import events
 from tests.flow.service import Service
 

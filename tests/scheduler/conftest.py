@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from contract.cluster import ClusterReport
-from contract.event import Event
-from contract.run import State
+from contract.api.cluster_report import ClusterReport
+from contract.folder.events import Event
+from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Alive, Answer, Array, DoubtError, Held, Job, Limits
 from scheduler.launch import launch
 from scheduler.site import Site

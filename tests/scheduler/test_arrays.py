@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from contract.array import ArrayFolder
-from contract.folder import RunFolder
-from contract.run import State
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import State
 from scheduler.batches import choose
 from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits
 from scheduler.launch import _prepare_one, launch

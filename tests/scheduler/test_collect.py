@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete, select
 
-from contract.event import Failed, Finished, Points, Saved, Started
-from contract.fall import Fall, Roll
-from contract.folder import GIVEN_UP
-from contract.retries import Cause
-from contract.run import State
-from contract.waits import Waits
+from contract.folder.events import Failed, Finished, Points, Saved, Started
+from contract.folder.rank_failure import Fall, Roll
+from contract.folder.run_folder import GIVEN_UP
+from contract.lifecycle.pending_reason import Waits
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Gone, Unknown
 from scheduler.collect import collect
 from scheduler.launch import launch

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import Engine, create_engine, update
 
-from contract.doctor import Check, Grade
+from contract.api.site_check import Check, Grade
 from contract.settings import Settings
 from scheduler.budget import Budget
 from scheduler.clusters.gate import PER_MINUTE, OpenGate, Urgency

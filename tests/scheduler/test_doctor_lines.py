@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.doctor import Check, Grade, amiss, fine
+from contract.api.site_check import Check, Grade, amiss, fine
 from contract.settings import Settings
 from scheduler.clusters.gate import OpenGate
 from scheduler.clusters.slurm_commands import Commands

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from contract.run import State
+from contract.lifecycle.state import State
 from scheduler.clusters.cluster import BusyError
 from scheduler.recover import GATHER_S, PATIENCE, recover
 from scheduler.site import Site, job_name

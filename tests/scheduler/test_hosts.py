@@ -2,11 +2,11 @@
 
 import pytest
 
-from contract.cluster import ClusterReport, Node
-from contract.event import Failed
-from contract.failure import FailureKind
-from contract.retries import Cause
-from contract.run import State
+from contract.api.cluster_report import ClusterReport, Node
+from contract.folder.events import Failed
+from contract.lifecycle.failure import FailureKind
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import BusyError, DoubtError, Gone, Unknown
 from scheduler.collect import collect
 from scheduler.site import Site

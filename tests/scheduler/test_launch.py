@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, update
 
-from contract.folder import GIVEN_UP, RunFolder
-from contract.run import State
+from contract.folder.run_folder import GIVEN_UP, RunFolder
+from contract.lifecycle.state import State
 from scheduler.clusters.cluster import DoubtError, Gone, Job, RefusedError
 from scheduler.collect import collect
 from scheduler.launch import launch
@@ -152,7 +152,7 @@ def test_a_claim_that_cannot_be_read_yet_gives_nobody_the_run(
     site: Site, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces a shared folder that shows the claim of another worker late: its bytes come after a while."""
-    monkeypatch.setattr("contract.folder.LATE_S", 0.1)
+    monkeypatch.setattr("contract.folder.run_folder.LATE_S", 0.1)
     take(site, run_ids[0])
     folder = site.folder_of(read(site, run_ids[0]))
     folder.prepare(site.job_of(read(site, run_ids[0])).spec)

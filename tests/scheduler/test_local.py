@@ -12,9 +12,9 @@ from secrets import token_hex
 import psutil
 import pytest
 
-from contract.folder import RunFolder
-from contract.job import MARK, local_job_id
-from contract.spec import RunSpec
+from contract.folder.job_identity import MARK, local_job_id
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 from scheduler.clusters import local
 from scheduler.clusters.cluster import Alive, FullError, Gone, Held, Job, Unknown
 from scheduler.clusters.local import Local

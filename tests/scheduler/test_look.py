@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine, update
 
-from contract.event import Failed, Finished, Points, Started
-from contract.retries import Cause
-from contract.run import State
-from contract.waits import Waits
+from contract.folder.events import Failed, Finished, Points, Started
+from contract.lifecycle.pending_reason import Waits
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Answer, BusyError, Gone, Held, Limits, Unknown
 from scheduler.clusters.slurm_jobs import LEFT
 from scheduler.collect import collect

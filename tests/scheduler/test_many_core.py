@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from scheduler.clusters.cluster import Job
 from scheduler.clusters.slurm import Slurm

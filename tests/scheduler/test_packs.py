@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from contract.array import members_in
-from contract.event import Failed, Started
-from contract.folder import GIVEN_UP, RunFolder
-from contract.retries import Cause
-from contract.run import State
+from contract.folder.array_folder import members_in
+from contract.folder.events import Failed, Started
+from contract.folder.run_folder import GIVEN_UP, RunFolder
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Array, DoubtError, Gone, Job
 from scheduler.collect import collect
 from scheduler.launch import launch

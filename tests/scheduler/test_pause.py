@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from contract.event import Failed, Finished, Paused, Points, Resumed, Started
-from contract.run import State
+from contract.folder.events import Failed, Finished, Paused, Points, Resumed, Started
+from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Alive, Gone
 from scheduler.collect import collect
 from scheduler.launch import launch

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from contract.cluster import Admits, ClusterReport, Node, Partition
-from contract.experiment import ExperimentSpec
+from contract.api.cluster_report import Admits, ClusterReport, Node, Partition
 from contract.settings import Settings
+from contract.spec.experiment import ExperimentSpec
 from scheduler.clusters.gate import OpenGate
 from scheduler.clusters.slurm import Slurm
 from scheduler.preview import preview

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from contract.run import State
+from contract.lifecycle.state import State
 from scheduler.promptly import launch_promptly
 from scheduler.site import Site
 from store import runs

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 from scheduler import pulse
 from scheduler.pulse import Pulse, feel
 from tests.conftest import Experiment

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contract.array import ArrayFolder
-from contract.folder import RunFolder
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.run_folder import RunFolder
 from scheduler.clusters.cluster import Array, DoubtError, FullError, Job, Limits, RefusedError
 from scheduler.clusters.slurm import Slurm
 from tests.conftest import Experiment

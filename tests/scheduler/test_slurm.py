@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from contract.array import ArrayFolder
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import Array, BusyError, DoubtError, Held, Job, Limits
 from scheduler.clusters.gate import OpenGate, Urgency
 from scheduler.clusters.slurm import Slurm

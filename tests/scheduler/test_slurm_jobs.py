@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contract.retries import Cause
-from contract.waits import Waits
+from contract.lifecycle.pending_reason import Waits
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
 from scheduler.clusters.gate import OpenGate, Urgency
 from scheduler.clusters.slurm import Slurm

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine, update
 
-from contract.folder import RunFolder
-from contract.run import State
-from contract.spec import RunSpec
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import State
+from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import Array, Job
 from scheduler.launch import finish, launch
 from scheduler.recover import recover

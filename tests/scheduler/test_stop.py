@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from contract.event import Failed, Finished
-from contract.run import State
+from contract.folder.events import Failed, Finished
+from contract.lifecycle.state import State
 from scheduler.clusters.cluster import DoubtError, Gone
 from scheduler.collect import collect
 from scheduler.launch import launch

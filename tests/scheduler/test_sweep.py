@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from contract.event import Finished
+from contract.folder.events import Finished
 from scheduler.clusters.cluster import Gone, Unknown
 from scheduler.collect import collect
 from scheduler.launch import launch

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from contract.event import Event, Failed, Finished, Paused
-from contract.fall import Fall
-from contract.retries import Cause
-from contract.run import State
+from contract.folder.events import Event, Failed, Finished, Paused
+from contract.folder.rank_failure import Fall
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Gone
 from scheduler.collect import collect
 from scheduler.launch import launch

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from contract.cluster import ClusterReport
+from contract.api.cluster_report import ClusterReport
 from store import clusters
 from store.session import snapshot, transaction
 

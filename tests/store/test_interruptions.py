@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from sqlalchemy import Engine, update
 
-from contract.event import Points, Resumed
-from contract.retries import Cause
-from contract.run import State
+from contract.folder.events import Points, Resumed
+from contract.lifecycle.state import State
+from contract.spec.retry import Cause
 from store import attempts, interruptions, points, restarts, runs
 from store.session import transaction
 from store.tables import Move, Run, now

@@ -5,7 +5,7 @@ import threading
 import pytest
 from sqlalchemy import Engine, select
 
-from contract.run import State
+from contract.lifecycle.state import State
 from store import launches, runs
 from store.launches import Group
 from store.session import snapshot, transaction

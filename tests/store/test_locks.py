@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 from sqlalchemy import Engine, func, select
 
-from contract.event import Points
-from contract.run import LIVE, MOVES, State
+from contract.folder.events import Points
+from contract.lifecycle.state import LIVE, MOVES, State
 from store import launches, looks, points, runs, stops
 from store.looks import Said
 from store.runs import Told

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from contract.cluster import ClusterReport
+from contract.api.cluster_report import ClusterReport
 from store import clusters, looks
 from store.session import transaction
 from store.tables import now

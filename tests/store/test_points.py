@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from contract.event import Points
+from contract.folder.events import Points
 from store import points, runs
 from store.session import snapshot, transaction
 from tests.conftest import Experiment

@@ -5,7 +5,7 @@ import threading
 import pytest
 from sqlalchemy import Engine, select
 
-from contract.run import State
+from contract.lifecycle.state import State
 from store import runs
 from store.session import snapshot, transaction
 from store.tables import Move, Run

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, select
 
-from contract.run import State
+from contract.lifecycle.state import State
 from store import runs, stops
 from store.session import snapshot, transaction
 from store.tables import Move, Run

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from contract.run import State
-from contract.spec import RunSpec
+from contract.lifecycle.state import State
+from contract.spec.run import RunSpec
 from study.comparison import Unfair, compare
 from study.trial import Mark, Trial, trial
 

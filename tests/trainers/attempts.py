@@ -11,8 +11,8 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from contract.event import Points
-from contract.folder import RunFolder
+from contract.folder.events import Points
+from contract.folder.run_folder import RunFolder
 from tests.trainers.jobs import events
 from tests.trainers.ranks import CONTEXT
 from trainers import keeper, rank

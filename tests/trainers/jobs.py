@@ -10,9 +10,9 @@ from typing import Any
 
 import psutil
 
-from contract.event import Event, Points, reader
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract.folder.events import Event, Points, reader
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 
 HOUSE = Path(__file__).parents[2]
 PATIENCE_S = 150

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.spec import RunSpec
+from contract.spec.run import RunSpec
 
 RANKS, SHARE = 2, 4  # images of a rank in the smallest global batch
 LEAST_PIXELS = 33

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from contract.batches import passes
+from contract.spec.batch_size import passes
 from tests.trainers.ranks import on_ranks
 from trainers.collectives import native
 from trainers.losses.cross_entropy import CrossEntropy

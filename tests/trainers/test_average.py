@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from contract.event import Points
-from contract.spec import RunSpec
+from contract.folder.events import Points
+from contract.spec.run import RunSpec
 from tests.trainers.attempts import attempt
 from tests.trainers.jobs import events, losses, prepare
 from trainers.build.averages import average

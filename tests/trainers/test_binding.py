@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from contract.binding import Binding
+from contract.folder.cpu_binding import Binding
 from tests.needs import program, require
 from tests.trainers.hosts import host
 from tests.trainers.jobs import HOUSE, events, finish, prepare, start
@@ -24,7 +24,7 @@ RANK = """
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from contract.many_core import ManyCore
+from contract.spec.many_core import ManyCore
 from trainers import binding, topology
 from trainers.place import Place
 topology.SYSTEM = Path({tree!r})

@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from contract.failure import FailureKind
+from contract.lifecycle.failure import FailureKind
 from trainers.blame import kind_of
 from trainers.collectives.wire.lost import RankLost
 from trainers.models.imported import imported

@@ -6,10 +6,10 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from contract.choices import collectives as choices
-from contract.chosen import Choice, Choices
-from contract.event import Chose, Started
-from contract.folder import RunFolder
+from contract.folder.auto_choice import Choice, Choices
+from contract.folder.events import Chose, Started
+from contract.folder.run_folder import RunFolder
+from contract.spec.choices import collectives as choices
 from tests.trainers.jobs import events, finish, losses, prepare, start
 from tests.trainers.ranks import on_ranks
 from trainers.build import auto, collectives

@@ -6,7 +6,7 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
-from contract.choices.data import Digits
+from contract.spec.choices.data import Digits
 from trainers.data.digits import digits
 from trainers.data.sampler import permutation, slices
 from trainers.data.split import Split

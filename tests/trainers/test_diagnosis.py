@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from contract.event import Failed, Points
+from contract.folder.events import Failed, Points
 from tests.trainers.attempts import attempt
 from tests.trainers.jobs import events, prepare
 from tests.trainers.ranks import on_ranks

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from contract.checkpoint import Checkpoint
-from contract.course import Course, Stage
-from contract.event import Finished, Points
+from contract.folder.events import Finished, Points
+from contract.spec.batch_schedule import Course, Stage
+from contract.spec.checkpoint import Checkpoint
 from trainers.due import is_due
 from trainers.told import last_step, mend_end
 

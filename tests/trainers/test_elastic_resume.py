@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from contract.event import Finished, Paused, Resumed, Saved
-from contract.folder import RunFolder
+from contract.folder.events import Finished, Paused, Resumed, Saved
+from contract.folder.run_folder import RunFolder
 from tests.trainers.attempts import Falls, Signal, attempt, curve
 from tests.trainers.jobs import events, losses, prepare
 from trainers.checkpoints.shelf import SHARED, Shelf, own

@@ -5,7 +5,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from contract.series import HELDOUT_ACCURACY, HELDOUT_LOSS
+from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.trainers.ranks import on_ranks
 from trainers.collectives.watched import Watch
 from trainers.data.split import Stored

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from contract.event import Failed, Paused, Points
-from contract.failure import FailureKind
-from contract.fall import Fall
-from contract.folder import RunFolder
+from contract.folder.events import Failed, Paused, Points
+from contract.folder.rank_failure import Fall
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.failure import FailureKind
 from tests.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
 from trainers import falls, place
 from trainers.collectives.wire.lost import RankLost

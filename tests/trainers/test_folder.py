@@ -9,7 +9,7 @@ import torch
 import yaml
 from PIL import Image
 
-from contract.choices.data import Folder
+from contract.spec.choices.data import Folder
 from tests.trainers.jobs import HOUSE
 from tests.trainers.pictures import draw, tree
 from trainers.data.bad import BadImages, TooManyBadImages

@@ -8,9 +8,9 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from contract.course import Position
-from contract.event import Failed, Resumed
-from contract.folder import RunFolder
+from contract.folder.events import Failed, Resumed
+from contract.folder.run_folder import RunFolder
+from contract.spec.batch_schedule import Position
 from tests.trainers.attempts import Signal, attempt, curve
 from tests.trainers.jobs import events, finish, prepare, start
 from tests.trainers.pictures import tree

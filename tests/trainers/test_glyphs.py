@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from contract.choices.data import Glyphs
+from contract.spec.choices.data import Glyphs
 from trainers.data import glyphs as room
 from trainers.data.glyphs import BLOCK, CHARACTERS, DRAWING, FONTS, SIDE, glyphs
 from trainers.data.split import Grays

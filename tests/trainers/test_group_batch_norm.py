@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from contract.normalization import BatchNorm
+from contract.spec.normalization import BatchNorm
 from tests.trainers.ranks import on_ranks
 from trainers.build.normalization import normalize
 

@@ -4,14 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 from tests.servers import wait_for
 from tests.trainers.jobs import prepare
 
 TRAIN = """
 import sys, time
 from pathlib import Path
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
 from trainers import heartbeat
 heartbeat.start(RunFolder(Path(sys.argv[1])), 1, every_s=0.05)
 time.sleep(300)

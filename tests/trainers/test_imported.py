@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 from torch import nn
 
-from contract.choices.models import Import
-from contract.faults import faults_of
-from contract.spec import RunSpec
+from contract.spec.choices.models import Import
+from contract.spec.run import RunSpec
+from contract.validation import faults_of
 from trainers.build.models import net
 
 MODULE = """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from contract.event import Finished, Points, Started
-from contract.folder import RunFolder
-from contract.series import EVERY_EPOCH, EVERY_STEP
+from contract.folder.events import Finished, Points, Started
+from contract.folder.run_folder import RunFolder
+from contract.metric_names import EVERY_EPOCH, EVERY_STEP
 from tests.trainers.jobs import HOUSE, events, finish, losses, prepare, start
 
 

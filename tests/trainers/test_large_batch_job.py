@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from contract.event import Finished, Points
+from contract.folder.events import Finished, Points
 from tests.trainers.attempts import attempt
 from tests.trainers.jobs import events, losses, prepare
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from contract.spec import RunSpec
+from contract.spec.run import RunSpec
 from trainers.build import losses
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads

@@ -19,8 +19,8 @@ import torch.distributed as dist
 from pydantic import TypeAdapter
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 
-from contract.choices.collectives import Collective
-from contract.folder import RunFolder
+from contract.folder.run_folder import RunFolder
+from contract.spec.choices.collectives import Collective
 from tests.trainers.ranks import CONTEXT, on_ranks
 from trainers.build.collectives import allreduce as built
 from trainers.collectives.watched import neighbors, watched

@@ -7,7 +7,16 @@ import torch
 import torch.distributed as dist
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
-from contract.series import COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, PARTS, SAMPLES_PER_S, SLOWEST_RANK, UPDATE_S
+from contract.metric_names import (
+    COMMUNICATION_S,
+    COMPUTE_S,
+    IDLE_S,
+    INPUT_S,
+    PARTS,
+    SAMPLES_PER_S,
+    SLOWEST_RANK,
+    UPDATE_S,
+)
 from tests.trainers.ranks import on_ranks
 from trainers.collectives.watched import Watch
 from trainers.hearsay import Hearsay

@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from contract.choices.models import Model
+from contract.spec.choices.models import Model
 from trainers.build.models import net
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads

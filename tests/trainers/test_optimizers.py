@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from contract.spec import RunSpec
+from contract.spec.run import RunSpec
 from tests.trainers.oracles import flat, trained
 from trainers.build.optimizers import optimizer
 from trainers.models.convnet import ConvNet

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from contract.array import ArrayFolder
-from contract.folder import RunFolder
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.run_folder import RunFolder
 from tests.conftest import Experiment
 from tests.servers import wait_for
 from trainers import pack

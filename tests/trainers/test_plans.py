@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 from pydantic import TypeAdapter
 
-from contract.choices import collectives as choices
-from contract.fit import misfit
+from contract.spec.checks.world_size import misfit
+from contract.spec.choices import collectives as choices
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.proof import check
 from trainers.plans import plan_of

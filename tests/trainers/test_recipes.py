@@ -7,12 +7,12 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from contract.choices.collectives import Torus
-from contract.document import read
-from contract.event import Points, reader
-from contract.experiment import ExperimentSpec
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract.folder.events import Points, reader
+from contract.folder.run_folder import RunFolder
+from contract.spec.choices.collectives import Torus
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.run import RunSpec
+from contract.yaml_reader import read
 from tests.trainers.ranks import on_ranks
 from tests.trainers.reduced import RANKS, reduced
 from trainers import engine, place

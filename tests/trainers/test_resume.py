@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from contract.event import Failed, Finished, Paused, Resumed, Saved
-from contract.folder import RunFolder
+from contract.folder.events import Failed, Finished, Paused, Resumed, Saved
+from contract.folder.run_folder import RunFolder
 from tests.trainers.attempts import Signal, attempt, curve
 from tests.trainers.jobs import events, prepare
 from trainers.checkpoints import writer

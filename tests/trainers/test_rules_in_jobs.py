@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.event import Failed, Finished, Points
+from contract.folder.events import Failed, Finished, Points
 from tests.trainers.attempts import attempt
 from tests.trainers.jobs import events, finish, losses, prepare, ranks_of, start, until
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from contract.spec import RunSpec
+from contract.spec.run import RunSpec
 from trainers.build.schedules import schedule
 from trainers.schedules.constant import constant
 from trainers.schedules.cosine import cosine

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contract.event import Finished, Paused, Points, Started
-from contract.folder import RunFolder
+from contract.folder.events import Finished, Paused, Points, Started
+from contract.folder.run_folder import RunFolder
 from tests.trainers.jobs import events, finish, losses, prepare, start, until
 from trainers.place import Place, in_slurm
 

@@ -8,10 +8,10 @@ import torch
 import torch.distributed as dist
 from pydantic import ValidationError
 
-from contract.event import Points, reader
-from contract.faults import faults_of
-from contract.folder import RunFolder
-from contract.spec import RunSpec
+from contract.folder.events import Points, reader
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
+from contract.validation import faults_of
 from tests.trainers.ranks import on_ranks
 from trainers import engine, place
 from trainers.build import data

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from contract.series import HELDOUT_ACCURACY, HELDOUT_LOSS
+from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.trainers.ranks import on_ranks
 from trainers.data.split import Batch
 from trainers.evaluation import Evaluation

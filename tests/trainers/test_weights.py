@@ -10,11 +10,11 @@ import torch
 from pydantic import TypeAdapter
 from torch import Tensor, nn
 
-from contract.choices.data import Data
-from contract.choices.models import Model
-from contract.replica import data_bytes, vectors
-from contract.spec import RunSpec
-from contract.weights import size_of
+from contract.spec.checks.memory import data_bytes, vectors
+from contract.spec.checks.model_size import size_of
+from contract.spec.choices.data import Data
+from contract.spec.choices.models import Model
+from contract.spec.run import RunSpec
 from tests.trainers.ranks import on_ranks
 from trainers.build import data as datasets
 from trainers.build import models, optimizers, rules

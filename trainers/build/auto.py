@@ -7,8 +7,8 @@ import torch
 import torch.distributed as dist
 from pydantic import TypeAdapter
 
-from contract.choices import collectives as choices
-from contract.chosen import Choice, Choices, Link
+from contract.folder.auto_choice import Choice, Choices, Link
+from contract.spec.choices import collectives as choices
 from trainers.collectives import links
 from trainers.collectives.catalog import candidates
 from trainers.collectives.choice import cheapest

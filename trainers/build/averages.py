@@ -3,7 +3,7 @@
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from contract.spec import RunSpec
+from contract.spec.run import RunSpec
 
 
 def average(run: RunSpec, model: nn.Module) -> AveragedModel | None:

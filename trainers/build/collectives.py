@@ -2,8 +2,8 @@
 
 import torch
 
-from contract.choices import collectives as choices
-from contract.chosen import Choices
+from contract.folder.auto_choice import Choices
+from contract.spec.choices import collectives as choices
 from trainers.build.auto import settle
 from trainers.collectives.auto import Auto
 from trainers.collectives.layout import Hosts, hosts_of

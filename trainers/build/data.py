@@ -6,8 +6,8 @@ from typing import assert_never
 
 import torch.distributed as dist
 
-from contract.choices import data as choices
 from contract.settings import Settings
+from contract.spec.choices import data as choices
 from trainers.data.bad import BadImages
 from trainers.data.digits import digits
 from trainers.data.folder import Listing, agree, listings

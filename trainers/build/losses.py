@@ -2,8 +2,8 @@
 
 from torch import nn
 
-from contract.choices.data import Sentences
-from contract.spec import RunSpec
+from contract.spec.choices.data import Sentences
+from contract.spec.run import RunSpec
 from trainers.data.vocabulary import PADDING
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads

@@ -5,9 +5,9 @@ from typing import assert_never
 import torch
 from torch import nn
 
-from contract.choices import models as choices
-from contract.choices.data import Sentences
-from contract.spec import RunSpec
+from contract.spec.choices import models as choices
+from contract.spec.choices.data import Sentences
+from contract.spec.run import RunSpec
 from trainers.data.vocabulary import PADDING
 from trainers.models.alexnet import AlexNet
 from trainers.models.alexnet_bn import AlexNetBN

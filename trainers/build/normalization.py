@@ -6,7 +6,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from contract.normalization import BatchNorm
+from contract.spec.normalization import BatchNorm
 from trainers.models.group_batch_norm import Gather, join
 
 Timed = Callable[[Gather], Gather]

@@ -5,8 +5,8 @@ from typing import assert_never
 import torch
 from torch import nn
 
-from contract.choices import optimizers as choices
-from contract.spec import RunSpec
+from contract.spec.choices import optimizers as choices
+from contract.spec.run import RunSpec
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import adapting_groups, decaying_groups
 from trainers.optimizers.lamb import LAMB

@@ -6,8 +6,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from contract.choices import rules as choices
-from contract.spec import RunSpec
+from contract.spec.choices import rules as choices
+from contract.spec.run import RunSpec
 from trainers.collectives import tree
 from trainers.collectives.runner import Allreduce, follow
 from trainers.rules.asynchronous import Asynchronous

@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from contract.choices import schedules as choices
-from contract.spec import RunSpec
+from contract.spec.choices import schedules as choices
+from contract.spec.run import RunSpec
 from trainers.schedules.cosine import cosine
 from trainers.schedules.polynomial import polynomial
 from trainers.schedules.scaling import scaled

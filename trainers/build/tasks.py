@@ -2,8 +2,8 @@
 
 from math import prod
 
-from contract.choices.data import Sentences
-from contract.spec import RunSpec
+from contract.spec.choices.data import Sentences
+from contract.spec.run import RunSpec
 from trainers.data.vocabulary import PADDING
 from trainers.tasks.classification import Classification
 from trainers.tasks.task import Task

@@ -5,10 +5,10 @@ import signal
 import sys
 import time
 
-from contract.cluster import ClusterReport
-from contract.event import Points
-from contract.run import State
-from contract.series import HELDOUT_ACCURACY
+from contract.api.cluster_report import ClusterReport
+from contract.folder.events import Points
+from contract.lifecycle.state import State
+from contract.metric_names import HELDOUT_ACCURACY
 from contract.settings import Settings
 from store import clusters, points, runs
 from store.session import engine_for, transaction

@@ -1,0 +1,46 @@
+"""What one replica does with its gradient."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contract.spec.base import Spec
+from contract.spec.numbers import Fraction, NonNegative, Positive
+
+Exempt = Literal["none", "bias_and_norm", "one_dimensional"]  # parameters that a rule leaves alone
+
+
+class SGD(Spec):
+    """Stochastic gradient descent with momentum, as torch.optim.SGD has it."""
+
+    kind: Literal["sgd"] = "sgd"
+    momentum: Fraction = 0.9
+    weight_decay: NonNegative = 0.0
+    no_weight_decay: Exempt = "none"
+    nesterov: bool = False
+
+
+class LARS(Spec):
+    """Layer-wise adaptive rate scaling (You et al., 2017, Algorithm 1)."""
+
+    kind: Literal["lars"] = "lars"
+    momentum: Fraction = 0.9
+    weight_decay: NonNegative = 0.0005
+    trust_coefficient: Positive = 0.001  # eta
+    epsilon: NonNegative = 0.0  # is added to the norms below the line
+    form: Literal["lars", "larc_scale", "larc_clip"] = "lars"  # LARC: no decay below the line; clip: at most the rate
+    skip: Exempt = "bias_and_norm"  # these take plain momentum SGD, without weight decay
+
+
+class LAMB(Spec):
+    """Adam with a layer-wise adaptive rate (You et al., 2020)."""
+
+    kind: Literal["lamb"] = "lamb"
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.999
+    weight_decay: NonNegative = 0.01
+    epsilon: NonNegative = 1e-6
+    skip: Exempt = "bias_and_norm"  # these take plain Adam, without weight decay
+
+
+Optimizer = Annotated[SGD | LARS | LAMB, Field(discriminator="kind")]
