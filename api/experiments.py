@@ -28,8 +28,9 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import Fault, faults_of
-from store import clusters, experiments, interruptions, points, runs
-from store.listed import page
+from store import clusters, experiments, runs
+from store.metrics import interruptions, points
+from store.run_list import page
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])

@@ -14,7 +14,7 @@ from contract.api.responses import FailedRun, Page
 from contract.diagnosis.diagnose import failure_of
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
-from store import attempts
+from store import jobs as attempts
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading
 from contract.lifecycle.state import State
-from store import calls, runs
+from store import rate_limit as calls
+from store import runs
 from store.tables import CallCount
 
 router = APIRouter(tags=["service"])

@@ -26,7 +26,7 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.retry import Cause
 from contract.spec.run import RunSpec
 from store.experiments import Summary
-from store.listed import ListedRun
+from store.run_list import ListedRun
 from store.tables import Attempt, Experiment, Move, Restart, Run, now
 
 PLAIN = RunView.model_fields.keys() - {"stopping", "reason"}  # what a view takes from a row as it is

@@ -18,8 +18,10 @@ from contract.folder.rank_times import RankTimes, read_times
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from contract.validation import Fault
-from store import attempts, points, restarts, runs
-from store.listed import page
+from store import jobs as attempts
+from store import runs
+from store.metrics import points, restarts
+from store.run_list import page
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])

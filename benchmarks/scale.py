@@ -25,13 +25,13 @@ from benchmarks.scale_site import World
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from scheduler.app import PERIODS_S, TICKS
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.look import look
-from scheduler.promptly import launch_promptly
-from scheduler.site import Site
-from scheduler.stop import stop
-from scheduler.sweep import sweep
+from scheduler.context import Site
+from scheduler.submit.submission import launch
+from scheduler.ticks.cancel import stop
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.launch import launch_promptly
+from scheduler.ticks.poll import look
+from scheduler.ticks.reap import sweep
 from store.session import transaction
 from store.tables import Cluster
 

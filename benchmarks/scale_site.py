@@ -15,9 +15,9 @@ from lab.standin import programs, room
 from lab.standin.stage import Settings as Standing
 from lab.standin.stage import Stage
 from migrations.commands import upgrade
-from scheduler.clusters.gate import OpenGate
-from scheduler.clusters.slurm import Slurm
-from scheduler.site import Site
+from scheduler.clusters.rate_limit import OpenGate
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.context import Site
 from store import runs
 from store.session import engine_for, snapshot, transaction
 from store.tables import Run

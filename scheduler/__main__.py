@@ -7,10 +7,10 @@ from contract.api.cluster_report import ClusterReport
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
 from scheduler.app import make_app
-from scheduler.close import close
-from scheduler.doctor.examination import examine
-from scheduler.preview import preview
-from scheduler.site import Site
+from scheduler.context import Site
+from scheduler.doctor.examine import examine
+from scheduler.submit.dry_run import preview
+from scheduler.ticks.shutdown import close
 
 QUIET = ["--loglevel", "WARNING"]
 

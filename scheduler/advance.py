@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from contract.folder.events import Points
+from scheduler.context import Site
+from scheduler.events.tail import has_news, read_tail
 from scheduler.news import News, portions
-from scheduler.site import Site
-from scheduler.tail import has_news, read_tail
-from store import points, runs
+from store import runs
+from store.metrics import points
 from store.runs import LiveRun, Told
 from store.session import transaction
 

@@ -15,15 +15,15 @@ from celery.signals import worker_ready, worker_shutdown
 
 from contract.settings import Settings
 from scheduler import folder_broker
-from scheduler.collect import collect
-from scheduler.launch import finish
-from scheduler.look import look
-from scheduler.observe import observe
-from scheduler.promptly import launch_promptly
-from scheduler.recover import recover
-from scheduler.site import Site
-from scheduler.stop import stop
-from scheduler.sweep import sweep
+from scheduler.context import Site
+from scheduler.submit.submission import finish
+from scheduler.ticks.cancel import stop
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.launch import launch_promptly
+from scheduler.ticks.poll import look
+from scheduler.ticks.reap import sweep
+from scheduler.ticks.recover import recover
+from scheduler.ticks.refresh_clusters import observe
 
 TICKS: dict[str, Callable[[Site], None]] = {
     "launch": launch_promptly,

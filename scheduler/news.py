@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scheduler.clusters.cluster import Gone
-from scheduler.tail import AT_ONCE_BYTES, Tail
+from scheduler.events.tail import AT_ONCE_BYTES, Tail
 from store.runs import LiveRun
 
 AT_ONCE = 100  # runs in a transaction: long enough to be worth it, short enough for whoever waits to write

@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport
-from store.points import insert_into
+from store.metrics.points import insert_into
 from store.tables import Cluster, now
 
 FORGOTTEN_AFTER = timedelta(minutes=5)  # since anybody has asked it

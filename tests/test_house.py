@@ -81,7 +81,7 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
 @pytest.mark.parametrize(
     ("place", "source"),
     [
-        ("api", "import scheduler.launch"),
+        ("api", "import scheduler.submit.submission"),
         ("api", "from trainers.collectives.runner import follow"),
         ("api", "from trainers.engine import train"),
         ("scheduler", "from api.app import create_app"),

@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from contract.api.site_check import Check, Grade, amiss, fine
-from scheduler.clusters import slurm_limits
 from scheduler.clusters.cluster import DoubtError
-from scheduler.clusters.slurm_commands import EVERYWHERE, Commands
+from scheduler.clusters.slurm import limits as slurm_limits
+from scheduler.clusters.slurm.commands import EVERYWHERE, Commands
 from scheduler.doctor.configuration import examine
 
 NEEDED = ("sbatch", "squeue", "scancel", "scontrol")

@@ -14,7 +14,8 @@ from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from contract.spec.choices.collectives import Ring
 from contract.yaml_reader import read
-from store import clusters, points
+from store import clusters
+from store.metrics import points
 from store.session import transaction
 from store.tables import Run, now
 from tests.api.conftest import SPEC, post

@@ -13,7 +13,8 @@ from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
-from store import attempts, runs
+from store import jobs as attempts
+from store import runs
 from store.session import transaction
 from store.tables import Run
 from tests.api.conftest import SPEC, post

@@ -3,8 +3,8 @@
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from scheduler.budget import Budget
-from scheduler.clusters.gate import PER_MINUTE, Urgency
+from scheduler.clusters.rate_limit import PER_MINUTE, Urgency
+from scheduler.clusters.shared_rate_limit import Budget
 
 
 def test_calls_and_states_are_told(client: TestClient, sqlite_engine: Engine) -> None:

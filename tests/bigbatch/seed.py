@@ -6,7 +6,8 @@ from typing import Any
 from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
-from store import points, runs
+from store import runs
+from store.metrics import points
 from store.session import transaction
 from store.tables import Run
 from tests.bigbatch.conftest import Site

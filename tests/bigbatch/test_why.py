@@ -8,7 +8,7 @@ from bigbatch.client import Client
 from contract.folder.rank_failure import Fall
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
-from store import attempts
+from store import jobs as attempts
 from store.session import transaction
 from store.tables import Run
 from tests.bigbatch import seed

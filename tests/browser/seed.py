@@ -38,7 +38,9 @@ from contract.metric_names import (
 )
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.retry import Cause
-from store import attempts, clusters, points, runs
+from store import clusters, runs
+from store import jobs as attempts
+from store.metrics import points
 from store.session import transaction
 from store.tables import Attempt, Experiment, Move, Restart, Run, now
 
@@ -88,8 +90,7 @@ def measure(run: Run, first: int, last: int) -> Iterator[Points]:
         compute = 0.0003 * batch / 8 + abs(dice.gauss(0, 0.0012))
         update = 0.003 + abs(dice.gauss(0, 0.0001))
         wire = 0.011 + abs(dice.gauss(0, 0.003)) + (0.02 if dice.random() < 0.01 else 0)
-        wait = 0.0016 + abs(dice.gauss(0, 0.0006))
-        idle = 0.002 + abs(dice.gauss(0, 0.002))
+        wait, idle = 0.0016 + abs(dice.gauss(0, 0.0006)), 0.002 + abs(dice.gauss(0, 0.002))
         rise = min(1.0, step / warmup) if warmup else 1.0
         values: dict[str, float | None] = {
             LOSS: None if 0.5 < done < 0.51 and run.number == 11 else loss,

@@ -17,8 +17,8 @@ from lab.standin.commands import answer
 from lab.standin.errors import SlurmError
 from lab.standin.stage import Job, Settings, Stage
 from scheduler.clusters.cluster import BusyError
-from scheduler.clusters.gate import Urgency
-from scheduler.clusters.slurm_commands import Commands, Said
+from scheduler.clusters.rate_limit import Urgency
+from scheduler.clusters.slurm.commands import Commands, Said
 from trainers.claim import Refused, settle
 
 

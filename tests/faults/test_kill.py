@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 from contract.folder.run_folder import GIVEN_UP, RunFolder
 from scheduler.clusters import local
-from scheduler.launch import launch
-from scheduler.site import Site
+from scheduler.context import Site
+from scheduler.submit.submission import launch
 from store import runs
 from store.session import transaction
 from tests.conftest import Experiment

@@ -21,10 +21,10 @@ import pytest
 from contract.lifecycle.state import State
 from lab.standin.stage import Settings, Stage
 from migrations.commands import upgrade
-from scheduler.clusters.slurm import Slurm
-from scheduler.launch import launch
-from scheduler.recover import recover
-from scheduler.site import Site
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.context import Site
+from scheduler.submit.submission import launch
+from scheduler.ticks.recover import recover
 from store import runs
 from store.session import engine_for, snapshot, transaction
 from store.tables import Run
@@ -169,7 +169,7 @@ def test_a_worker_killed_wherever_the_world_has_changed_loses_no_run_and_doubles
 def recorded(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """All points of a launcher that nobody kills, in their order, and what the world was like at each."""
     # to look at the world takes time: signs that are given by the clock would be points that a kill does not come to
-    monkeypatch.setattr("scheduler.launch.RENEW_S", math.inf)
+    monkeypatch.setattr("scheduler.submit.submission.RENEW_S", math.inf)
     call_in_process(monkeypatch, world.home / "slurm")
     points: dict[str, str] = {}
 

@@ -13,8 +13,8 @@ from contract.api.cluster_report import ClusterReport
 from contract.folder.events import Event
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Alive, Answer, Array, DoubtError, Held, Job, Limits
-from scheduler.launch import launch
-from scheduler.site import Site
+from scheduler.context import Site
+from scheduler.submit.submission import launch
 from store import runs
 from store.session import snapshot, transaction
 from store.tables import Run

@@ -8,7 +8,7 @@ import pytest
 
 from contract.settings import Settings
 from scheduler.app import PERIODS_S, _site, make_app
-from scheduler.site import Site
+from scheduler.context import Site
 
 
 def test_every_tick_of_the_clock_is_a_task_of_the_workers(tmp_path: Path) -> None:

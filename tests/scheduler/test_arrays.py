@@ -11,12 +11,13 @@ from sqlalchemy import Engine
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
-from scheduler.batches import choose
 from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits
-from scheduler.launch import _prepare_one, launch
-from scheduler.recover import recover
-from scheduler.site import Site
-from store import launches, runs
+from scheduler.context import Site
+from scheduler.submit.select import choose
+from scheduler.submit.submission import _prepare_one, launch
+from scheduler.ticks.recover import recover
+from store import runs
+from store import submissions as launches
 from store.session import transaction
 from store.tables import Experiment as Stored
 from store.tables import Run
@@ -261,14 +262,14 @@ def test_a_sweep_whose_folders_are_slow_to_write_is_not_taken_for_stuck(
 ) -> None:
     """Forces a shared folder so slow that a submission is looked for while it is prepared; it says that it goes on."""
     run_ids, said = sweep_of(site, experiment, 4), list[Any]()
-    monkeypatch.setattr("scheduler.launch.PORTION", 2)
-    monkeypatch.setattr("scheduler.launch.RENEW_S", 0.0)
+    monkeypatch.setattr("scheduler.submit.submission.PORTION", 2)
+    monkeypatch.setattr("scheduler.submit.submission.RENEW_S", 0.0)
 
     def slowly(site: Site, run: Run) -> OSError | None:
         said.append(read(site, run_ids[0]).moved_at)
         return _prepare_one(site, run)
 
-    monkeypatch.setattr("scheduler.launch._prepare_one", slowly)
+    monkeypatch.setattr("scheduler.submit.submission._prepare_one", slowly)
     launch(site)
     assert len(set(said)) == 2
     assert sizes(far) == [4]

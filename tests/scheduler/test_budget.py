@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine
 
-from scheduler.budget import Budget
-from scheduler.clusters.gate import LOOK_APART_S, PER_MINUTE, Urgency
+from scheduler.clusters.rate_limit import LOOK_APART_S, PER_MINUTE, Urgency
+from scheduler.clusters.shared_rate_limit import Budget
 
 
 @pytest.mark.parametrize("first", [Urgency.ASK, Urgency.ACT])
@@ -32,7 +32,7 @@ def test_a_look_is_possible_every_20_s_whatever_else_is_called(
 ) -> None:
     """Forces the scarcity: for four minutes everybody calls every two seconds whenever that is allowed."""
     clock, budget, dice = [1e9], Budget(sqlite_engine, "slurm"), random.Random(3)
-    monkeypatch.setattr("store.calls.time", SimpleNamespace(time=lambda: clock[0]))
+    monkeypatch.setattr("store.rate_limit.time", SimpleNamespace(time=lambda: clock[0]))
     called: list[tuple[float, Urgency]] = []
     for _ in range(120):
         clock[0] += 2.0

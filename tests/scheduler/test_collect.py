@@ -12,11 +12,12 @@ from contract.lifecycle.pending_reason import Waits
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Gone, Unknown
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.site import Site
-from scheduler.tail import AT_ONCE_BYTES, read_tail
-from store import clusters, points
+from scheduler.context import Site
+from scheduler.events.tail import AT_ONCE_BYTES, read_tail
+from scheduler.submit.submission import launch
+from scheduler.ticks.ingest import collect
+from store import clusters
+from store.metrics import points
 from store.session import snapshot, transaction
 from store.tables import Cluster, Move, Run
 from tests.scheduler.conftest import Puppet, read, say
@@ -229,7 +230,7 @@ def test_a_collector_that_died_before_it_committed_repeats_harmlessly(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("scheduler.events._move_by", die)
+        patch.setattr("scheduler.events.apply._move_by", die)
         with pytest.raises(KeyboardInterrupt):
             collect(site)
     assert losses(site, run_id) == []

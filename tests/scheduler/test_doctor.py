@@ -11,15 +11,15 @@ from sqlalchemy import Engine, create_engine, update
 
 from contract.api.site_check import Check, Grade
 from contract.settings import Settings
-from scheduler.budget import Budget
-from scheduler.clusters.gate import PER_MINUTE, OpenGate, Urgency
-from scheduler.clusters.slurm_commands import Commands
+from scheduler.clusters.rate_limit import PER_MINUTE, OpenGate, Urgency
+from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.slurm.commands import Commands
+from scheduler.doctor.compute_node import node
 from scheduler.doctor.configuration import examine as examine_configuration
-from scheduler.doctor.examination import examine
-from scheduler.doctor.node import node
+from scheduler.doctor.examine import examine
 from scheduler.doctor.slurm import slurm
-from scheduler.doctor.turn import GOES_ON, UNCOUNTED, WAITS, Turn
-from store import calls
+from scheduler.doctor.waiting_rate_limit import GOES_ON, UNCOUNTED, WAITS, Turn
+from store import rate_limit as calls
 from store.session import snapshot, transaction
 from store.tables import CallSlot
 from tests.scheduler.conftest import Play
@@ -127,7 +127,7 @@ def test_it_waits_for_a_call_that_is_free_and_says_so(
     assert turn.enter(Urgency.ASK)
     assert spent + 60.0 <= time.time() < spent + 90.0
     assert capsys.readouterr().err == f"{WAITS}\n"
-    monkeypatch.setattr("scheduler.doctor.turn.WAIT_S", 0.0)
+    monkeypatch.setattr("scheduler.doctor.waiting_rate_limit.WAIT_S", 0.0)
     assert turn.enter(Urgency.ASK)
     assert capsys.readouterr().err == f"{WAITS}\n{GOES_ON}\n"
 

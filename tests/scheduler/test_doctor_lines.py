@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from contract.api.site_check import Check, Grade, amiss, fine
 from contract.settings import Settings
-from scheduler.clusters.gate import OpenGate
-from scheduler.clusters.slurm_commands import Commands
+from scheduler.clusters.rate_limit import OpenGate
+from scheduler.clusters.slurm.commands import Commands
+from scheduler.doctor.compute_node import node
 from scheduler.doctor.configuration import examine as examine_configuration
-from scheduler.doctor.examination import examine
-from scheduler.doctor.node import node
+from scheduler.doctor.examine import examine
 from scheduler.doctor.slurm import slurm
 from tests.scheduler.conftest import Play
 from tests.scheduler.test_doctor import GOOD, PARTITION
@@ -87,7 +87,7 @@ def test_lines_about_this_machine(
     (tmp_path / "bigbatch.db").touch()
     (tmp_path / "broker").mkdir()
     for name, value in patch.items():
-        monkeypatch.setattr(f"scheduler.doctor.here.{name}", value)
+        monkeypatch.setattr(f"scheduler.doctor.service_host.{name}", value)
     settings = Settings(
         home=tmp_path, slurm=False, **{name: value.format(tmp=tmp_path) for name, value in told.items()}
     )
@@ -187,7 +187,7 @@ def test_lines_of_a_job_that_runs(
 ) -> None:
     play("sbatch", SBATCH.format(**{**SEEN, **seen}))
     for name, value in patch.items():
-        monkeypatch.setattr(f"scheduler.doctor.node.{name}", value)
+        monkeypatch.setattr(f"scheduler.doctor.compute_node.{name}", value)
     told = node(Settings(home=tmp_path), Commands(OpenGate()), partition=None, wait_s=60.0)
     assert ("compute node", *line) in lines(told)
 

@@ -9,9 +9,10 @@ import pytest
 
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import BusyError
-from scheduler.recover import GATHER_S, PATIENCE, recover
-from scheduler.site import Site, job_name
-from store import launches, runs
+from scheduler.context import Site, job_name
+from scheduler.ticks.recover import GATHER_S, PATIENCE, recover
+from store import runs
+from store import submissions as launches
 from store.session import transaction
 from store.tables import Run, now
 from tests.conftest import Experiment
@@ -44,8 +45,9 @@ def test_submissions_that_were_left_one_after_the_other_share_searches_and_none_
             searches.append(len(names))
             return dict.fromkeys(names)
 
-    monkeypatch.setattr("scheduler.recover.time", SimpleNamespace(monotonic=lambda: at_s))
-    monkeypatch.setattr("scheduler.recover._resting_until", {})  # what other tests left there is by the real clock
+    monkeypatch.setattr("scheduler.ticks.recover.time", SimpleNamespace(monotonic=lambda: at_s))
+    # what other tests left there is by the real clock
+    monkeypatch.setattr("scheduler.ticks.recover._resting_until", {})
     site = replace(site, clusters={"local": Away()})
     with transaction(site.engine) as db:
         ids = runs.create(db, experiment({"seed": list(range(12))}))[1]
@@ -83,8 +85,9 @@ def test_a_search_that_had_no_call_does_not_gather_anew(
             tries.append(at_s)
             raise BusyError("this minute's calls of Slurm are spent")
 
-    monkeypatch.setattr("scheduler.recover.time", SimpleNamespace(monotonic=lambda: at_s))
-    monkeypatch.setattr("scheduler.recover._resting_until", {})  # what other tests left there is by the real clock
+    monkeypatch.setattr("scheduler.ticks.recover.time", SimpleNamespace(monotonic=lambda: at_s))
+    # what other tests left there is by the real clock
+    monkeypatch.setattr("scheduler.ticks.recover._resting_until", {})
     site = replace(site, clusters={"local": Spent()})
     with transaction(site.engine) as db:
         ids = runs.create(db, experiment({"seed": list(range(9))}))[1]

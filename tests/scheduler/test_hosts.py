@@ -8,10 +8,11 @@ from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
 from scheduler.clusters.cluster import BusyError, DoubtError, Gone, Unknown
-from scheduler.collect import collect
-from scheduler.site import Site
-from scheduler.sweep import sweep
-from store import attempts, clusters
+from scheduler.context import Site
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.reap import sweep
+from store import clusters
+from store import jobs as attempts
 from store.session import snapshot, transaction
 from store.tables import Run
 from tests.scheduler.conftest import read, say

@@ -10,11 +10,12 @@ from sqlalchemy import Engine, update
 from contract.folder.run_folder import GIVEN_UP, RunFolder
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import DoubtError, Gone, Job, RefusedError
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.recover import PATIENCE, recover
-from scheduler.site import Site, job_name
-from store import launches, runs
+from scheduler.context import Site, job_name
+from scheduler.submit.submission import launch
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.recover import PATIENCE, recover
+from store import runs
+from store import submissions as launches
 from store.session import snapshot, transaction
 from store.tables import Run, now
 from tests.conftest import Experiment

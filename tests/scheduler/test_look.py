@@ -13,16 +13,17 @@ from contract.lifecycle.pending_reason import Waits
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Answer, BusyError, Gone, Held, Limits, Unknown
-from scheduler.clusters.slurm_jobs import LEFT
-from scheduler.collect import collect
-from scheduler.ending import end
-from scheduler.launch import launch
-from scheduler.look import look
-from scheduler.observe import observe
-from scheduler.site import Site
-from scheduler.stop import stop
-from scheduler.sweep import sweep
-from store import attempts, runs
+from scheduler.clusters.slurm.job_status import LEFT
+from scheduler.context import Site
+from scheduler.jobs.terminate import end
+from scheduler.submit.submission import launch
+from scheduler.ticks.cancel import stop
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.poll import look
+from scheduler.ticks.reap import sweep
+from scheduler.ticks.refresh_clusters import observe
+from store import jobs as attempts
+from store import runs
 from store.session import snapshot, transaction
 from store.tables import Cluster, Run, now
 from tests.conftest import Experiment
@@ -87,7 +88,7 @@ def test_a_cluster_is_asked_at_its_pace_and_by_one_worker(
         return dict.fromkeys(jobs, Alive())
 
     monkeypatch.setattr(far, "ask", ask)
-    monkeypatch.setattr("scheduler.look.RESTLESS_S", 45.0)  # however slow this machine is
+    monkeypatch.setattr("scheduler.ticks.poll.RESTLESS_S", 45.0)  # however slow this machine is
     for _ in range(3):
         look(site)
     assert len(asked) == 1
@@ -109,7 +110,7 @@ def test_looks_come_seldom_where_they_take_long_but_before_ended_jobs_are_forgot
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     moments = iter([0.0, took_s])
-    monkeypatch.setattr("scheduler.look.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    monkeypatch.setattr("scheduler.ticks.poll.time", SimpleNamespace(monotonic=lambda: next(moments)))
     monkeypatch.setattr(far, "limits", lambda: Limits(remembers_s=remembers_s))
     before = now()
     look_now(site)

@@ -5,8 +5,8 @@ from pathlib import Path
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from scheduler.clusters.cluster import Job
-from scheduler.clusters.slurm import Slurm
-from scheduler.preview import preview
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.submit.dry_run import preview
 from tests.conftest import Experiment
 
 CHIP = {"cpus": 68, "parts": 4, "cluster_mode": "snc4", "memory_mode": "flat"}

@@ -13,14 +13,15 @@ from contract.folder.run_folder import GIVEN_UP, RunFolder
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Array, DoubtError, Gone, Job
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.look import look
-from scheduler.recover import recover
-from scheduler.site import Site
-from scheduler.stop import stop
-from scheduler.sweep import sweep
-from store import attempts, runs
+from scheduler.context import Site
+from scheduler.submit.submission import launch
+from scheduler.ticks.cancel import stop
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.poll import look
+from scheduler.ticks.reap import sweep
+from scheduler.ticks.recover import recover
+from store import jobs as attempts
+from store import runs
 from store.session import snapshot, transaction
 from store.tables import Experiment as Stored
 from store.tables import Run
@@ -157,7 +158,7 @@ def test_a_run_that_trains_is_asked_by_a_word_in_its_folder_and_then_forced(
 ) -> None:
     want(site, pair[0])
     assert site.folder_of(pair[0]).wished_end(1) == "TERM"
-    monkeypatch.setattr("scheduler.ending.GRACE", timedelta(0))
+    monkeypatch.setattr("scheduler.jobs.terminate.GRACE", timedelta(0))
     stop(site)
     assert site.folder_of(pair[0]).wished_end(1) == "KILL"
     assert read(site, pair[0].id).stop_forced_at
@@ -176,7 +177,9 @@ def test_parts_of_shared_jobs_are_stopped_together_in_one_transaction(
     for run in begun:
         begin(site, run)
     transactions = []
-    monkeypatch.setattr("scheduler.packed.transaction", lambda engine: transactions.append(1) or transaction(engine))
+    monkeypatch.setattr(
+        "scheduler.jobs.packed.transaction", lambda engine: transactions.append(1) or transaction(engine)
+    )
     want(site, *(read(site, run_id) for run_id in run_ids if run_id not in kept))
     assert (far.cancelled, transactions) == ([], [1])
     assert [site.folder_of(run).wished_end(1) for run in begun] == ["TERM"] * 2

@@ -8,12 +8,13 @@ from sqlalchemy import select
 from contract.folder.events import Failed, Finished, Paused, Points, Resumed, Started
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Alive, Gone
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.site import Site
-from scheduler.stop import stop
-from scheduler.sweep import sweep
-from store import points, restarts, runs
+from scheduler.context import Site
+from scheduler.submit.submission import launch
+from scheduler.ticks.cancel import stop
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.reap import sweep
+from store import runs
+from store.metrics import points, restarts
 from store.session import snapshot, transaction
 from store.tables import Move, Run
 from tests.conftest import Experiment
@@ -167,7 +168,7 @@ def test_a_paused_job_that_does_not_leave_is_ended(
     """Forces the fault: the ranks hang after their last word, for longer than they may."""
     say(site, run_id, started(1), paused(1, 1))
     collect(site)
-    monkeypatch.setattr("scheduler.sweep.GRACE", timedelta(0))
+    monkeypatch.setattr("scheduler.ticks.reap.GRACE", timedelta(0))
     puppet.answers["job1"] = Alive()
     sweep(site)
     assert puppet.cancelled == [("job1", False)]

@@ -7,9 +7,9 @@ import pytest
 from contract.api.cluster_report import Admits, ClusterReport, Node, Partition
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
-from scheduler.clusters.gate import OpenGate
-from scheduler.clusters.slurm import Slurm
-from scheduler.preview import preview
+from scheduler.clusters.rate_limit import OpenGate
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.submit.dry_run import preview
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Play
 

@@ -4,8 +4,8 @@ import threading
 import time
 
 from contract.lifecycle.state import State
-from scheduler.promptly import launch_promptly
-from scheduler.site import Site
+from scheduler.context import Site
+from scheduler.ticks.launch import launch_promptly
 from store import runs
 from store.session import transaction
 from tests.conftest import Experiment

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from contract.folder.run_folder import RunFolder
-from scheduler import pulse
-from scheduler.pulse import Pulse, feel
+from scheduler.jobs import liveness as pulse
+from scheduler.jobs.liveness import Pulse, feel
 from tests.conftest import Experiment
 
 

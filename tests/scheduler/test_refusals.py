@@ -8,7 +8,7 @@ import pytest
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from scheduler.clusters.cluster import Array, DoubtError, FullError, Job, Limits, RefusedError
-from scheduler.clusters.slurm import Slurm
+from scheduler.clusters.slurm.cluster import Slurm
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Play
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from scheduler.budget import Budget
 from scheduler.clusters.cluster import BusyError, DoubtError, Held, SparedError
-from scheduler.clusters.gate import SPARE_S, OpenGate, Urgency
-from scheduler.clusters.slurm import Slurm
-from scheduler.clusters.slurm_commands import Commands
+from scheduler.clusters.rate_limit import SPARE_S, OpenGate, Urgency
+from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.clusters.slurm.commands import Commands
 from tests.scheduler.conftest import Play
 
 SILENT = 'echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1'
@@ -23,7 +23,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at = 1e9
         own = SimpleNamespace(time=lambda: self.at, monotonic=lambda: self.at)
-        for module in ("store.calls", "scheduler.clusters.slurm_find", "scheduler.clusters.slurm"):
+        for module in ("store.rate_limit", "scheduler.clusters.slurm.find", "scheduler.clusters.slurm.cluster"):
             monkeypatch.setattr(f"{module}.time", own)
 
 

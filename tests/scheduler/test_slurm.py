@@ -8,9 +8,9 @@ from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import Array, BusyError, DoubtError, Held, Job, Limits
-from scheduler.clusters.gate import OpenGate, Urgency
-from scheduler.clusters.slurm import Slurm
-from scheduler.clusters.slurm_ids import gather, hosts_in
+from scheduler.clusters.rate_limit import OpenGate, Urgency
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.clusters.slurm.job_ids import gather, hosts_in
 from tests.conftest import Experiment
 from tests.scheduler.conftest import Play
 

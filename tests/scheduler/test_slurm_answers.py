@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from scheduler.clusters.cluster import Alive, Answer, DoubtError, Held, Unknown
-from scheduler.clusters.slurm import Slurm
-from scheduler.clusters.slurm_jobs import LEFT
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.clusters.slurm.job_status import LEFT
 from tests.scheduler.conftest import Play
 from tests.scheduler.test_slurm_jobs import MINE, ask
 

@@ -8,11 +8,11 @@ import pytest
 from contract.lifecycle.pending_reason import Waits
 from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
-from scheduler.clusters.gate import OpenGate, Urgency
-from scheduler.clusters.slurm import Slurm
-from scheduler.clusters.slurm_jobs import FLUSHED, LEFT
-from scheduler.clusters.slurm_reasons import SENTENCES, classify
-from scheduler.clusters.slurm_states import STATES, answer_for
+from scheduler.clusters.rate_limit import OpenGate, Urgency
+from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.clusters.slurm.job_states import STATES, answer_for
+from scheduler.clusters.slurm.job_status import FLUSHED, LEFT
+from scheduler.clusters.slurm.pending_reasons import SENTENCES, classify
 from tests.scheduler.conftest import Play
 
 MINE = "bigbatch-cafe-1"

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from scheduler.clusters import slurm_limits
 from scheduler.clusters.cluster import BusyError, DoubtError, Limits
-from scheduler.clusters.gate import OpenGate, Urgency
-from scheduler.clusters.slurm_commands import Commands
-from scheduler.clusters.slurm_limits import AGAIN_S, REST_S, SERVES_S, SlurmLimits
+from scheduler.clusters.rate_limit import OpenGate, Urgency
+from scheduler.clusters.slurm import limits as slurm_limits
+from scheduler.clusters.slurm.commands import Commands
+from scheduler.clusters.slurm.limits import AGAIN_S, REST_S, SERVES_S, SlurmLimits
 from tests.scheduler.conftest import Play
 
 CONFIGURED = 'printf "MaxArraySize = 5\\nMaxJobCount = 10000\\nMinJobAge = 60 sec\\n"'

@@ -16,10 +16,10 @@ from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import Array, Job
-from scheduler.launch import finish, launch
-from scheduler.recover import recover
-from scheduler.site import Site
-from scheduler.stop import stop
+from scheduler.context import Site
+from scheduler.submit.submission import finish, launch
+from scheduler.ticks.cancel import stop
+from scheduler.ticks.recover import recover
 from store import runs
 from store.session import transaction
 from store.tables import Experiment as Stored
@@ -39,9 +39,9 @@ def far() -> Far:
 @pytest.fixture
 def site(engine: Engine, far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """Two runs are many here, and their folders are written one in a step."""
-    monkeypatch.setattr("scheduler.launch.FEW", 1)
-    monkeypatch.setattr("scheduler.batches.FEW", 1)
-    monkeypatch.setattr("scheduler.launch.PORTION", 1)
+    monkeypatch.setattr("scheduler.submit.submission.FEW", 1)
+    monkeypatch.setattr("scheduler.submit.select.FEW", 1)
+    monkeypatch.setattr("scheduler.submit.submission.PORTION", 1)
     return Site(engine, {"slurm": far}, tmp_path / "runs", local_ranks=1)
 
 
@@ -71,7 +71,7 @@ def test_a_submission_says_at_every_step_that_it_goes_on(
     site: Site, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces a file server that is slow: between two ticks so long goes by that whoever stands still is given up."""
-    monkeypatch.setattr("scheduler.launch.RENEW_S", 0.0)
+    monkeypatch.setattr("scheduler.submit.submission.RENEW_S", 0.0)
     sweep_of(site, experiment, 4)
     launch(site, NOW)
     ticks = 0
@@ -99,7 +99,7 @@ def test_a_search_that_settles_nothing_rests(
     searches = list[object]()
     monkeypatch.setattr(far, "find", lambda names: searches.append(names) or dict.fromkeys(names))
     later = [time.monotonic()]
-    monkeypatch.setattr("scheduler.recover.time", SimpleNamespace(monotonic=lambda: later[0]))
+    monkeypatch.setattr("scheduler.ticks.recover.time", SimpleNamespace(monotonic=lambda: later[0]))
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "claim", full)
         for _ in range(60):

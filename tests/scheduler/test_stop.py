@@ -7,11 +7,11 @@ import pytest
 from contract.folder.events import Failed, Finished
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import DoubtError, Gone
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.observe import observe
-from scheduler.site import Site
-from scheduler.stop import stop
+from scheduler.context import Site
+from scheduler.submit.submission import launch
+from scheduler.ticks.cancel import stop
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.refresh_clusters import observe
 from store import clusters, runs
 from store.session import snapshot, transaction
 from store.tables import Run
@@ -36,7 +36,7 @@ def test_a_live_run_is_asked_first_and_forced_later(
     launch(site)
     want(site, run_ids[0])
     stop(site)
-    monkeypatch.setattr("scheduler.ending.GRACE", timedelta(0))
+    monkeypatch.setattr("scheduler.jobs.terminate.GRACE", timedelta(0))
     stop(site)
     assert puppet.cancelled == [("job1", False), ("job1", True)]
     assert read(site, run_ids[0]).state == State.PENDING, "it ends when its job is seen to have ended"
@@ -84,7 +84,7 @@ def test_a_job_that_the_cluster_did_not_list_was_not_told_and_is_asked_before_it
 ) -> None:
     """Forces the fault: the list of jobs, by which it is known whose a job's id is now, comes without the job."""
     monkeypatch.setattr(Puppet, "is_here", False)
-    monkeypatch.setattr("scheduler.ending.GRACE", timedelta(0))
+    monkeypatch.setattr("scheduler.jobs.terminate.GRACE", timedelta(0))
     launch(site)
     want(site, run_ids[0])
     puppet.unlisted = {"job1"}
@@ -93,7 +93,7 @@ def test_a_job_that_the_cluster_did_not_list_was_not_told_and_is_asked_before_it
     puppet.unlisted = set()
     stop(site)
     assert puppet.cancelled == [], "it is not asked about every second"
-    monkeypatch.setattr("scheduler.ending._unlisted_until", {})
+    monkeypatch.setattr("scheduler.jobs.terminate._unlisted_until", {})
     stop(site)
     stop(site)
     assert puppet.cancelled == [("job1", False), ("job1", True)]

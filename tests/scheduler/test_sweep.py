@@ -6,10 +6,10 @@ import pytest
 
 from contract.folder.events import Finished
 from scheduler.clusters.cluster import Gone, Unknown
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.site import Site
-from scheduler.sweep import sweep
+from scheduler.context import Site
+from scheduler.submit.submission import launch
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.reap import sweep
 from store import runs
 from store.session import snapshot
 from tests.scheduler.conftest import Puppet, say
@@ -33,11 +33,11 @@ def left(site: Site) -> list[str | None]:
 def test_a_job_has_time_to_end_and_is_then_ended(site: Site, puppet: Puppet, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep(site)
     assert puppet.cancelled == []
-    monkeypatch.setattr("scheduler.sweep.GRACE", timedelta(0))
+    monkeypatch.setattr("scheduler.ticks.reap.GRACE", timedelta(0))
     puppet.answers |= {"job1": Gone("the job ended"), "job2": Unknown("no answer")}
     sweep(site)
     assert puppet.cancelled == [("job3", False)]
     assert left(site) == ["job2", "job3"]
-    monkeypatch.setattr("scheduler.sweep.FORCE", timedelta(0))
+    monkeypatch.setattr("scheduler.ticks.reap.FORCE", timedelta(0))
     sweep(site)
     assert puppet.cancelled == [("job3", False), ("job3", True)]

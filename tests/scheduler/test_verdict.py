@@ -10,11 +10,12 @@ from contract.folder.rank_failure import Fall
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Gone
-from scheduler.collect import collect
-from scheduler.launch import launch
-from scheduler.site import Site
-from scheduler.sweep import sweep
-from store import attempts, runs
+from scheduler.context import Site
+from scheduler.submit.submission import launch
+from scheduler.ticks.ingest import collect
+from scheduler.ticks.reap import sweep
+from store import jobs as attempts
+from store import runs
 from store.session import snapshot, transaction
 from tests.conftest import Experiment
 from tests.scheduler.conftest import read, say

@@ -5,7 +5,7 @@ import threading
 import pytest
 from sqlalchemy import Engine, update
 
-from store import calls
+from store import rate_limit as calls
 from store.session import snapshot, transaction
 from store.tables import CallSlot
 

@@ -7,7 +7,9 @@ from sqlalchemy import Engine, update
 from contract.folder.events import Points, Resumed
 from contract.lifecycle.state import State
 from contract.spec.retry import Cause
-from store import attempts, interruptions, points, restarts, runs
+from store import jobs as attempts
+from store import runs
+from store.metrics import interruptions, points, restarts
 from store.session import transaction
 from store.tables import Move, Run, now
 from tests.conftest import Experiment

@@ -6,9 +6,10 @@ import pytest
 from sqlalchemy import Engine, select
 
 from contract.lifecycle.state import State
-from store import launches, runs
-from store.launches import Group
+from store import runs
+from store import submissions as launches
 from store.session import snapshot, transaction
+from store.submissions import Group
 from store.tables import Experiment as Stored
 from store.tables import Move, Run
 from tests.conftest import Experiment

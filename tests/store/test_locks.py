@@ -11,8 +11,11 @@ from sqlalchemy import Engine, func, select
 
 from contract.folder.events import Points
 from contract.lifecycle.state import LIVE, MOVES, State
-from store import launches, looks, points, runs, stops
-from store.looks import Said
+from store import job_status as looks
+from store import runs, stops
+from store import submissions as launches
+from store.job_status import Said
+from store.metrics import points
 from store.runs import Told
 from store.session import snapshot, transaction
 from store.tables import Move, Point, Run, now

@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import Engine
 
 from contract.api.cluster_report import ClusterReport
-from store import clusters, looks
+from store import clusters
+from store import job_status as looks
 from store.session import transaction
 from store.tables import now
 

@@ -4,7 +4,8 @@ import pytest
 from sqlalchemy import Engine
 
 from contract.folder.events import Points
-from store import points, runs
+from store import runs
+from store.metrics import points
 from store.session import snapshot, transaction
 from tests.conftest import Experiment
 

@@ -10,7 +10,8 @@ from contract.folder.events import Points
 from contract.lifecycle.state import State
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.settings import Settings
-from store import clusters, points, runs
+from store import clusters, runs
+from store.metrics import points
 from store.session import engine_for, transaction
 
 ACCURACY = 0.9125
