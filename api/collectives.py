@@ -12,12 +12,12 @@ from contract.folder.auto_choice import Choice
 from contract.spec.checks.world_size import misfit
 from contract.spec.choices.collectives import Planned
 from contract.validation import Fault, faults_of
-from trainers.collectives.catalog import candidates
-from trainers.collectives.choice import cheapest
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.network import Network
 from trainers.collectives.plan import Plan, Round, Sends
-from trainers.collectives.price import Price, price
+from trainers.collectives.plans.catalog import candidates
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.price import Price, price
+from trainers.collectives.pricing.size_classes import cheapest
 from trainers.plans import plan_of
 
 router = APIRouter(prefix="/collectives", tags=["collectives"])

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trainers.collectives import colors, halving_doubling, hierarchical, native, ring, server, torus, tree
-from trainers.collectives.auto import Auto
-from trainers.collectives.catalog import candidates
-from trainers.collectives.choice import cheapest
 from trainers.collectives.layout import Hosts
-from trainers.collectives.network import Network
 from trainers.collectives.plan import Plan
-from trainers.collectives.price import Price, price
-from trainers.collectives.runner import Allreduce, follow
+from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.plans.catalog import candidates
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.price import Price, price
+from trainers.collectives.pricing.size_classes import cheapest
+from trainers.collectives.runners import native
+from trainers.collectives.runners.allreduce import Allreduce, follow
+from trainers.collectives.runners.auto import Auto
 
 MOST_COLORS = 4  # as in the paper
 

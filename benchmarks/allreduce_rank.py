@@ -14,10 +14,10 @@ import torch.distributed as dist
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from benchmarks.algorithms import Algorithm, algorithms
-from trainers.collectives import links
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.runner import Allreduce
-from trainers.collectives.wire.meshes import mesh_of
+from trainers.collectives.pricing import links
+from trainers.collectives.runners.allreduce import Allreduce
+from trainers.collectives.wire.group_connections import mesh_of
 
 PATIENCE_S = 14.0  # for the repeats of one algorithm on one size
 

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 
 from contract.folder.run_folder import RunFolder
-from trainers import engine
 from trainers.collectives.wire.address import own_address
-from trainers.notice import Notice
-from trainers.place import Place
-from trainers.report import Report
+from trainers.progress.reporter import Report
+from trainers.ranks.rank_info import Place
+from trainers.recovery.preemption_signal import Notice
+from trainers.training import engine
 
 
 def main() -> None:

@@ -25,11 +25,11 @@ from torch import Tensor
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 
-from trainers.data.bad import BadImages
-from trainers.data.folder import Listing, listings
-from trainers.data.images import Images, bad_marks
+from trainers.data.images.bad_images import BadImages
+from trainers.data.images.image_folder import Listing, listings
+from trainers.data.images.image_split import Images, bad_marks
 from trainers.data.loader import load
-from trainers.data.memory import Memory
+from trainers.data.memory_store.sample_store import Memory
 from trainers.data.split import Split
 from trainers.models.resnet import ResNet
 

@@ -17,8 +17,8 @@ from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from contract.spec.run import RunSpec
 from trainers.build import collectives, rules
-from trainers.kept import Kept
 from trainers.models.resnet_v2 import ResNet50V2
+from trainers.progress.auto_choice_store import Kept
 
 
 class Layers(nn.Module):

@@ -12,7 +12,7 @@ from typing import Any
 from contract.folder.events import Points, reader
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
-from trainers.place import Place
+from trainers.ranks.rank_info import Place
 
 
 def outcomes(runs: Sequence[dict[str, Any]], *, workers: int) -> Iterator[list[dict[str, float | None]]]:
@@ -23,10 +23,10 @@ def outcomes(runs: Sequence[dict[str, Any]], *, workers: int) -> Iterator[list[d
 
 def outcome(run: dict[str, Any]) -> list[dict[str, float | None]]:
     """Carry one run out in this process."""
-    from trainers import engine  # loads torch, once in each process
-    from trainers.loop import Diverged
-    from trainers.notice import Notice
-    from trainers.report import Report
+    from trainers.progress.reporter import Report
+    from trainers.recovery.preemption_signal import Notice
+    from trainers.training import engine  # loads torch, once in each process
+    from trainers.training.loop import Diverged
 
     with tempfile.TemporaryDirectory() as home:
         folder = RunFolder(Path(home) / "run")

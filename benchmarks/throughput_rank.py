@@ -19,11 +19,11 @@ from benchmarks.bound import cost, judge, rates
 from contract.folder.run_folder import RunFolder
 from contract.spec.choices.data import Synthetic
 from contract.spec.run import RunSpec
-from trainers import device as devices
-from trainers import place as places
 from trainers.build import data, models
-from trainers.engine import loop
-from trainers.report import Report
+from trainers.progress.reporter import Report
+from trainers.ranks import device as devices
+from trainers.ranks import rank_info as places
+from trainers.training.engine import loop
 
 BLOCK_S = 0.25  # what a turn lasts about; a turn has one step at least
 Turn = Callable[[int], None]  # takes so many steps

@@ -15,11 +15,11 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trainers.collectives import tree
-from trainers.collectives.catalog import candidates
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.network import Network
-from trainers.collectives.price import choose, price
+from trainers.collectives.plans import tree
+from trainers.collectives.plans.catalog import candidates
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.price import choose, price
 
 CORES = 68  # of a chip
 CHIPS = [1, 2, 4, 8, 16, 32, 64]

@@ -15,9 +15,10 @@ from contract.yaml_reader import read
 
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn"}
-PLANS = {f"trainers.collectives.{name}" for name in ("catalog", "choice", "layout", "network", "plan", "price")} | {
-    "trainers.plans"
-}
+PLANS = {
+    f"trainers.collectives.{name}"
+    for name in ("layout", "plan", "plans.catalog", "pricing.network", "pricing.price", "pricing.size_classes")
+} | {"trainers.plans"}
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
@@ -82,13 +83,13 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
     ("place", "source"),
     [
         ("api", "import scheduler.submit.submission"),
-        ("api", "from trainers.collectives.runner import follow"),
-        ("api", "from trainers.engine import train"),
+        ("api", "from trainers.collectives.runners.allreduce import follow"),
+        ("api", "from trainers.training.engine import train"),
         ("scheduler", "from api.app import create_app"),
         ("store", "from trainers import engine"),
         ("trainers", "import sqlalchemy"),
         ("trainers/rules", "from contract.spec.run import RunSpec"),
-        ("trainers/collectives", "from trainers.engine import train"),
+        ("trainers/collectives", "from trainers.training.engine import train"),
         ("bigbatch", "def f():\n    from store import runs"),
         ("contract", "import torch"),
     ],

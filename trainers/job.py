@@ -17,9 +17,12 @@ from contract.folder.run_folder import RunFolder
 from contract.spec.resources import Local, Slurm
 from contract.spec.run import RunSpec
 from contract.validation import faults_of
-from trainers import binding, local, place, rank
-from trainers.claim import Refused, settle
-from trainers.notice import Notice, leave_at_once
+from trainers.attempt_claim import Refused, settle
+from trainers.ranks import cpu_binding as binding
+from trainers.ranks import local_ranks as local
+from trainers.ranks import rank_info as place
+from trainers.ranks import rank_process as rank
+from trainers.recovery.preemption_signal import Notice, leave_at_once
 
 NO_SPEC, NOT_OURS = 2, 3
 LATE_S = 60.0  # for so long a shared file system may not show what the scheduler has written

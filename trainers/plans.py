@@ -3,9 +3,9 @@
 from typing import assert_never
 
 from contract.spec.choices import collectives as choices
-from trainers.collectives import colors, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.layout import Hosts
 from trainers.collectives.plan import Plan
+from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
 
 
 def plan_of(choice: choices.Planned, hosts: Hosts) -> Plan:

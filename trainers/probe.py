@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.folder.run_folder import RunFolder
-from trainers.versions import versions
+from trainers.progress.software_versions import versions
 
 PATIENCE_S = 180.0
 LOOK_S = 0.05

@@ -7,7 +7,8 @@ from contract.api.site_check import Check, Grade, amiss, fine
 from scheduler.clusters.slurm.limits import number
 
 OLDEST, TRIED = (20, 11), "22.05"
-COMMON_STEP_S = 30  # ranks that are told to end have so long to come to a common step, and save (trainers/notice.py)
+# ranks that are told to end have so long to come to a common step, and save (trainers/recovery/preemption_signal.py)
+COMMON_STEP_S = 30
 # jobs are asked about twice within MinJobAge, but not more often than every 12 s (scheduler/ticks/poll.py)
 FORGETS_S = 24
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from contract.folder.run_folder import RunFolder
 
 FRESH_S = 45.0  # a job that has given a sign of life so lately lives
-WATCH_S = 15.0  # a job that lives gives one in this time (trainers/heartbeat.py: every 10 s)
+WATCH_S = 15.0  # a job that lives gives one in this time (trainers/ranks/heartbeat.py: every 10 s)
 KEEP_S = 600.0
 
 

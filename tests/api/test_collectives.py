@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from trainers.collectives.plan import Send
-from trainers.collectives.proof import check
+from trainers.collectives.verify import check
 
 ASK = {"bytes": 16 << 20, "hosts": 2, "ranks_per_host": 4, "rate": 25e6}
 

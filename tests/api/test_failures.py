@@ -20,9 +20,9 @@ from store.tables import Run
 from tests.api.conftest import SPEC, post
 
 TRACE = """Traceback (most recent call last):
-  File "trainers/rank.py", line 30, in live
+  File "trainers/ranks/rank_process.py", line 30, in live
     engine.train(folder)
-  File "trainers/data/folder.py", line 57, in batch
+  File "trainers/data/images/image_folder.py", line 57, in batch
     raise OSError("the disk is gone")
 OSError: the disk is gone
 """
@@ -77,7 +77,7 @@ def test_a_rank_that_says_why_is_believed_though_its_clock_goes_ahead(folder: Ru
     told = fail()
     assert (told["kind"], told["rank"], told["host"], told["source"]) == ("python_error", 2, "gpu2", "rank 2")
     assert told["evidence"].splitlines() == [
-        'File "trainers/data/folder.py", line 57, in batch',
+        'File "trainers/data/images/image_folder.py", line 57, in batch',
         '  raise OSError("the disk is gone")',
         "OSError: the disk is gone",
     ]

@@ -46,7 +46,7 @@ from store.tables import Attempt, Experiment, Move, Restart, Run, now
 
 SAMPLES = 16_384
 TRACE = """Traceback (most recent call last):
-  File "trainers/loop.py", line 104, in take
+  File "trainers/training/loop.py", line 104, in take
     raise Diverged(self._why(loss, rate, at))
 FloatingPointError: loss is nan at step 115, with a learning rate of 40; the first is layer3.0.conv1 (Conv2d)
 """

@@ -51,7 +51,7 @@ axes: {{seed: {seeds}}}
 # what trains for real has another batch: the program that stands for Python looks at the spec
 CHOOSE = """\
 #!/bin/sh
-case " $* " in *" -m trainers.pack "*) exec {python} "$@";; esac
+case " $* " in *" -m trainers.packed_runs "*) exec {python} "$@";; esac
 for word in "$@"; do case $word in /*) folder=$word;; esac; done
 if grep -q '"batch": {real}' "$folder/spec.json"; then exec {python} "$@"; fi
 exec {light} "$@"

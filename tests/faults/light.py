@@ -13,10 +13,10 @@ from pathlib import Path
 
 from contract.folder.job_identity import PAUSED
 from contract.folder.run_folder import RunFolder
-from trainers import heartbeat
-from trainers.claim import Refused, settle
+from trainers.attempt_claim import Refused, settle
 from trainers.job import LATE_S, NOT_OURS, await_spec
-from trainers.report import Report
+from trainers.progress.reporter import Report
+from trainers.ranks import heartbeat
 
 HOUSE = Path(__file__).parents[2]
 STEP_S = "LIGHT_STEP_S"  # seconds that a step takes, in the environment
@@ -25,7 +25,7 @@ HURRY = "hurry"  # a file in the run folder: the rest takes no time
 MEETING = "meeting"  # a file beside the run folders: the ranks of who begins now have not met
 PROGRAM = """\
 #!/bin/sh
-if [ "$4" = trainers.pack ]; then PYTHONPATH={house} exec {python} "$@"; fi
+if [ "$4" = trainers.packed_runs ]; then PYTHONPATH={house} exec {python} "$@"; fi
 while [ "$1" != trainers ]; do shift; done
 PYTHONPATH={house} exec {python} -m tests.faults.light "$2" "$4"
 """

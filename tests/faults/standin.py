@@ -19,7 +19,7 @@ from lab.standin.stage import Job, Settings, Stage
 from scheduler.clusters.cluster import BusyError
 from scheduler.clusters.rate_limit import Urgency
 from scheduler.clusters.slurm.commands import Commands, Said
-from trainers.claim import Refused, settle
+from trainers.attempt_claim import Refused, settle
 
 
 @contextmanager

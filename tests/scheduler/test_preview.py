@@ -101,7 +101,7 @@ def test_the_preview_shows_how_many_runs_share_a_job_and_what_that_asks_for(expe
     (command,) = [line for line in lines if "trainers" in line]
     carrier, srun = command.split(" -- ")
     task = "/h/runs/arrays/bigbatch-RUN-1/$SLURM_ARRAY_TASK_ID"
-    assert carrier == f"/shared/python -P -u -m trainers.pack {task} --attempt 1"
+    assert carrier == f"/shared/python -P -u -m trainers.packed_runs {task} --attempt 1"
     assert srun.endswith(" /shared/python -P -u -m trainers {} --attempt 1")
     for word in ("--exact", "--ntasks=2", "--mem=4GB", "--gres=gpu:1", "--cpus-per-task=3", "'--output={}/out.log'"):
         assert word in srun.split()

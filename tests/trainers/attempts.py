@@ -15,12 +15,13 @@ from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from tests.trainers.jobs import events
 from tests.trainers.ranks import CONTEXT
-from trainers import keeper, rank
 from trainers.build import models
-from trainers.checkpoints.writer import Writer
-from trainers.notice import Notice, leave_at_once
-from trainers.place import here
-from trainers.report import Report
+from trainers.checkpoints.checkpoint_writer import Writer
+from trainers.progress.reporter import Report
+from trainers.ranks import rank_process as rank
+from trainers.ranks.rank_info import here
+from trainers.recovery import checkpoint_coordinator as keeper
+from trainers.recovery.preemption_signal import Notice, leave_at_once
 
 PATIENCE_S = 150
 Blow = Callable[[int], None]  # carried out on a rank that has just told a step, with that step

@@ -11,20 +11,20 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from trainers.collectives import ring, tree
-from trainers.collectives.runner import follow
-from trainers.collectives.wire.lost import RankLost
-from trainers.collectives.wire.mesh import Mesh
+from trainers.collectives.plans import ring, tree
+from trainers.collectives.runners.allreduce import follow
+from trainers.collectives.wire.connections import Mesh
+from trainers.collectives.wire.rank_lost import RankLost
 from trainers.rules.asynchronous import Asynchronous
-from trainers.rules.center import Center
+from trainers.rules.centers.center import Center
+from trainers.rules.centers.center_client import Door, Served
+from trainers.rules.centers.center_update import Along, Towards
+from trainers.rules.centers.replicated_center import Replicated
+from trainers.rules.centers.request_order import FirstCome, LockFree, Order, RankOrder
+from trainers.rules.centers.tree_center import Mastered
 from trainers.rules.elastic import Elastic
-from trainers.rules.flat import weights
-from trainers.rules.mastered import Mastered
-from trainers.rules.move import Along, Towards
-from trainers.rules.order import FirstCome, LockFree, Order, RankOrder
-from trainers.rules.replicated import Replicated
+from trainers.rules.flat_vector import weights
 from trainers.rules.rule import Rule
-from trainers.rules.served import Door, Served
 
 RATE, RHO, MOMENTUM = 0.05, 2.0, 0.9
 TIMEOUT_S, SHORT_S = 60.0, 5.0  # for ranks that are well, and where one is to be missed

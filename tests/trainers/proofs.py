@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from trainers.collectives.plan import Plan, Round, Sends, together
-from trainers.collectives.proof import check
+from trainers.collectives.verify import check
 
 
 def prove(plans: Sequence[Plan]) -> None:

@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 CONTEXT = get_context("forkserver")
-CONTEXT.set_forkserver_preload(["pytest", "torch._dynamo", "trainers.engine"])
+CONTEXT.set_forkserver_preload(["pytest", "torch._dynamo", "trainers.training.engine"])
 
 
 def on_ranks(world: int, function: Callable[..., Any], *arguments: Any, victim: int | None = None) -> list[Any]:

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from contract.spec.batch_size import passes
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import native
+from trainers.collectives.runners import native
 from trainers.losses.cross_entropy import CrossEntropy
-from trainers.precision import Precision
 from trainers.rules.sync import Sync
-from trainers.step import Step
+from trainers.training.precision import Precision
+from trainers.training.step import Step
 
 BATCH, STEPS = 20, 4
 

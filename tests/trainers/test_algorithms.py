@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.trainers.proofs import prove
-from trainers.collectives import colors, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.layout import Hosts, grid, hosts_of, squarest
 from trainers.collectives.plan import Plan, Send
-from trainers.collectives.proof import check
+from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.verify import check
 
 Shapes = Callable[[Hosts], Iterator[Plan]]
 EVERY: dict[str, Shapes] = {

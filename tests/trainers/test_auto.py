@@ -6,15 +6,16 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import catalog, layout, ring, torus
-from trainers.collectives.auto import Auto
-from trainers.collectives.exchange import exchange
-from trainers.collectives.links import Links, measure
-from trainers.collectives.native_torus import native_torus
-from trainers.collectives.price import choose
-from trainers.collectives.runner import Allreduce, follow
-from trainers.collectives.turns import turns
-from trainers.collectives.wire.meshes import mesh_of
+from trainers.collectives import layout
+from trainers.collectives.plans import catalog, ring, torus
+from trainers.collectives.pricing.links import Links, measure
+from trainers.collectives.pricing.price import choose
+from trainers.collectives.runners.allreduce import Allreduce, follow
+from trainers.collectives.runners.auto import Auto
+from trainers.collectives.runners.native_torus import native_torus
+from trainers.collectives.runners.p2p_allreduce import exchange
+from trainers.collectives.runners.rank_schedule import turns
+from trainers.collectives.wire.group_connections import mesh_of
 
 
 def candidates() -> dict[str, Allreduce]:

@@ -14,7 +14,7 @@ from tests.needs import program, require
 from tests.trainers.hosts import host
 from tests.trainers.jobs import HOUSE, events, finish, prepare, start
 from tests.trainers.test_slurm import task
-from trainers import binding
+from trainers.ranks import cpu_binding as binding
 
 CPUS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 pytestmark = pytest.mark.skipif(not CPUS, reason="this system binds no process")
@@ -25,8 +25,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 from contract.spec.many_core import ManyCore
-from trainers import binding, topology
-from trainers.place import Place
+from trainers.ranks import cpu_binding as binding, numa_topology as topology
+from trainers.ranks.rank_info import Place
 topology.SYSTEM = Path({tree!r})
 place = Place({part}, {parts}, {part}, {parts}, host="knl", address="knl")
 place = binding.take(ManyCore(cpus=64, parts={parts}, memory_mode={mode!r}), place, rank_cpus=64)

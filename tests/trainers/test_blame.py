@@ -12,9 +12,9 @@ import torch
 import torch.distributed as dist
 
 from contract.lifecycle.failure import FailureKind
-from trainers.blame import kind_of
-from trainers.collectives.wire.lost import RankLost
+from trainers.collectives.wire.rank_lost import RankLost
 from trainers.models.imported import imported
+from trainers.ranks.error_kind import kind_of
 
 BEYOND = 1 << 62  # bytes
 

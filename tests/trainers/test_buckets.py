@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from torch.nn import Parameter
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import native, ring
-from trainers.collectives.runner import follow
-from trainers.collectives.wire.lost import RankLost
-from trainers.rules import buckets
-from trainers.rules.buckets import divided
+from trainers.collectives.plans import ring
+from trainers.collectives.runners import native
+from trainers.collectives.runners.allreduce import follow
+from trainers.collectives.wire.rank_lost import RankLost
+from trainers.rules import gradient_buckets as buckets
+from trainers.rules.gradient_buckets import divided
 from trainers.rules.rule import RIDERS
 from trainers.rules.sync import Sync
 

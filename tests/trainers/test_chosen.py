@@ -12,14 +12,15 @@ from contract.folder.run_folder import RunFolder
 from contract.spec.choices import collectives as choices
 from tests.trainers.jobs import events, finish, losses, prepare, start
 from tests.trainers.ranks import on_ranks
-from trainers.build import auto, collectives
-from trainers.collectives.choice import cheapest
+from trainers.build import auto_collective as auto
+from trainers.build import collectives
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.network import Network
-from trainers.collectives.price import price
-from trainers.collectives.ring import plan as ring
-from trainers.collectives.tree import plan as tree
-from trainers.kept import Kept
+from trainers.collectives.plans.ring import plan as ring
+from trainers.collectives.plans.tree import plan as tree
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.price import price
+from trainers.collectives.pricing.size_classes import cheapest
+from trainers.progress.auto_choice_store import Kept
 
 CPU = torch.device("cpu")
 

@@ -6,9 +6,9 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from trainers.collectives import colors, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.plan import Plan, Sends
+from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
 
 
 def rounds(plan: Plan) -> int:

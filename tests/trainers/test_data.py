@@ -7,10 +7,10 @@ import torch
 from sklearn.datasets import load_digits
 
 from contract.spec.choices.data import Digits
-from trainers.data.digits import digits
 from trainers.data.sampler import permutation, slices
+from trainers.data.sources.digits import digits
+from trainers.data.sources.synthetic import synthetic
 from trainers.data.split import Split
-from trainers.data.synthetic import synthetic
 
 
 def every(split: Split) -> tuple[torch.Tensor, torch.Tensor]:

@@ -12,7 +12,7 @@ from contract.folder.events import Failed, Points
 from tests.trainers.attempts import attempt
 from tests.trainers.jobs import events, prepare
 from tests.trainers.ranks import on_ranks
-from trainers.diagnosis import diagnose
+from trainers.training.loss_diagnosis import diagnose
 
 
 def diagnose_one() -> str:

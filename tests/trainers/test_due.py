@@ -8,8 +8,8 @@ import pytest
 from contract.folder.events import Finished, Points
 from contract.spec.batch_schedule import Course, Stage
 from contract.spec.checkpoint import Checkpoint
-from trainers.due import is_due
-from trainers.told import last_step, mend_end
+from trainers.progress.event_history import last_step, mend_end
+from trainers.recovery.checkpoint_due import is_due
 
 COURSE = Course(samples=50, epochs=4, stages=(Stage(0, 10),))  # five steps an epoch
 

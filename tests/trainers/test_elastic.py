@@ -8,7 +8,7 @@ import torch
 
 from tests.trainers import elastic_ranks as ranks
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import tree
+from trainers.collectives.plans import tree
 
 SYNC, SERVED = ["sync1", "sync2", "sync3"], ["original", "async", "hogwild"]
 ALPHA = ranks.RATE * ranks.RHO

@@ -11,7 +11,7 @@ from contract.folder.events import Finished, Paused, Resumed, Saved
 from contract.folder.run_folder import RunFolder
 from tests.trainers.attempts import Falls, Signal, attempt, curve
 from tests.trainers.jobs import events, losses, prepare
-from trainers.checkpoints.shelf import SHARED, Shelf, own
+from trainers.checkpoints.checkpoint_directory import SHARED, Shelf, own
 
 SMALL: dict[str, Any] = {
     "optimizer": {"kind": "sgd", "momentum": 0.9},

@@ -7,11 +7,11 @@ from torch import Tensor, nn
 
 from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.trainers.ranks import on_ranks
-from trainers.collectives.watched import Watch
+from trainers.collectives.runners.timeout import Watch
 from trainers.data.split import Stored
-from trainers.evaluation import Evaluation, average_statistics
-from trainers.precision import Precision
 from trainers.tasks.classification import Classification
+from trainers.training.evaluation import Evaluation, average_statistics
+from trainers.training.precision import Precision
 
 SAMPLES, RIGHT = 10, 7
 

@@ -13,9 +13,10 @@ from contract.folder.rank_failure import Fall
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
 from tests.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
-from trainers import falls, place
-from trainers.collectives.wire.lost import RankLost
-from trainers.rules.talk import call
+from trainers.collectives.wire.rank_lost import RankLost
+from trainers.ranks import rank_failures as falls
+from trainers.ranks import rank_info as place
+from trainers.rules.centers.center_protocol import call
 
 ENDLESS = 100_000  # epochs
 STALL_S = 6.0  # a busy machine may hold one that is well for seconds
@@ -230,7 +231,7 @@ from importlib.machinery import PathFinder
 
 class Breaker(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name != "trainers.evaluation":
+        if name != "trainers.training.evaluation":
             return None
         spec = PathFinder.find_spec(name, path)
         load = spec.loader.exec_module

@@ -12,10 +12,10 @@ from PIL import Image
 from contract.spec.choices.data import Folder
 from tests.trainers.jobs import HOUSE
 from tests.trainers.pictures import draw, tree
-from trainers.data.bad import BadImages, TooManyBadImages
-from trainers.data.crop import RATIO, draws, middle_box, random_box
-from trainers.data.folder import agree, listings
-from trainers.data.images import Images, bad_marks
+from trainers.data.images.bad_images import BadImages, TooManyBadImages
+from trainers.data.images.crop import RATIO, draws, middle_box, random_box
+from trainers.data.images.image_folder import agree, listings
+from trainers.data.images.image_split import Images, bad_marks
 
 MEAN = DEVIATION = (0.5, 0.5, 0.5)
 

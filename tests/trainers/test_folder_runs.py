@@ -16,10 +16,10 @@ from tests.trainers.jobs import events, finish, prepare, start
 from tests.trainers.pictures import tree
 from tests.trainers.ranks import on_ranks
 from trainers.build import data
-from trainers.data.folder import listings
+from trainers.data.images.image_folder import listings
 from trainers.data.sampler import permutation, slices
-from trainers.feed import Feed
-from trainers.place import here
+from trainers.ranks.rank_info import here
+from trainers.training.data_feed import Feed
 
 
 @pytest.fixture(scope="module")

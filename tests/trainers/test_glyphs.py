@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from contract.spec.choices.data import Glyphs
-from trainers.data import glyphs as room
-from trainers.data.glyphs import BLOCK, CHARACTERS, DRAWING, FONTS, SIDE, glyphs
+from trainers.data.sources import glyphs as room
+from trainers.data.sources.glyphs import BLOCK, CHARACTERS, DRAWING, FONTS, SIDE, glyphs
 from trainers.data.split import Grays
 
 SMALL, HELD = 2 * BLOCK + 100, 300

@@ -12,7 +12,7 @@ TRAIN = """
 import sys, time
 from pathlib import Path
 from contract.folder.run_folder import RunFolder
-from trainers import heartbeat
+from trainers.ranks import heartbeat
 heartbeat.start(RunFolder(Path(sys.argv[1])), 1, every_s=0.05)
 time.sleep(300)
 """

@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 
-from trainers.collectives.wire.hello import HELLO, let_in
+from trainers.collectives.wire.handshake import HELLO, let_in
 
 SECRET = secrets.token_bytes(16)
 

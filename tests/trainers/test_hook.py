@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from tests.trainers.ranks import on_ranks
 from trainers.collectives import hook
-from trainers.collectives.wire.lost import RankLost
+from trainers.collectives.wire.rank_lost import RankLost
 
 
 def net() -> nn.Module:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainers.data.kept import Bytes, kept
+from trainers.data.array_cache import Bytes, kept
 
 CONTENT = np.arange(100_000, dtype=np.uint8)
 CONTEXT = multiprocessing.get_context("fork")

@@ -23,11 +23,11 @@ from contract.folder.run_folder import RunFolder
 from contract.spec.choices.collectives import Collective
 from tests.trainers.ranks import CONTEXT, on_ranks
 from trainers.build.collectives import allreduce as built
-from trainers.collectives.watched import neighbors, watched
+from trainers.collectives.runners.timeout import neighbors, watched
 from trainers.collectives.wire.frame import DONE, Frame
-from trainers.collectives.wire.lost import RankLost
-from trainers.collectives.wire.meshes import mesh_of
-from trainers.kept import Kept
+from trainers.collectives.wire.group_connections import mesh_of
+from trainers.collectives.wire.rank_lost import RankLost
+from trainers.progress.auto_choice_store import Kept
 
 WORLD, VICTIM, TIMEOUT_S = 4, 2, 10.0
 LATE_S = 5.0  # 44 ranks share the machine: who has to say it has to wait for its turn

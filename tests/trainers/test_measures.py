@@ -18,10 +18,10 @@ from contract.metric_names import (
     UPDATE_S,
 )
 from tests.trainers.ranks import on_ranks
-from trainers.collectives.watched import Watch
-from trainers.hearsay import Hearsay
-from trainers.measures import Measured, Measures, means_of, parts_of
-from trainers.stopwatch import Lap
+from trainers.collectives.runners.timeout import Watch
+from trainers.progress.rank_stats import Hearsay
+from trainers.progress.step_metrics import Measured, Measures, means_of, parts_of
+from trainers.progress.timer import Lap
 
 CPU = torch.device("cpu")
 

@@ -9,8 +9,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tests.trainers.ranks import on_ranks
-from trainers.data.memory import Memory
-from trainers.data.place import place
+from trainers.data.memory_store.assignment import place
+from trainers.data.memory_store.sample_store import Memory
 from trainers.data.sampler import permutation, slices
 
 EPOCHS = 4

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.trainers.jobs import HOUSE
-from trainers.notice import AGAIN_S, TERM_S, WARNED_S, Notice
+from trainers.recovery.preemption_signal import AGAIN_S, TERM_S, WARNED_S, Notice
 
 TERM, WARNING = signal.SIGTERM, signal.SIGUSR2
 
@@ -36,7 +36,7 @@ def test_what_signals_come_to(signals: list[tuple[int, float]], reason: str | No
 
 
 STUCK = """
-import ctypes, trainers.notice as n
+import ctypes, trainers.recovery.preemption_signal as n
 n.TERM_S = 0.5
 n.Notice(n.leave_at_once).listen()
 print("up", flush=True)

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from tests.trainers.jobs import until
-from trainers.collectives.wire.hello import read
-from trainers.rules.keeper import Keeper
-from trainers.rules.move import Towards
-from trainers.rules.order import FirstCome, LockFree, Order, RankOrder
-from trainers.rules.pace import Pace
-from trainers.rules.talk import GO, HEADER, RECEIPT, call, receive, send
+from trainers.collectives.wire.handshake import read
+from trainers.rules.centers.center_protocol import GO, HEADER, RECEIPT, call, receive, send
+from trainers.rules.centers.center_server import Keeper
+from trainers.rules.centers.center_update import Towards
+from trainers.rules.centers.replica_pace import Pace
+from trainers.rules.centers.request_order import FirstCome, LockFree, Order, RankOrder
 
 SECRET, PATIENCE_S, AWHILE_S = b"0123456789abcdef", 60.0, 0.2
 FOREVER_S = 120.0

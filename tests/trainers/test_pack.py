@@ -14,12 +14,12 @@ from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from tests.conftest import Experiment
 from tests.servers import wait_for
-from trainers import pack
+from trainers import packed_runs as pack
 
 # what srun is to the members: it hears USR2 and TERM, and says so in its folder
 WORKS = "trap 'exit 4' USR2; trap 'exit 137' TERM; touch {}/began; while true; do sleep 0.05; done"
 
-HASTY = "from trainers import pack; pack.LOOK_S, pack.SETTLE_S = 0.1, 0.5; pack.main()"
+HASTY = "from trainers import packed_runs as pack; pack.LOOK_S, pack.SETTLE_S = 0.1, 0.5; pack.main()"
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from trainers.data.pairs import Pairs, bucketed, read_pairs
-from trainers.data.reversal import reversal
 from trainers.data.sampler import permutation
-from trainers.data.vocabulary import BEGIN, END, FIRST_WORD, PADDING, UNKNOWN, Vocabulary
+from trainers.data.text.reversal import reversal
+from trainers.data.text.sentence_pairs import Pairs, bucketed, read_pairs
+from trainers.data.text.vocabulary import BEGIN, END, FIRST_WORD, PADDING, UNKNOWN, Vocabulary
 from trainers.losses.translation import Translation
 from trainers.models.gnmt import GNMT
 

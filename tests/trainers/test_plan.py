@@ -2,9 +2,9 @@
 
 import pytest
 
-from trainers.collectives import ring, torus
 from trainers.collectives.plan import Round, Send, Sends, split, together
-from trainers.collectives.proof import check
+from trainers.collectives.plans import ring, torus
+from trainers.collectives.verify import check
 
 ONE = range(1)
 

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from contract.spec.checks.world_size import misfit
 from contract.spec.choices import collectives as choices
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.proof import check
+from trainers.collectives.verify import check
 from trainers.plans import plan_of
 
 Collective: TypeAdapter[choices.Planned] = TypeAdapter(choices.Planned)

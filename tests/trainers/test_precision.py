@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import native
+from trainers.collectives.runners import native
 from trainers.optimizers.clip import clip
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
-from trainers.precision import FIRST_SCALE, LEAST_SCALE, PATIENCE, LossScale, Overflow, Precision
 from trainers.rules.sync import Sync
-from trainers.step import Step
+from trainers.training.precision import FIRST_SCALE, LEAST_SCALE, PATIENCE, LossScale, Overflow, Precision
+from trainers.training.step import Step
 
 CPU = torch.device("cpu")
 X_BD, Y_BD = torch.randn(2, 8, 4, generator=torch.Generator().manual_seed(0)).unbind()

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from trainers.collectives import halving_doubling, hierarchical, ring, server, torus, tree
-from trainers.collectives.catalog import candidates
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.network import Network
 from trainers.collectives.plan import Plan
-from trainers.collectives.price import choose, price
-from trainers.collectives.segments import SEGMENT_BYTES, lengths
+from trainers.collectives.plans import halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.plans.catalog import candidates
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.price import choose, price
+from trainers.collectives.runners.segments import SEGMENT_BYTES, lengths
 
 ALPHA, BETA, GAMMA, OVERHEAD = 50e-6, 1 / 1e9, 1 / 8e9, 3e-6
 S = 1e8

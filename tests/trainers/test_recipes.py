@@ -15,9 +15,10 @@ from contract.spec.run import RunSpec
 from contract.yaml_reader import read
 from tests.trainers.ranks import on_ranks
 from tests.trainers.reduced import RANKS, reduced
-from trainers import engine, place
 from trainers.build import schedules
-from trainers.report import Report
+from trainers.progress.reporter import Report
+from trainers.ranks import rank_info as place
+from trainers.training import engine
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 IMAGENET = 1_281_167

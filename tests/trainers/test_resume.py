@@ -11,9 +11,9 @@ from contract.folder.events import Failed, Finished, Paused, Resumed, Saved
 from contract.folder.run_folder import RunFolder
 from tests.trainers.attempts import Signal, attempt, curve
 from tests.trainers.jobs import events, prepare
-from trainers.checkpoints import writer
-from trainers.checkpoints.shelf import Shelf
-from trainers.heartbeat import OVERTAKEN
+from trainers.checkpoints import checkpoint_writer as writer
+from trainers.checkpoints.checkpoint_directory import Shelf
+from trainers.ranks.heartbeat import OVERTAKEN
 
 TWO = {"kind": "local", "ranks_per_node": 2}
 SGD = {"kind": "sgd", "momentum": 0.9, "nesterov": True, "weight_decay": 0.001}

@@ -6,9 +6,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import colors, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.plan import Round, Send
-from trainers.collectives.runner import Allreduce, follow
+from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.runners.allreduce import Allreduce, follow
 
 LENGTHS = (0, 1, 2, 5, 64, 1009)
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.trainers.hosts import host, knl
-from trainers.shares import Share, share
-from trainers.topology import SYSTEM, Topology, read
+from trainers.ranks.cpu_share import Share, share
+from trainers.ranks.numa_topology import SYSTEM, Topology, read
 
 SNC4 = (18, 18, 16, 16)  # of the 68 cores of a Xeon Phi 7250: whole tiles of two
 

@@ -10,7 +10,7 @@ import pytest
 from contract.folder.events import Finished, Paused, Points, Started
 from contract.folder.run_folder import RunFolder
 from tests.trainers.jobs import events, finish, losses, prepare, start, until
-from trainers.place import Place, in_slurm
+from trainers.ranks.rank_info import Place, in_slurm
 
 RESOURCES = {"kind": "slurm", "nodes": 1, "ranks_per_node": 2}
 

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from trainers.stopwatch import Stopwatch
+from trainers.progress.timer import Stopwatch
 
 
 def test_the_parts_of_a_step_add_up_to_its_wall_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock is the test's own, so that every second is known."""
     now = [100.0]
-    monkeypatch.setattr("trainers.stopwatch.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("trainers.progress.timer.time.perf_counter", lambda: now[0])
 
     def pass_time(seconds: float) -> None:
         now[0] += seconds

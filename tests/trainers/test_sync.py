@@ -7,9 +7,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives import native, ring, torus
-from trainers.collectives.runner import Allreduce, follow
-from trainers.rules.flat import Gradients, Packed
+from trainers.collectives.plans import ring, torus
+from trainers.collectives.runners import native
+from trainers.collectives.runners.allreduce import Allreduce, follow
+from trainers.rules.flat_vector import Gradients, Packed
 from trainers.rules.sync import Sync
 
 WORLD, BATCH, STEPS = 4, 24, 5

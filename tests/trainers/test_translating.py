@@ -13,9 +13,10 @@ from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 from contract.validation import faults_of
 from tests.trainers.ranks import on_ranks
-from trainers import engine, place
 from trainers.build import data
-from trainers.report import Report
+from trainers.progress.reporter import Report
+from trainers.ranks import rank_info as place
+from trainers.training import engine
 
 PAIRS = {"kind": "reversal", "vocabulary": 12, "max_length": 6, "train_samples": 64, "heldout_samples": 21}
 TINY = {"kind": "gnmt", "layers": 2, "units": 8, "dropout": 0.0}

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.trainers.ranks import on_ranks
 from trainers.data.split import Batch
-from trainers.evaluation import Evaluation
-from trainers.precision import Precision
 from trainers.tasks.translation import Translation
+from trainers.training.evaluation import Evaluation
+from trainers.training.precision import Precision
 
 PADDING, WORDS = 0, 4
 SENTENCES = [[1, 2, 3], [2], [3, 3, 1, 1, 2], [1, 1]]  # 11 tokens

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 
 from tests.trainers.ranks import on_ranks
-from trainers.collectives.watched import Watch
+from trainers.collectives.runners.timeout import Watch
 
 
 class JustInTime:

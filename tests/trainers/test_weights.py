@@ -18,7 +18,7 @@ from contract.spec.run import RunSpec
 from tests.trainers.ranks import on_ranks
 from trainers.build import data as datasets
 from trainers.build import models, optimizers, rules
-from trainers.collectives.native import allreduce
+from trainers.collectives.runners.native import allreduce
 
 IMAGES = ["convnet", "lenet", "alexnet", "alexnet_bn", "nin", "googlenet", "resnet18", "resnet34", "resnet50"]
 NETS: list[dict[str, Any]] = [
@@ -130,6 +130,7 @@ def test_a_rule_holds_as_many_vectors_as_are_counted(rule: dict[str, Any]) -> No
     own, center = vectors(run.rule, run.optimizer, world=2, averages=False)
     first, second = on_ranks(2, held, run.model_dump_json())
     assert second == own
-    # a thread that serves may be making the difference that moves the center (trainers/rules/move.py, Towards)
+    # a thread that serves may be making the difference that moves the center (trainers/rules/centers/center_update.py,
+    # Towards)
     in_the_making = int(rule.get("variant") in ("original", "async"))
     assert first <= own + center + in_the_making

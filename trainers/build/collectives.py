@@ -4,13 +4,13 @@ import torch
 
 from contract.folder.auto_choice import Choices
 from contract.spec.choices import collectives as choices
-from trainers.build.auto import settle
-from trainers.collectives.auto import Auto
+from trainers.build.auto_collective import settle
 from trainers.collectives.layout import Hosts, hosts_of
-from trainers.collectives.runner import Allreduce, follow
-from trainers.collectives.watched import watched
-from trainers.kept import Kept
+from trainers.collectives.runners.allreduce import Allreduce, follow
+from trainers.collectives.runners.auto import Auto
+from trainers.collectives.runners.timeout import watched
 from trainers.plans import plan_of
+from trainers.progress.auto_choice_store import Kept
 
 BITS = range(64)  # of a vector's size in bytes
 CPU = torch.device("cpu")

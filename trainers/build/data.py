@@ -8,16 +8,16 @@ import torch.distributed as dist
 
 from contract.settings import Settings
 from contract.spec.choices import data as choices
-from trainers.data.bad import BadImages
-from trainers.data.digits import digits
-from trainers.data.folder import Listing, agree, listings
-from trainers.data.glyphs import glyphs
-from trainers.data.images import Images, bad_marks
-from trainers.data.memory import Memory
-from trainers.data.pairs import read_pairs
-from trainers.data.reversal import reversal
+from trainers.data.images.bad_images import BadImages
+from trainers.data.images.image_folder import Listing, agree, listings
+from trainers.data.images.image_split import Images, bad_marks
+from trainers.data.memory_store.sample_store import Memory
+from trainers.data.sources.digits import digits
+from trainers.data.sources.glyphs import glyphs
+from trainers.data.sources.synthetic import synthetic
 from trainers.data.split import Split
-from trainers.data.synthetic import synthetic
+from trainers.data.text.reversal import reversal
+from trainers.data.text.sentence_pairs import read_pairs
 
 
 def data(choice: choices.Data, seed: int, *, bad_images: Path | None = None) -> tuple[Split, Split]:

@@ -4,7 +4,7 @@ from torch import nn
 
 from contract.spec.choices.data import Sentences
 from contract.spec.run import RunSpec
-from trainers.data.vocabulary import PADDING
+from trainers.data.text.vocabulary import PADDING
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads
 from trainers.losses.loss import Loss

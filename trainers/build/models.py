@@ -8,7 +8,7 @@ from torch import nn
 from contract.spec.choices import models as choices
 from contract.spec.choices.data import Sentences
 from contract.spec.run import RunSpec
-from trainers.data.vocabulary import PADDING
+from trainers.data.text.vocabulary import PADDING
 from trainers.models.alexnet import AlexNet
 from trainers.models.alexnet_bn import AlexNetBN
 from trainers.models.convnet import ConvNet

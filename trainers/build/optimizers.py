@@ -11,7 +11,7 @@ from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import adapting_groups, decaying_groups
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
-from trainers.precision import LossScale
+from trainers.training.precision import LossScale
 
 
 def optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = None) -> torch.optim.Optimizer:

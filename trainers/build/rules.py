@@ -8,20 +8,20 @@ from torch import Tensor, nn
 
 from contract.spec.choices import rules as choices
 from contract.spec.run import RunSpec
-from trainers.collectives import tree
-from trainers.collectives.runner import Allreduce, follow
+from trainers.collectives.plans import tree
+from trainers.collectives.runners.allreduce import Allreduce, follow
 from trainers.rules.asynchronous import Asynchronous
-from trainers.rules.center import Center
+from trainers.rules.call_timer import Timed, untimed
+from trainers.rules.centers.center import Center
+from trainers.rules.centers.center_client import Door, Served
+from trainers.rules.centers.center_update import Along, Move, Towards
+from trainers.rules.centers.replicated_center import Replicated
+from trainers.rules.centers.request_order import FirstCome, LockFree, Order, RankOrder
+from trainers.rules.centers.tree_center import Mastered
 from trainers.rules.elastic import Elastic
-from trainers.rules.flat import per_layer, weights
-from trainers.rules.mastered import Mastered
-from trainers.rules.move import Along, Move, Towards
-from trainers.rules.order import FirstCome, LockFree, Order, RankOrder
-from trainers.rules.replicated import Replicated
+from trainers.rules.flat_vector import per_layer, weights
 from trainers.rules.rule import RIDERS, Rule
-from trainers.rules.served import Door, Served
 from trainers.rules.sync import Sync
-from trainers.rules.timed import Timed, untimed
 
 TURN_S = 300.0  # a rank that takes longer to its turn at a center is lost
 

@@ -4,7 +4,7 @@ from math import prod
 
 from contract.spec.choices.data import Sentences
 from contract.spec.run import RunSpec
-from trainers.data.vocabulary import PADDING
+from trainers.data.text.vocabulary import PADDING
 from trainers.tasks.classification import Classification
 from trainers.tasks.task import Task
 from trainers.tasks.translation import Translation

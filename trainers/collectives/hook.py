@@ -14,11 +14,11 @@ from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
 from trainers.collectives import layout
-from trainers.collectives import torus as torus_plan
-from trainers.collectives.beside import Beside, summed
-from trainers.collectives.native_torus import native_torus
-from trainers.collectives.runner import TIMEOUT_S, Allreduce, follow
-from trainers.collectives.wire.mesh import Mesh
+from trainers.collectives.plans import torus as torus_plan
+from trainers.collectives.runners.allreduce import TIMEOUT_S, Allreduce, follow
+from trainers.collectives.runners.async_allreduce import Beside, summed
+from trainers.collectives.runners.native_torus import native_torus
+from trainers.collectives.wire.connections import Mesh
 
 
 def torus(model: DistributedDataParallel, *, wire: torch.dtype | None = None, timeout_s: float = TIMEOUT_S) -> None:

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from trainers.data.folder import listings
+from trainers.data.images.image_folder import listings
 
 
 def main() -> None:

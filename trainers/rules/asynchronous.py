@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from trainers.rules.flat import Gradients
-from trainers.rules.served import Door
-from trainers.rules.timed import Timed, untimed
+from trainers.rules.call_timer import Timed, untimed
+from trainers.rules.centers.center_client import Door
+from trainers.rules.flat_vector import Gradients
 
 
 class Asynchronous:

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.rules.center import Center
-from trainers.rules.timed import Timed, untimed
+from trainers.rules.call_timer import Timed, untimed
+from trainers.rules.centers.center import Center
 
 
 class Elastic:

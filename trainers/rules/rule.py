@@ -30,7 +30,8 @@ class Rule(Protocol):
         """Use up the gradients of a backward pass; return the mean over the ranks of what each of them told.
 
         A rank tells its loss, or a vector of its loss and what else the ranks have to know of each other at this step
-        (trainers/wishes.py). It goes through the rule because only the rule knows when the ranks talk and how: a
+        (trainers/recovery/step_agreement.py). It goes through the rule because only the rule knows when the ranks talk
+        and how: a
         message of its own for a few numbers would cost a large world as many latencies as the gradients do. Rules that
         do not talk at every step return the mean loss as it was when they last did, and 0 for what else is told. Where
         rank 0 serves a center, it alone is heard: its wishes are told to every other rank once.

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from trainers.collectives.beside import Beside
-from trainers.collectives.runner import Allreduce
-from trainers.rules.buckets import Reducer, divided
-from trainers.rules.flat import Packed
+from trainers.collectives.runners.allreduce import Allreduce
+from trainers.collectives.runners.async_allreduce import Beside
+from trainers.rules.call_timer import Timed, untimed
+from trainers.rules.flat_vector import Packed
+from trainers.rules.gradient_buckets import Reducer, divided
 from trainers.rules.rule import RIDERS
-from trainers.rules.timed import Timed, untimed
 
 
 class Sync:

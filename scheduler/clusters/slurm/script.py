@@ -2,7 +2,8 @@
 
 The job runs `python -m trainers FOLDER --attempt N`, not a pickle of submitit's: that gets its final name only after
 sbatch has returned, so a worker that dies in between would strand the job. Slurm keeps a copy of the script itself.
-Where runs share a job, it asks for so many times what one needs, and trainers/pack.py begins a step for each of them.
+Where runs share a job, it asks for so many times what one needs, and trainers/packed_runs.py begins a step for each of
+them.
 """
 
 import shlex
@@ -48,7 +49,7 @@ def script(job: Job | Array, *, python: str, setup: Sequence[str]) -> str:
         use_srun=pack is None,
     )
     trains = f"{python} -P -u -m trainers {'{}' if pack else folder} --attempt {job.attempt}"
-    carries = f"{python} -P -u -m trainers.pack {folder} --attempt {job.attempt} --"
+    carries = f"{python} -P -u -m trainers.packed_runs {folder} --attempt {job.attempt} --"
     own = shlex.join(["srun", "--unbuffered", *_own_part(need), *step])
     return str(executor._make_submission_file_text(f"{carries} {own} {trains}" if pack else trains, ""))
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.checkpoints import durable, randomness
-from trainers.checkpoints.shelf import MANIFEST, SHARED, Damaged, Manifest, Shelf, State, own
+from trainers.checkpoints import durable_file as durable
+from trainers.checkpoints import rng_state as randomness
+from trainers.checkpoints.checkpoint_directory import MANIFEST, SHARED, Damaged, Manifest, Shelf, State, own
 
 STATE = {"weights": torch.arange(1000.0), "step": 3, "groups": [{"lr": 0.1, "betas": (0.9, 0.99), "name": None}]}
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
-from trainers.checkpoints import writer
-from trainers.checkpoints.outcome import Outcome
-from trainers.checkpoints.shelf import SHARED, Shelf, own
-from trainers.checkpoints.writer import Writer
+from trainers.checkpoints import checkpoint_writer as writer
+from trainers.checkpoints.checkpoint_directory import SHARED, Shelf, own
+from trainers.checkpoints.checkpoint_writer import Writer
+from trainers.checkpoints.save_result import Outcome
 
 WORLD = 3
 

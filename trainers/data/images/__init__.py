@@ -1,0 +1,1 @@
+"""Data sets from folders of image files."""

@@ -1,0 +1,1 @@
+"""Built-in image data sets: digits, glyphs and synthetic images."""

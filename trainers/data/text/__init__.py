@@ -1,0 +1,1 @@
+"""Data sets of sentence pairs, and their vocabulary."""
