@@ -1,5 +1,5 @@
 # Every habit has one verb. `make run` and `make test` set up what they need.
-# `make run ONCE=1` ends after the first experiment; `make bench NAME=...` runs benchmarks/NAME.py.
+# `make run ONCE=1` ends after the first experiment; `make bench NAME=...` runs benchmarks.NAME.
 
 SHELL := /bin/bash
 VENV := .venv

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.solo import outcomes
+from benchmarks.small_runs import outcomes
 
 One = tuple[str, int, float, int]  # method, batch, rate, seed
 REPORT = Path(__file__).parent / "results" / "batch_scaling.json"

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.solo import outcomes
+from benchmarks.small_runs import outcomes
 
 Spec = dict[str, Any]
 REPORT = Path(__file__).parent / "results" / "techniques.json"

@@ -9,21 +9,21 @@ from typing import Annotated
 
 import typer
 
-from bigbatch.clusters import clusters
-from bigbatch.compare import compare
-from bigbatch.doctor import doctor
-from bigbatch.dry_run import dry_run
+from bigbatch.commands.clusters import clusters
+from bigbatch.commands.compare import compare
+from bigbatch.commands.doctor import doctor
+from bigbatch.commands.dry_run import dry_run
+from bigbatch.commands.first_run import first_run
+from bigbatch.commands.listing import listed, show
+from bigbatch.commands.logs import logs
+from bigbatch.commands.price import price
+from bigbatch.commands.stop import stop
+from bigbatch.commands.submit import submit
+from bigbatch.commands.up import up
+from bigbatch.commands.watch import watch
+from bigbatch.commands.why import why
 from bigbatch.errors import BigbatchError
-from bigbatch.first_run import first_run
-from bigbatch.listing import listed, show
-from bigbatch.logs import logs
-from bigbatch.price import price
-from bigbatch.say import say
-from bigbatch.stop import stop
-from bigbatch.submit import submit
-from bigbatch.up import up
-from bigbatch.watch import watch
-from bigbatch.why import why
+from bigbatch.terminal.message import say
 
 app = typer.Typer(
     name="bigbatch",

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import NoReturn
 
 import lab
-from lab import cluster, needs, report
+from lab import cluster, report
+from lab import requirements as needs
 from lab.errors import LabError
-from lab.folder import Folder, chosen
 from lab.layout import Layout
+from lab.state_folder import Folder, chosen
 
 DONE, FAILED, CANNOT_RUN_HERE = 0, 1, 2
 

@@ -2,12 +2,15 @@
 
 import time
 
-from lab import daemons, database, layout, network, processes, running, writing
+from lab import layout, network, processes
 from lab.command import run
 from lab.errors import LabError
-from lab.folder import Folder
 from lab.layout import Layout
 from lab.processes import Process
+from lab.services import config_writer as writing
+from lab.services import daemons, database
+from lab.services import lifecycle as running
+from lab.state_folder import Folder
 
 HOSTS_WITHIN_S = 60
 NOT_IN_SERVICE = ("unknown", "down", "fail", "error", "reboot")

@@ -5,7 +5,7 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab.number import HOST_SUFFIX, NUMBER, SUFFIX
+from lab.instance import HOST_SUFFIX, NUMBER, SUFFIX
 
 NETWORK = f"10.177.{NUMBER}"  # a /24 of the lab's own
 HEAD_ADDRESS = f"{NETWORK}.1"

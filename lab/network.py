@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lab.command import run, works
 from lab.errors import LabError
+from lab.instance import NUMBER, SUFFIX
 from lab.layout import HEAD_ADDRESS, Host, Layout
-from lab.number import NUMBER, SUFFIX
 
 SWITCH = f"bblab{SUFFIX}-switch"
 BRIDGE = "bridge0"  # inside the switch

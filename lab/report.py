@@ -1,9 +1,10 @@
 """How the lab is, for a person at a terminal."""
 
-from lab import cluster, daemons, layout
+from lab import cluster, layout
 from lab.errors import LabError
-from lab.folder import Folder
 from lab.layout import Host
+from lab.services import daemons
+from lab.state_folder import Folder
 
 
 def describe(folder: Folder) -> tuple[str, bool]:

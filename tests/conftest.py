@@ -33,7 +33,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def lab() -> Iterator[dict[str, str]]:
     """The Slurm lab; yields the environment that its commands need. A lab that was up before stays up."""
-    from lab.needs import missing
+    from lab.requirements import missing
 
     require(missing())
     command = [sys.executable, "-m", "lab"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.easgd import crossed
+from benchmarks.easgd.benchmark import crossed
 from contract import metric_names as series
 
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from benchmarks import throughput
-from benchmarks.bound import cost, judge
+from benchmarks.throughput import benchmark as throughput
+from benchmarks.throughput.roofline import cost, judge
 from trainers.models.resnet import ResNet
 
 

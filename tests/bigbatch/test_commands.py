@@ -170,7 +170,7 @@ def test_the_unforeseen_is_told_without_a_trace(call: Call, monkeypatch: pytest.
     def fail(_: object) -> None:
         raise RuntimeError("the moon is full")
 
-    monkeypatch.setattr("bigbatch.submit.read_spec", fail)
+    monkeypatch.setattr("bigbatch.commands.submit.read_spec", fail)
     said = call("submit", "x.yaml")
     assert said.code == 1
     assert said.err == "RuntimeError: the moon is full (BIGBATCH_DEBUG=1 shows where)\n"

@@ -67,7 +67,7 @@ def test_what_it_says_of_tables_and_service_has_what_to_set(
 ) -> None:
     """What the scheduler's part finds is left away: a database that answers, and has no tables."""
     answers = fine("database", "database", "it answers", "what runs do can be kept and shown")
-    monkeypatch.setattr("bigbatch.doctor._examined", lambda _: iter([answers]))
+    monkeypatch.setattr("bigbatch.commands.doctor._examined", lambda _: iter([answers]))
     monkeypatch.setenv("BIGBATCH_URL", "http://127.0.0.1:1")
     (tmp_path / "home").mkdir()
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from bigbatch.client import Client
-from bigbatch.units import bytes_in_words, rate, seconds, size, time_in_words
+from bigbatch.terminal.units import bytes_in_words, rate, seconds, size, time_in_words
 from tests.bigbatch.conftest import Call
 
 ASK = ("price", "--bytes", "16MiB", "--hosts", 2, "--ranks-per-host", 4, "--rate", "200mbit")

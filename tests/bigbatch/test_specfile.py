@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bigbatch import DocumentRefused
-from bigbatch.specfile import read_spec
+from bigbatch.spec_file import read_spec
 from contract.yaml_reader import read
 from tests.bigbatch.conftest import SPEC
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bigbatch.address import Address, checked
 from bigbatch.client import Client
 from bigbatch.errors import Unreachable
-from bigbatch.lock import locked
+from bigbatch.service.address import Address, checked
+from bigbatch.service.home_lock import locked
 from tests.bigbatch.conftest import Call
 from tests.servers import free_port
 

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from bigbatch.client import Client
-from bigbatch.follow import Pause, patiently
-from bigbatch.watch import watch_to_end
+from bigbatch.commands.watch import watch_to_end
+from bigbatch.polling import Pause, patiently
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from migrations.commands import upgrade
@@ -26,7 +26,7 @@ from tests.servers import free_port, wait_for
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("follow.LOOK_S", "follow.SILENT_S", "logs.LOOK_S", "progress.LINE_S"):
+    for name in ("polling.LOOK_S", "polling.SILENT_S", "commands.logs.LOOK_S", "terminal.progress.LINE_S"):
         monkeypatch.setattr(f"bigbatch.{name}", 0.05)
     monkeypatch.setattr("bigbatch.connection.WAITS_S", (0.01,))
 
@@ -48,7 +48,7 @@ class Between:
             self()
             return patiently(ask, pause)
 
-        monkeypatch.setattr("bigbatch.follow.patiently", looked)
+        monkeypatch.setattr("bigbatch.polling.patiently", looked)
 
 
 def test_watch_ends_with_0_when_every_run_is_done(
@@ -180,5 +180,5 @@ def test_logs_follows_until_the_run_ends(
         say("three\n")
         seed.move(site, run_id, [State.DONE])
 
-    monkeypatch.setattr("bigbatch.logs.time", SimpleNamespace(sleep=Between(train, end)))
+    monkeypatch.setattr("bigbatch.commands.logs.time", SimpleNamespace(sleep=Between(train, end)))
     assert call("logs", run_id, "-f").out == "one\ntwo\nthree\n"

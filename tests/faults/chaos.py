@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from lab import layout
-from lab.folder import chosen
-from lab.standin import programs
-from lab.standin.stage import Settings, Stage
+from lab.fake_slurm import programs
+from lab.fake_slurm.state import Settings, Stage
+from lab.state_folder import chosen
 from tests import servers
 from tests.faults import lab, light
 from tests.faults.audit import Audit, audit

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import update
 
 from lab import processes
-from lab.standin.stage import UNDER_WAY, Job, Settings, Stage
+from lab.fake_slurm.state import UNDER_WAY, Job, Settings, Stage
 from store.session import engine_for, transaction
 from store.tables import CallSlot, Cluster, Silence
 from tests.faults import light, truth
@@ -100,7 +100,7 @@ class OnStandIn:
 
     def befall(self, *mishap: str) -> None:
         """Let one of the stand-in's mishaps happen."""
-        subprocess.run([sys.executable, "-m", "lab.standin", str(self.stage.folder), *mishap], check=True)
+        subprocess.run([sys.executable, "-m", "lab.fake_slurm", str(self.stage.folder), *mishap], check=True)
 
     def command(self, *words: str) -> None:
         """Call one of Slurm's commands by hand."""

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from lab import daemons, layout, processes
-from lab.daemons import Daemon
-from lab.folder import Folder, chosen
+from lab import layout, processes
+from lab.services import daemons
+from lab.services.daemons import Daemon
+from lab.state_folder import Folder, chosen
 from tests.faults.truth import UNDER_WAY, Job
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contract.lifecycle.state import LIVE
-from lab.standin.stage import Stage
+from lab.fake_slurm.state import Stage
 from tests.faults import lab
 from tests.faults.audit import hosts_of
 from tests.flow.service import Service

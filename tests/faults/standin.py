@@ -12,10 +12,10 @@ import pytest
 
 from contract.folder.array_folder import members_in
 from contract.folder.run_folder import RunFolder
-from lab.standin import programs
-from lab.standin.commands import answer
-from lab.standin.errors import SlurmError
-from lab.standin.stage import Job, Settings, Stage
+from lab.fake_slurm import programs
+from lab.fake_slurm.commands import answer
+from lab.fake_slurm.errors import SlurmError
+from lab.fake_slurm.state import Job, Settings, Stage
 from scheduler.clusters.cluster import BusyError
 from scheduler.clusters.rate_limit import Urgency
 from scheduler.clusters.slurm.commands import Commands, Said
@@ -27,7 +27,7 @@ def carried(folder: Path, settings: Settings | None = None) -> Iterator[Stage]:
     """A stand-in whose jobs are carried out, as processes of this machine."""
     stage = Stage.make(folder, settings or Settings())
     programs.write(folder)
-    command = [sys.executable, "-m", "lab.standin", str(folder), "up"]
+    command = [sys.executable, "-m", "lab.fake_slurm", str(folder), "up"]
     carrier = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert carrier.stdout
     carrier.stdout.readline()

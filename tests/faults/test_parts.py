@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.standin.stage import Settings
+from lab.fake_slurm.state import Settings
 from tests import servers
 from tests.faults.conftest import SPEC, OnStandIn, a_minute_later, settings
 from tests.faults.light import HURRY

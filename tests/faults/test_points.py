@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from contract.lifecycle.state import State
-from lab.standin.stage import Settings, Stage
+from lab.fake_slurm.state import Settings, Stage
 from migrations.commands import upgrade
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.context import Site

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.standin.stage import Job
+from lab.fake_slurm.state import Job
 from store.session import engine_for, snapshot
 from store.tables import Run
 from tests.faults.conftest import OnStandIn

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.standin.stage import Settings
+from lab.fake_slurm.state import Settings
 from tests.faults.conftest import OnStandIn, settings
 from tests.faults.standin import carried
 from tests.flow.service import running

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from lab import configuration, network
 from lab import layout as layouts
+from lab import network
 from lab.__main__ import main
 from lab.errors import LabError
-from lab.folder import Folder, chosen
 from lab.layout import Layout
-from lab.needs import PACKAGES, foreign_slurm, missing, missing_packages
+from lab.requirements import PACKAGES, foreign_slurm, missing, missing_packages
+from lab.services import config_files as configuration
+from lab.state_folder import Folder, chosen
 
 FOLDER = Folder(Path("/somewhere/lab"))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.standin import programs
-from lab.standin.stage import Settings, Stage
+from lab.fake_slurm import programs
+from lab.fake_slurm.state import Settings, Stage
 from tests.faults.standin import carried, on_path
 from tests.servers import wait_for
 
@@ -120,7 +120,7 @@ def test_a_job_ends_as_it_was_ended(cluster: Stage, work: str, mishap: list[str]
     if mishap[:1] == ["scancel"]:
         call(folder, *mishap)
     elif mishap:
-        subprocess.run([sys.executable, "-m", "lab.standin", str(folder), *mishap], check=True)
+        subprocess.run([sys.executable, "-m", "lab.fake_slurm", str(folder), *mishap], check=True)
     wait_for("the job's end", lambda: states(folder) == [f"1 {end}"])
 
 

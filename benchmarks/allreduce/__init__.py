@@ -1,0 +1,1 @@
+"""The all-reduce benchmark: every all-reduce algorithm against gloo and OpenMPI."""

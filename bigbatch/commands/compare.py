@@ -1,0 +1,109 @@
+"""`bigbatch compare`: how much sooner one run reached the accuracy of another, and whether that may be said."""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from bigbatch.client import Client
+from bigbatch.commands.submit import Json
+from bigbatch.errors import BigbatchError
+from bigbatch.terminal.message import say
+from bigbatch.terminal.output import percent, print_table
+from bigbatch.terminal.units import time_in_words
+from contract.metric_names import HELDOUT_ACCURACY
+from study.comparison import Comparison, Unfair
+from study.comparison import compare as compare_trials
+from study.trial import NAMES, Mark, Trial, trial
+
+
+class Refused(BigbatchError):
+    """A comparison that would mislead."""
+
+
+def compare(
+    baseline: Annotated[int, typer.Argument(metavar="BASELINE", help="The run to compare with.")],
+    other: Annotated[int, typer.Argument(metavar="RUN", help="The run whose speed-up is asked for.")],
+    accuracy: Annotated[
+        float | None, typer.Option(min=0, max=1, help="To reach, 0 to 1; the baseline's best where none is given.")
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Tell a run's speed-up to the same accuracy, with all choices of both; refused where it would mislead."""
+    with Client() as client:
+        first, second = trial_of(client, baseline), trial_of(client, other)
+    try:
+        found = compare_trials(first, second, accuracy)
+    except Unfair as error:
+        raise Refused("\n".join(["no fair comparison:", *error.reasons])) from error
+    if as_json:
+        print(json.dumps(_plain(found), indent=2))
+    else:
+        _print(found)
+
+
+def trial_of(client: Client, run_id: int) -> Trial:
+    """Ask the service for a run and what it measured."""
+    run = client.run(run_id)
+    points = client.points(run_id, [name for name in NAMES if name in {*run.series, HELDOUT_ACCURACY}])
+    columns = {name: list(zip(column.steps, column.values, strict=True)) for name, column in points.series.items()}
+    return trial(f"run {run_id}", run.state, run.spec, columns)
+
+
+def _print(found: Comparison) -> None:
+    pairs = [(found.baseline, found.baseline_at), (found.other, found.other_at)]
+    rows = [
+        (f"time to {percent(found.accuracy, 2)}", *(time_in_words(at.seconds) for _, at in pairs)),
+        ("epochs until then", *(f"{at.epochs:g}" for _, at in pairs)),
+        ("iterations until then", *(f"{at.step:,} of {one.spec.steps:,}" for one, at in pairs)),
+        ("best accuracy", *(percent(one.best, 2) for one, _ in pairs)),
+    ]
+    print_table(("", found.baseline.name, found.other.name), [*rows, *_choices(found)])
+    print(f"{found.speedup:.2f} x as fast as {found.baseline.name} to an accuracy of {percent(found.accuracy, 2)}")
+    for remark in found.remarks:
+        say(remark)
+
+
+def _choices(found: Comparison) -> Iterator[tuple[str, str, str]]:
+    """Every choice of both, what differs first; "=" where the other's is the same."""
+    for path, (old, new) in found.differences.items():
+        yield path, _word(old), _word(new)
+    for path, value in _leaves(found.baseline.spec.model_dump(mode="json")):
+        if not any(f"{path}.".startswith(f"{changed}.") for changed in found.differences):
+            yield path, _word(value), "="
+
+
+def _leaves(document: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in document.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, dict) and "kind" in value:
+        options = ", ".join(f"{key} {_word(option)}" for key, option in value.items() if key != "kind")
+        return f"{value['kind']} ({options})" if options else str(value["kind"])
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _plain(found: Comparison) -> dict[str, Any]:
+    """All of a comparison, for programs."""
+
+    def side(one: Trial, at: Mark) -> dict[str, Any]:
+        at_accuracy = {"step": at.step, "epochs": at.epochs, "seconds": at.seconds, "accuracy": at.accuracy}
+        return {"name": one.name, "best": one.best, "at": at_accuracy, "spec": one.spec.model_dump(mode="json")}
+
+    return {
+        "accuracy": found.accuracy,
+        "speedup": found.speedup,
+        "baseline": side(found.baseline, found.baseline_at),
+        "other": side(found.other, found.other_at),
+        "differences": {path: {"baseline": old, "other": new} for path, (old, new) in found.differences.items()},
+        "remarks": found.remarks,
+    }

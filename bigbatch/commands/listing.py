@@ -1,0 +1,41 @@
+"""`bigbatch list` and `bigbatch show`: experiments, and the runs of one."""
+
+from typing import Annotated
+
+import typer
+
+from bigbatch.client import Client
+from bigbatch.commands.submit import Json
+from bigbatch.terminal.output import accuracy_of, age, chosen, percent, print_json, print_table
+
+
+def listed(
+    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20, as_json: Json = False
+) -> None:
+    """List experiments, newest first."""
+    with Client() as client:
+        found = list(client.experiments(limit=limit))
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (str(e.id), e.name, e.state, percent(e.progress), str(e.runs), percent(e.best_accuracy, 2), age(e.created_at))
+        for e in found
+    ]
+    print_table(("id", "name", "state", "progress", "runs", "best accuracy", "age"), rows)
+
+
+def show(
+    experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")], as_json: Json = False
+) -> None:
+    """Show the runs of one experiment."""
+    with Client() as client:
+        found = list(client.runs(experiment_id))
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (str(run.id), chosen(run.values), run.state, f"{run.step}/{run.steps}", accuracy_of(run), run.reason or "")
+        for run in found
+    ]
+    print_table(("run", "values", "state", "step", "accuracy", "reason"), rows)

@@ -1,0 +1,1 @@
+"""Start, supervise and stop the service's processes on this machine."""

@@ -1,0 +1,1 @@
+"""Print tables, progress and messages; parse and format quantities with units."""
