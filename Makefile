@@ -80,7 +80,7 @@ migrate: .make/dev
 
 # Debian packages that the tests drive; elsewhere, or without root, those tests are skipped and say so
 packages:
-	@$(PYTHON) tests/packages.py
+	@$(PYTHON) tests/testing/packages.py
 
 clean:
 	rm -rf $(VENV) .make .bigbatch web/node_modules web/dist

@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from contract.spec.experiment import ExperimentSpec
 from migrations.commands import upgrade
 from store.session import engine_for
-from tests import servers
-from tests.needs import require
+from tests.testing import servers
+from tests.testing.needs import require
 
 _numbers = itertools.count()
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from contract.settings import Settings
 from tests.api.conftest import SPEC, post
-from tests.servers import wait_for
+from tests.testing.servers import wait_for
 
 
 def problem(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> tuple[int, str, str, list[str]]:

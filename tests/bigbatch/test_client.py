@@ -10,8 +10,8 @@ from contract.lifecycle.state import State
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_reader import read
-from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Site, serving
+from tests.testing import seed_runs as seed
 
 
 @pytest.fixture(autouse=True)

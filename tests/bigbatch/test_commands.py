@@ -14,8 +14,8 @@ from contract.lifecycle.state import State
 from store import clusters
 from store.session import transaction
 from store.tables import Cluster
-from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Call, Site
+from tests.testing import seed_runs as seed
 
 
 def test_submit_tells_the_id_the_runs_and_the_address(client: Client, call: Call, spec: Path) -> None:

@@ -4,9 +4,9 @@ import json
 
 from bigbatch.client import Client
 from contract.lifecycle.state import State
-from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Call, Site
-from tests.bigbatch.seed import TO_RUNNING
+from tests.testing import seed_runs as seed
+from tests.testing.seed_runs import TO_RUNNING
 
 
 def trained(site: Site, run_id: int, *, seconds: float, accuracy: float) -> None:

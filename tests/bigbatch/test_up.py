@@ -18,7 +18,7 @@ from bigbatch.errors import Unreachable
 from bigbatch.service.address import Address, checked
 from bigbatch.service.home_lock import locked
 from tests.bigbatch.conftest import Call
-from tests.servers import free_port
+from tests.testing.servers import free_port
 
 PUPPET = Path(__file__).parent / "puppet"
 PARTS = ["clock", "worker", "api"]

@@ -18,10 +18,10 @@ from contract.lifecycle.state import State
 from contract.settings import Settings
 from migrations.commands import upgrade
 from store.session import engine_for
-from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Call, Site, serving
-from tests.bigbatch.seed import TO_RUNNING
-from tests.servers import free_port, wait_for
+from tests.testing import seed_runs as seed
+from tests.testing.seed_runs import TO_RUNNING
+from tests.testing.servers import free_port, wait_for
 
 
 @pytest.fixture(autouse=True)

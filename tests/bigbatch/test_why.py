@@ -11,8 +11,8 @@ from contract.spec.retry import Cause
 from store import jobs as attempts
 from store.session import transaction
 from store.tables import Run
-from tests.bigbatch import seed
 from tests.bigbatch.conftest import SPEC, Call, Site
+from tests.testing import seed_runs as seed
 
 TRACE = 'Traceback\n  File "data.py", line 5, in batch\n    read(path)\nOSError: the disk is gone\n'
 

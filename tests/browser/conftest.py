@@ -18,9 +18,9 @@ from sqlalchemy import Engine
 from migrations.commands import upgrade
 from store.session import engine_for, transaction
 from store.tables import Run
-from tests.browser.seed import grow, seed
-from tests.needs import require
-from tests.servers import free_port, wait_for
+from tests.testing.needs import require
+from tests.testing.seed_dashboard import grow, seed
+from tests.testing.servers import free_port, wait_for
 
 expect.set_options(timeout=30_000)  # a busy machine takes several times as long as an idle one
 ROOT = Path(__file__).parents[2]

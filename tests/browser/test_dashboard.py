@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Dashboard
-from tests.servers import wait_for
+from tests.testing.servers import wait_for
 
 Opener = Callable[..., Page]
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.test_dashboard import LATEST_S, NEWEST, TRIES
-from tests.flow.service import Service, running
+from tests.testing.service import Service, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.flow]
 LOOKS = 20

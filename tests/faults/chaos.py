@@ -1,6 +1,7 @@
 """`make chaos MINUTES=n SEED=s`: random faults over a stream of short runs on the lab, and what became of every run.
 
-Most runs are carried out by a trainer without torch (tests/faults/light.py), some train for real. Ends non-zero when a
+Most runs are carried out by a trainer without torch (tests/testing/faults/light.py), some train for real. Ends
+non-zero when a
 run or a point was lost or doubled. The seed fixes what is struck and submitted, not the moments.
 """
 
@@ -24,12 +25,12 @@ from lab import layout
 from lab.fake_slurm import programs
 from lab.fake_slurm.state import Settings, Stage
 from lab.state_folder import chosen
-from tests import servers
-from tests.faults import lab, light
-from tests.faults.audit import Audit, audit
-from tests.faults.mishaps import MISHAPS, Field
-from tests.faults.standin import on_path
-from tests.flow.service import ENDED, running
+from tests.testing import servers
+from tests.testing.fake_slurm import on_path
+from tests.testing.faults import lab, light
+from tests.testing.faults.audit import Audit, audit
+from tests.testing.faults.mishaps import MISHAPS, Field
+from tests.testing.service import ENDED, running
 
 REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
 AT_ONCE, REAL_EVERY = 14, 8  # runs under way; one in so many trains for real

@@ -15,11 +15,11 @@ from lab import processes
 from lab.fake_slurm.state import UNDER_WAY, Job, Settings, Stage
 from store.session import engine_for, transaction
 from store.tables import CallSlot, Cluster, Silence
-from tests.faults import light, truth
-from tests.faults.audit import all_is_well, events
-from tests.faults.standin import carried, on_path
-from tests.flow.service import Service, running
-from tests.servers import wait_for
+from tests.testing.fake_slurm import carried, on_path
+from tests.testing.faults import light, truth
+from tests.testing.faults.audit import all_is_well, events
+from tests.testing.servers import wait_for
+from tests.testing.service import Service, running
 
 SPEC = """
 name: {name}

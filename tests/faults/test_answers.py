@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.faults.conftest import STEPS_PER_EPOCH, OnStandIn
-from tests.faults.light import HURRY
-from tests.servers import wait_for
+from tests.testing.faults.light import HURRY
+from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
 ANSWERS = ["empty", "partial", "torn", "garbage", "down", "slow=3"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.faults.audit import events
 from tests.faults.conftest import OnStandIn, a_minute_later
-from tests.faults.light import AHEAD_S, HURRY
-from tests.servers import wait_for
+from tests.testing.faults.audit import events
+from tests.testing.faults.light import AHEAD_S, HURRY
+from tests.testing.servers import wait_for
 
 pytestmark = [pytest.mark.flow, pytest.mark.long]
 OFF_S = 600

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import OnStandIn
-from tests.faults.light import HURRY, MEETING
-from tests.servers import wait_for
+from tests.testing.faults.light import HURRY, MEETING
+from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
 

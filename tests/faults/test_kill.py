@@ -15,10 +15,10 @@ from scheduler.submit.submission import launch
 from store import runs
 from store.session import transaction
 from tests.conftest import Experiment
-from tests.faults.audit import all_is_well
-from tests.faults.points import watched
-from tests.faults.truth import jobs_of_this_machine, true_soon
-from tests.flow.service import Service, running
+from tests.testing.faults.audit import all_is_well
+from tests.testing.faults.kill_points import watched
+from tests.testing.faults.truth import jobs_of_this_machine, true_soon
+from tests.testing.service import Service, running
 
 pytestmark = pytest.mark.flow
 SPEC = """
@@ -83,7 +83,7 @@ def test_a_worker_killed_before_its_job_began_submits_again_and_after_that_adopt
     attempts = []
     for point in (points[0], points[-1]):
         service.kill("worker")
-        service.start("worker", module="tests.faults.dying_worker", more=[point])
+        service.start("worker", module="tests.testing.faults.dying_worker", more=[point])
         (run_id,) = service.post(SPEC.replace("epochs: 20", "epochs: 1").replace("[0, 1]", "[0]"))
         service.processes["worker"].wait(150)
         service.start("worker")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests import servers
-from tests.faults import lab as hand
-from tests.faults import truth
-from tests.faults.audit import all_is_well, events, hosts_of
 from tests.faults.conftest import a_minute_later
-from tests.flow.service import Service, running
-from tests.servers import wait_for
+from tests.testing import servers
+from tests.testing.faults import lab as hand
+from tests.testing.faults import truth
+from tests.testing.faults.audit import all_is_well, events, hosts_of
+from tests.testing.servers import wait_for
+from tests.testing.service import Service, running
 
 pytestmark = [pytest.mark.slurm, pytest.mark.postgres, pytest.mark.redis, pytest.mark.long]
 SPEC = """

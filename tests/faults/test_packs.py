@@ -8,8 +8,8 @@ import psutil
 import pytest
 
 from tests.faults.conftest import OnStandIn
-from tests.faults.light import HURRY
-from tests.servers import wait_for
+from tests.testing.faults.light import HURRY
+from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
 SPEC = """
@@ -57,7 +57,7 @@ def ranks_of(path: Path) -> list[psutil.Process]:
             words = process.cmdline()
         except psutil.Error:
             continue
-        if "tests.faults.light" in words and any(Path(word).resolve() == path.resolve() for word in words):
+        if "tests.testing.faults.light" in words and any(Path(word).resolve() == path.resolve() for word in words):
             found.append(process)
     return found
 

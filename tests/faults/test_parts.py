@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from lab.fake_slurm.state import Settings
-from tests import servers
 from tests.faults.conftest import SPEC, OnStandIn, a_minute_later, settings
-from tests.faults.light import HURRY
-from tests.faults.standin import carried
-from tests.flow.service import running
-from tests.needs import program
-from tests.servers import Server
+from tests.testing import servers
+from tests.testing.fake_slurm import carried
+from tests.testing.faults.light import HURRY
+from tests.testing.needs import program
+from tests.testing.servers import Server
+from tests.testing.service import running
 
 pytestmark = [pytest.mark.flow, pytest.mark.postgres, pytest.mark.redis, pytest.mark.long]
 

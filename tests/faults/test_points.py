@@ -1,6 +1,6 @@
 """kill -9 of a launcher at every point between a queued run and its stored id: no run is lost, none is doubled.
 
-The points are found by watching a launcher that lives (tests/faults/points.py).
+The points are found by watching a launcher that lives (tests/testing/faults/kill_points.py).
 """
 
 import math
@@ -30,8 +30,8 @@ from store.session import engine_for, snapshot, transaction
 from store.tables import Run
 from tests.conftest import Experiment
 from tests.faults.conftest import OnStandIn, a_minute_later
-from tests.faults.points import kill_at, watched
-from tests.faults.standin import call_in_process, trains
+from tests.testing.fake_slurm import call_in_process, trains
+from tests.testing.faults.kill_points import kill_at, watched
 
 NO_PATIENCE = timedelta(0)
 COMPILED: dict[Any, Any] = {}  # statements, once for all worlds
@@ -157,7 +157,7 @@ def test_a_worker_killed_wherever_the_world_has_changed_loses_no_run_and_doubles
     for point in changed:
         on.service.kill("worker")
         a_minute_later(on.service)  # each of them reads Slurm's limits anew
-        on.service.start("worker", module="tests.faults.dying_worker", more=[point])
+        on.service.start("worker", module="tests.testing.faults.dying_worker", more=[point])
         posted = on.post(2)
         on.service.processes["worker"].wait(150)
         a_minute_later(on.service)

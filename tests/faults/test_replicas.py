@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import lab as hand
-from tests.faults.audit import all_is_well
-from tests.faults.truth import true_soon
-from tests.flow.service import running
+from tests.testing.faults import lab as hand
+from tests.testing.faults.audit import all_is_well
+from tests.testing.faults.truth import true_soon
+from tests.testing.service import running
 
 pytestmark = [pytest.mark.slurm, pytest.mark.long]
 SPEC = """

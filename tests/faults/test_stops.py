@@ -9,8 +9,8 @@ from lab.fake_slurm.state import Job
 from store.session import engine_for, snapshot
 from store.tables import Run
 from tests.faults.conftest import OnStandIn
-from tests.faults.light import HURRY
-from tests.servers import wait_for
+from tests.testing.faults.light import HURRY
+from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
 LONG = 500  # epochs that nobody waits for

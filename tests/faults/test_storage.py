@@ -12,10 +12,10 @@ import pytest
 
 from lab.fake_slurm.state import Settings
 from tests.faults.conftest import OnStandIn, settings
-from tests.faults.standin import carried
-from tests.flow.service import running
-from tests.needs import require
-from tests.servers import wait_for
+from tests.testing.fake_slurm import carried
+from tests.testing.needs import require
+from tests.testing.servers import wait_for
+from tests.testing.service import running
 
 pytestmark = pytest.mark.flow
 LATE_S = 30.0

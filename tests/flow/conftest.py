@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import servers
-from tests.flow.service import Service, running
+from tests.testing import servers
+from tests.testing.service import Service, running
 
 _numbers = itertools.count()
 

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.flow.service import Service
-from tests.servers import wait_for
+from tests.testing.servers import wait_for
+from tests.testing.service import Service
 
 pytestmark = pytest.mark.flow
 SPEC = """

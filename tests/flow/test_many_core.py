@@ -1,7 +1,7 @@
 """Many-core chips in parts, on the lab's knl hosts: what was asked reached Slurm, and the ranks are bound to it.
 
 The lab's hosts share this machine's cores and its one NUMA node: what a chip of several would get is tested on trees in
-folders (tests/trainers/test_shares.py).
+folders (tests/trainers/ranks/test_cpu_share.py).
 """
 
 import os
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.flow.service import Service
+from tests.testing.service import Service
 
 pytestmark = [pytest.mark.flow, pytest.mark.slurm, pytest.mark.postgres, pytest.mark.redis]
 SPEC = """

@@ -6,7 +6,7 @@ import signal
 import psutil
 import pytest
 
-from tests.flow.service import Service
+from tests.testing.service import Service
 
 pytestmark = [pytest.mark.flow, pytest.mark.slurm, pytest.mark.postgres, pytest.mark.redis]
 SPEC = """

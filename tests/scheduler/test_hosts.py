@@ -17,7 +17,7 @@ from store.session import snapshot, transaction
 from store.tables import Run
 from tests.scheduler.conftest import read, say
 from tests.scheduler.test_arrays import Far
-from tests.scheduler.test_look import STARTED, far, gone, later, look_now, run_id, site
+from tests.scheduler.test_poll import STARTED, far, gone, later, look_now, run_id, site
 
 __all__ = ["far", "run_id", "site"]
 

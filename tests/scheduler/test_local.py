@@ -19,7 +19,7 @@ from scheduler.clusters import local
 from scheduler.clusters.cluster import Alive, FullError, Gone, Held, Job, Unknown
 from scheduler.clusters.local import Local
 from tests.conftest import Experiment
-from tests.servers import wait_for
+from tests.testing.servers import wait_for
 
 NAME = f"bigbatch-{token_hex(4)}-1"  # of these tests alone, whatever else goes on on this machine
 # a job of two processes; the second one does not listen to SIGTERM when told to

@@ -7,7 +7,7 @@ import pytest
 
 from store import clock
 from store.session import engine_for, snapshot
-from tests import servers
+from tests.testing import servers
 
 
 @pytest.mark.postgres

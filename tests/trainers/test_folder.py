@@ -10,8 +10,8 @@ import yaml
 from PIL import Image
 
 from contract.spec.choices.data import Folder
-from tests.trainers.jobs import HOUSE
-from tests.trainers.pictures import draw, tree
+from tests.testing.trainers.jobs import HOUSE
+from tests.testing.trainers.pictures import draw, tree
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
 from trainers.data.images.crop import RATIO, draws, middle_box, random_box
 from trainers.data.images.image_folder import agree, listings

@@ -11,10 +11,10 @@ import torch.distributed as dist
 from contract.folder.events import Failed, Resumed
 from contract.folder.run_folder import RunFolder
 from contract.spec.batch_schedule import Position
-from tests.trainers.attempts import Signal, attempt, curve
-from tests.trainers.jobs import events, finish, prepare, start
-from tests.trainers.pictures import tree
-from tests.trainers.ranks import on_ranks
+from tests.testing.trainers.attempts import Signal, attempt, curve
+from tests.testing.trainers.forked_ranks import on_ranks
+from tests.testing.trainers.jobs import events, finish, prepare, start
+from tests.testing.trainers.pictures import tree
 from trainers.build import data
 from trainers.data.images.image_folder import listings
 from trainers.data.sampler import permutation, slices

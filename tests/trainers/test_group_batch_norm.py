@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from contract.spec.normalization import BatchNorm
-from tests.trainers.ranks import on_ranks
+from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.build.normalization import normalize
 
 WORLD, SHARE = 4, 3

@@ -10,7 +10,7 @@ import pytest
 from contract.folder.events import Finished, Points, Started
 from contract.folder.run_folder import RunFolder
 from contract.metric_names import EVERY_EPOCH, EVERY_STEP
-from tests.trainers.jobs import HOUSE, events, finish, losses, prepare, start
+from tests.testing.trainers.jobs import HOUSE, events, finish, losses, prepare, start
 
 
 @pytest.fixture(scope="module")

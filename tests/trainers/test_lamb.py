@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.trainers.oracles import flat, norm, trained
+from tests.testing.trainers.oracles import flat, norm, trained
 from trainers.optimizers.lamb import LAMB
 
 

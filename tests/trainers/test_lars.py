@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.trainers.oracles import flat, norm, trained
+from tests.testing.trainers.oracles import flat, norm, trained
 from trainers.optimizers import layers
 from trainers.optimizers.lars import LARS, Form
 

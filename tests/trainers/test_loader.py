@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainers import loader_rank
-from tests.trainers.jobs import HOUSE, until
+from tests.testing.trainers import loader_rank
+from tests.testing.trainers.jobs import HOUSE, until
 from trainers.data.loader import InWorker, WorkerLost, load
 from trainers.data.split import Batch, Stored
 
@@ -120,7 +120,7 @@ def test_a_signal_to_the_whole_job_leaves_the_workers_to_their_rank() -> None:
 def test_a_signal_passes_by_workers_that_are_just_being_started() -> None:
     """SIGTERM to the workers' server and to every worker as soon as it can be seen, again and again."""
     # a program of its own, as a rank is under Slurm: nothing that multiprocessing starts is there yet
-    words = "from tests.trainers.loader_rank import struck; struck()"
+    words = "from tests.testing.trainers.loader_rank import struck; struck()"
     subprocess.run([sys.executable, "-c", words], cwd=HOUSE, check=True, timeout=150)
 
 

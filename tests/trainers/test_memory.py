@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from tests.trainers.ranks import on_ranks
+from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.data.memory_store.assignment import place
 from trainers.data.memory_store.sample_store import Memory
 from trainers.data.sampler import permutation, slices

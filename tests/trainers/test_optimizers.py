@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from contract.spec.run import RunSpec
-from tests.trainers.oracles import flat, trained
+from tests.testing.trainers.oracles import flat, trained
 from trainers.build.optimizers import optimizer
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip

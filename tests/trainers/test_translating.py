@@ -12,7 +12,7 @@ from contract.folder.events import Points, reader
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 from contract.validation import faults_of
-from tests.trainers.ranks import on_ranks
+from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.build import data
 from trainers.progress.reporter import Report
 from trainers.ranks import rank_info as place

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
-from tests.trainers.ranks import on_ranks
+from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.data.split import Batch
 from trainers.tasks.translation import Translation
 from trainers.training.evaluation import Evaluation

@@ -1,0 +1,143 @@
+"""The faults that chaos chooses from: each forces one and mends it, on the lab under a whole team's service."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from contract.lifecycle.state import LIVE
+from lab.fake_slurm.state import Stage
+from tests.testing.faults import lab
+from tests.testing.faults.audit import hosts_of
+from tests.testing.servers import Server
+from tests.testing.service import Service
+
+HOST_DOWN_S = 40.0  # SlurmdTimeout is 30: a host that is mended earlier may leave Slurm with a job that is no more
+
+
+@dataclass
+class Field:
+    """All that can be struck."""
+
+    service: Service
+    stage: Stage  # puts faults before the lab's own commands
+    postgres: Server
+    redis: Server
+    dice: random.Random
+    cancelled: set[int] = field(default_factory=set)  # runs whose jobs were ended by hand
+
+    def running(self) -> dict[str, Any] | None:
+        """Some run that trains on Slurm now, if there is one."""
+        runs = self.service.get("/runs", state="running", limit=50)["items"]
+        return self.service.get(f"/runs/{self.dice.choice(runs)['id']}") if runs else None
+
+
+Mishap = Callable[[Field], bool]  # False: there was nothing to strike
+
+
+def part_killed(part: str) -> Mishap:
+    def strike(on: Field) -> bool:
+        on.service.kill(part)
+        time.sleep(on.dice.uniform(0, 4))
+        on.service.start(part.partition("-")[0], name=part)
+        if part == "api":
+            on.service.wait_for_api()
+        return True
+
+    return strike
+
+
+def answers_spoilt(command: str, fault: str) -> Mishap:
+    def strike(on: Field) -> bool:
+        calls = on.stage.calls(command)
+        on.stage.switch(command, fault, times=on.dice.randint(1, 2))
+        until = time.monotonic() + 15
+        while on.stage.calls(command) == calls and time.monotonic() < until:
+            time.sleep(0.2)
+        struck = on.stage.calls(command) > calls
+        on.stage.switch(command, None)
+        return struck
+
+    return strike
+
+
+def server_restarted(name: str) -> Mishap:
+    def strike(on: Field) -> bool:
+        server: Server = getattr(on, name)
+        server.kill()
+        time.sleep(on.dice.uniform(0, 4))
+        server.start()
+        return True
+
+    return strike
+
+
+def daemon_killed(name: str) -> Mishap:
+    def strike(on: Field) -> bool:
+        lab.kill_daemon(name)
+        time.sleep(on.dice.uniform(0, 6))
+        lab.mend()
+        return True
+
+    return strike
+
+
+def rank_killed(on: Field) -> bool:
+    run = on.running()
+    ranks = lab.ranks_of(run["folder"]) if run else []
+    if not ranks:
+        return False
+    lab.kill(on.dice.choice(ranks))
+    return True
+
+
+def host_killed(on: Field) -> bool:
+    lab.kill_host(on.dice.choice(lab.hosts()))
+    time.sleep(HOST_DOWN_S)
+    lab.mend()
+    return True
+
+
+def preempted(on: Field) -> bool:
+    run = on.running()
+    hosts = hosts_of(run) if run else []
+    return bool(hosts) and lab.tried(lambda: lab.preempt(on.dice.choice(hosts)))
+
+
+def requeued(on: Field) -> bool:
+    run = on.running()
+    return run is not None and lab.tried(lambda: lab.requeue(run["job_id"]))
+
+
+def cancelled_by_hand(on: Field) -> bool:
+    run = on.running()
+    if not run:
+        return False
+    # whoever shares the job is cancelled with it
+    live = [other for state in LIVE for other in on.service.get("/runs", state=state, limit=500)["items"]]
+    on.cancelled.update(other["id"] for other in live if other["job_id"] == run["job_id"])
+    return lab.tried(lambda: lab.slurm("scancel", run["job_id"]))
+
+
+MISHAPS: dict[str, Mishap] = {
+    "worker killed": part_killed("worker"),
+    "second worker killed": part_killed("worker-2"),
+    "clock killed": part_killed("clock"),
+    "API killed": part_killed("api"),
+    "PostgreSQL restarted": server_restarted("postgres"),
+    "Redis flushed and restarted": server_restarted("redis"),
+    "slurmctld killed": daemon_killed("slurmctld"),
+    "slurmdbd killed": daemon_killed("slurmdbd"),
+    "rank killed": rank_killed,
+    "host killed": host_killed,
+    "preempted": preempted,
+    "requeued by hand": requeued,
+    "cancelled by hand": cancelled_by_hand,
+    "sbatch accepted, then timed out": answers_spoilt("sbatch", "accept-then-timeout"),
+    "sbatch timed out": answers_spoilt("sbatch", "timeout"),
+    "squeue empty": answers_spoilt("squeue", "empty"),
+    "squeue partial": answers_spoilt("squeue", "partial"),
+    "squeue garbage": answers_spoilt("squeue", "garbage"),
+    "squeue slow": answers_spoilt("squeue", "slow=5"),
+}

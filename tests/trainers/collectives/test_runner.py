@@ -1,0 +1,113 @@
+"""The runner sums as dist.all_reduce does, for every world, length and type, with the same bits everywhere."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from tests.testing.trainers.forked_ranks import on_ranks
+from trainers.collectives.plan import Round, Send
+from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.runners.allreduce import Allreduce, follow
+
+LENGTHS = (0, 1, 2, 5, 64, 1009)
+TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+def bound_plans(world: int) -> dict[str, Allreduce]:
+    """Every algorithm on one host, in every shape that is unlike the others; over two hosts where these matter."""
+    ranks = range(world)
+    one, two = [ranks], [part for part in (ranks[: world // 2], ranks[world // 2 :]) if part]
+    plans = {"ring": ring.plan(one), "halving_doubling": halving_doubling.plan(one)}
+    plans |= {f"tree over {len(hosts)} hosts": tree.plan(hosts) for hosts in (one, two)}
+    plans |= {f"torus of {rows} rows": torus.plan(one, rows=rows) for rows in range(1, world + 1) if world % rows == 0}
+    plans |= {f"{k} colors": colors.plan(one, k=k) for k in (2, 3, 4) if k <= world}
+    plans |= {f"groups of {size}": hierarchical.plan(one, group=size) for size in (2, 3, 4) if size <= world}
+    plans |= {f"{servers} servers": server.plan(one, servers=servers) for servers in sorted({1, min(2, world), world})}
+    return {name: follow(plan, chunks=plan.chunks) for name, plan in plans.items()}
+
+
+def part(rank: int, length: int, dtype: torch.dtype) -> Tensor:
+    return torch.randn(length, generator=torch.Generator().manual_seed(1000 * rank + length)).to(dtype)
+
+
+def sum_all() -> dict[tuple[str, int, torch.dtype], tuple[Tensor, Tensor, Tensor]]:
+    """Per plan, length and type: the plan's sum, its repeat, and what the backend says."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    out = {}
+    for name, allreduce in bound_plans(world).items():
+        for dtype in TYPES:
+            for length in LENGTHS:
+                x_N, again_N, native_N = (part(rank, length, dtype) for _ in range(3))
+                allreduce(x_N)
+                allreduce(again_N)
+                dist.all_reduce(native_N)
+                out[name, length, dtype] = (x_N, again_N, native_N)
+    return out
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4, 6])
+def test_every_plan_sums_as_the_backend_does_with_the_same_bits_on_every_rank(world: int) -> None:
+    results = on_ranks(world, sum_all)
+    for case, (x_N, again_N, native_N) in results[0].items():
+        # each of world - 1 sums rounds once
+        torch.testing.assert_close(
+            x_N, native_N, rtol=world * torch.finfo(case[2]).eps, atol=world * 1e-2, msg=f"{case}"
+        )
+        assert torch.equal(x_N, again_N), case
+        for other in results[1:]:
+            assert torch.equal(x_N, other[case][0]), case
+
+
+def sum_integers() -> list[Tensor]:
+    """Whole numbers sum exactly in every type, so nothing hides behind a tolerance."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    parts = [(torch.arange(length) * (rank + 1) % 7).to(dtype) for length in LENGTHS for dtype in TYPES]
+    for allreduce in bound_plans(world).values():
+        for x_N in parts:
+            expected_N = x_N.clone()
+            dist.all_reduce(expected_N)
+            got_N = x_N.clone()
+            allreduce(got_N)
+            assert torch.equal(got_N, expected_N)
+    return parts
+
+
+def test_whole_numbers_sum_exactly() -> None:
+    on_ranks(4, sum_integers)
+
+
+def odd_shapes() -> None:
+    world = dist.get_world_size()
+    # two parts for one rank in one round, then a slice that is received while it was sent a round before
+    rounds: list[Round] = [
+        [Send(1, 0, range(2), add=True), Send(2, 0, range(2), add=True)],
+        [Send(0, 1, range(2), add=False)],
+        [Send(1, 2, range(2), add=False)],
+    ]
+    allreduce = follow(rounds, chunks=2)
+    for length in (3, 30, 7):  # the buffers grow, and serve shorter vectors too
+        x_N = torch.full((length,), float(dist.get_rank() + 1))
+        allreduce(x_N)
+        assert torch.equal(x_N, torch.full((length,), 6.0)), x_N
+    with pytest.raises(ValueError, match="flat, contiguous"):
+        allreduce(torch.zeros(2, 2))
+    with pytest.raises(ValueError, match="flat, contiguous"):
+        allreduce(torch.zeros(8)[::2])
+    assert world == 3
+
+
+def test_a_rank_may_receive_several_parts_at_once() -> None:
+    on_ranks(3, odd_shapes)
+
+
+def in_a_group() -> list[float]:
+    group = dist.new_group([0, 2], backend="gloo")
+    x_N = torch.full((5,), float(dist.get_rank()))
+    if dist.get_rank() in (0, 2):
+        follow(ring.allreduce(range(2), range(2)), chunks=2, group=group)(x_N)
+    return x_N.tolist()
+
+
+def test_a_plan_runs_within_a_group() -> None:
+    assert on_ranks(3, in_a_group) == [[2.0] * 5, [1.0] * 5, [2.0] * 5]

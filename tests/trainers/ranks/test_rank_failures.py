@@ -1,0 +1,252 @@
+"""What a job leaves when something goes wrong. Each docstring says what the test forces."""
+
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.folder.events import Failed, Paused, Points
+from contract.folder.rank_failure import Fall
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.failure import FailureKind
+from tests.testing.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
+from trainers.collectives.wire.rank_lost import RankLost
+from trainers.ranks import rank_failures as falls
+from trainers.ranks import rank_info as place
+from trainers.rules.centers.center_protocol import call
+
+ENDLESS = 100_000  # epochs
+STALL_S = 6.0  # a busy machine may hold one that is well for seconds
+
+
+def endless(path: Path, **choices: Any) -> RunFolder:
+    return prepare(path, epochs=ENDLESS, **choices)
+
+
+def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
+    """SIGKILL to rank 2, as the kernel does when memory runs out: it cannot say a word itself."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    ranks_of(job)[2].kill()
+    status, _ = finish(job)
+    assert status == 1
+    fall = folder.falls(1)[0]
+    assert fall.rank == 2
+    assert fall.reason.endswith("killed by SIGKILL")
+    assert fall.kind is FailureKind.SIGNAL
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert (failed.rank, failed.reason) == (2, fall.reason)
+    until(lambda: not group(job.pid))
+
+
+def test_a_rank_that_stalls_is_named_in_the_last_word(tmp_path: Path) -> None:
+    """SIGSTOP to rank 2: nobody sees it die, so those who wait for it note its fall."""
+    folder = endless(tmp_path / "run", collective={"kind": "native", "timeout_s": STALL_S})
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    stalled = ranks_of(job)[2]
+    stalled.suspend()
+    until(lambda: isinstance(events(folder)[-1], Failed))
+    stalled.kill()
+    assert finish(job)[0] == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 2
+    assert failed.reason.startswith("rank 2 said nothing for ")
+    first = folder.falls(1)[0]
+    assert (first.rank, first.kind, first.host) == (2, FailureKind.COLLECTIVE_TIMEOUT, socket.gethostname())
+    assert first.round is not None
+    until(lambda: not group(job.pid))
+
+
+def test_a_rank_that_stalls_in_an_evaluation_is_named_too(tmp_path: Path) -> None:
+    """SIGSTOP by which rank 3 strikes itself where the ranks are about to judge the net together."""
+    folder = endless(tmp_path / "run", collective={"kind": "ring", "timeout_s": STALL_S})
+    job = start(folder, environment=fault_at_evaluation(tmp_path, "os.kill(os.getpid(), signal.SIGSTOP)"))
+    assert finish(job)[0] == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 3
+    assert failed.reason.startswith("rank 3 said nothing for ")
+    until(lambda: not group(job.pid))
+
+
+def test_a_rank_that_lost_another_notes_whom(tmp_path: Path) -> None:
+    """As on Slurm, where no parent sees how the other rank ended: what the collective saw must not be lost."""
+    folder = prepare(tmp_path / "run")
+    lost = RankLost("rank 2 died: rank 0 waited in round 3 of the collective", [2])
+    first = falls.note(folder, 1, place.here(0, 4), lost)
+    assert first.echo
+    assert first.reason.endswith(": rank 2 died: rank 0 waited in round 3 of the collective")
+
+
+def test_a_connection_of_the_user_s_own_that_breaks_is_no_echo(tmp_path: Path) -> None:
+    """A data set's server resets its connection, in code that is not ours: no other rank has fallen."""
+    folder = prepare(tmp_path / "run")
+    try:
+        raise ConnectionResetError("Connection reset by peer")
+    except ConnectionResetError as error:
+        fall = falls.note(folder, 1, place.here(2, 4), error)
+    assert (fall.rank, fall.echo) == (2, False)
+    assert fall.reason.endswith("ConnectionResetError: Connection reset by peer")
+
+
+def test_a_connection_of_ours_that_breaks_within_the_standard_library_is_an_echo(tmp_path: Path) -> None:
+    """Rank 0's door is closed: the error is raised in socket.py, by a call of ours; another's fall is waited for."""
+    folder = prepare(tmp_path / "run")
+    folder.note_fall(1, Fall(at=0.0, rank=0, host="h", reason="killed by SIGKILL", kind=FailureKind.SIGNAL))
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # so that no other process opens a door there meanwhile
+        with pytest.raises(ConnectionRefusedError) as refused:
+            call(closed.getsockname(), b"0123456789abcdef", rank=2, timeout_s=5.0)
+    assert falls.note(folder, 1, place.here(2, 4), refused.value).rank == 0
+    assert [fall.echo for fall in folder.falls(1)] == [False, True]
+
+
+def test_a_rank_whose_net_calls_exit_says_so(tmp_path: Path) -> None:
+    """sys.exit in a module of the user's own, on every rank."""
+    (tmp_path / "leaves_at_once.py").write_text("import sys\nsys.exit('no licence is left')\n")
+    model = {"kind": "import", "function": "leaves_at_once:net"}
+    folder = prepare(tmp_path / "run", model=model)
+    status, _ = finish(start(folder, environment={"PYTHONPATH": str(tmp_path)}))
+    assert status == 1
+    assert folder.falls(1)[0].reason.endswith("SystemExit: no licence is left")
+
+
+def test_a_rank_that_stalled_and_is_woken_does_not_hide_that_it_stalled(tmp_path: Path) -> None:
+    """As on Slurm, which wakes a stopped process to end it: it finds that its peers are gone."""
+    folder = prepare(tmp_path / "run")
+    silent = RankLost("rank 2 said nothing for 5.0 s", [2], is_silent=True, in_round=3)
+    falls.note(folder, 1, place.here(0, 4), silent)
+    first = falls.note(folder, 1, place.here(2, 4), RankLost("rank 0 died", [0], in_round=3))
+    assert (first.rank, first.kind, first.round) == (2, FailureKind.COLLECTIVE_TIMEOUT, 3)
+
+
+def test_when_rank_0_is_killed_its_fall_is_noted_by_the_parent(tmp_path: Path) -> None:
+    """SIGKILL to rank 0, which alone may write events: the notes have to do."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    ranks_of(job)[0].kill()
+    assert finish(job)[0] == 1
+    assert folder.falls(1)[0].rank == 0
+    assert isinstance(events(folder)[-1], Points)
+    until(lambda: not group(job.pid))
+
+
+def test_a_killed_parent_leaves_no_rank_behind(tmp_path: Path) -> None:
+    """SIGKILL to the parent alone, so that nobody is left to end the ranks."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    os.kill(job.pid, signal.SIGKILL)
+    finish(job)
+    until(lambda: not group(job.pid))
+
+
+def test_a_signal_to_the_group_pauses_all_together(tmp_path: Path) -> None:
+    """SIGTERM to the process group, as the scheduler stops a local job."""
+    folder = endless(tmp_path / "run")
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 2)
+    os.killpg(job.pid, signal.SIGTERM)
+    assert finish(job)[0] == 4
+    until(lambda: not group(job.pid))
+    assert isinstance(events(folder)[-1], Paused)
+    assert not any(isinstance(event, Failed) for event in events(folder))
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_says_where(tmp_path: Path) -> None:
+    """A learning rate of 1e30 with plain SGD: the weights leave float32 within a few steps."""
+    rates = {"kind": "constant", "rate": 1e30}
+    folder = prepare(tmp_path / "run", optimizer={"kind": "sgd"}, schedule=rates, epochs=5)
+    status, errors = finish(start(folder))
+    assert status == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert "Diverged: at step " in failed.reason
+    assert "the loss is" in failed.reason
+    assert "with a learning rate of 1e+30" in failed.reason
+    assert losses(folder)[-1] is None
+    assert None not in losses(folder)[:-1]
+    assert "Traceback" in errors
+
+
+def test_the_first_fall_is_the_reason_and_its_echoes_are_not(tmp_path: Path) -> None:
+    """Rank 3 alone cannot load its data: the others only see their connections break."""
+    folder = prepare(tmp_path / "run")
+    status, _ = finish(start(folder, environment=fault_at_evaluation(tmp_path, "raise OSError('the disk is gone')")))
+    assert status == 1
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 3
+    assert "rank 3 on " in failed.reason
+    assert "OSError: the disk is gone" in failed.reason
+    assert "OSError" in folder.falls(1)[0].trace
+
+
+def test_of_two_ranks_that_fall_the_first_is_named_though_its_clock_goes_ahead(tmp_path: Path) -> None:
+    """Rank 3 falls a second after rank 1, whose clock goes ten minutes ahead.
+
+    The ranks compare their clocks as they leave their first sum: on a busy machine some leave it later than others.
+    """
+    folder = prepare(tmp_path / "run")
+    first_note = str(folder.path / "attempts" / "1.rank-1.json")
+    after = f"[time.sleep(0.01) for _ in iter(lambda: os.path.exists({first_note!r}), True)]; time.sleep(1)"
+    environment = fault_at_evaluation(tmp_path, f"{after}; raise KeyError('second')", "raise KeyError('first')")
+    with (tmp_path / "sitecustomize.py").open("a") as script:
+        script.write(CLOCK_OF_RANK_1_AHEAD)
+    assert finish(start(folder, environment=environment))[0] == 1
+    first, second, *echoes = folder.falls(1)
+    assert ((first.rank, second.rank), [fall.echo for fall in echoes]) == ((1, 3), [True, True])
+    assert 0.3 < second.at - first.at < 5
+    failed = events(folder)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.rank == 1
+
+
+def fault_at_evaluation(path: Path, fault: str, fault_of_rank_1: str = "pass") -> dict[str, str]:
+    """The environment in which rank 3 carries out the statement `fault` at its first evaluation, rank 1 another."""
+    (path / "sitecustomize.py").write_text(FAULTY_RANKS.replace("FAULT_1", fault_of_rank_1).replace("FAULT_3", fault))
+    return {"PYTHONPATH": str(path)}
+
+
+# ranks are named as processes before they know their number
+CLOCK_OF_RANK_1_AHEAD = """
+from multiprocessing import current_process
+real = time.time
+time.time = lambda: real() + (600 if current_process().name == "Process-2" else 0)
+"""
+
+
+FAULTY_RANKS = """
+import os, signal, sys, time
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
+
+class Breaker(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name != "trainers.training.evaluation":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+        def exec_module(module):
+            load(module)
+            average = module.average_statistics
+            def broken(model, watch):
+                if module.dist.get_rank() == 3:
+                    FAULT_3
+                if module.dist.get_rank() == 1:
+                    FAULT_1
+                average(model, watch)
+            module.average_statistics = broken
+        spec.loader.exec_module = exec_module
+        return spec
+
+sys.meta_path.insert(0, Breaker())
+"""

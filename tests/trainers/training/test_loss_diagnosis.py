@@ -1,0 +1,62 @@
+"""A loss that is no number ends a run with the step, the rate, the layer and the norms."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from contract.folder.events import Failed, Points
+from tests.testing.trainers.attempts import attempt
+from tests.testing.trainers.forked_ranks import on_ranks
+from tests.testing.trainers.jobs import events, prepare
+from trainers.training.loss_diagnosis import diagnose
+
+
+def diagnose_one() -> str:
+    """Rank 1's second pass overflows in the last layer."""
+    net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
+    for layer in (net[0], net[2]):
+        nn.init.constant_(layer.weight, 1e20)
+    small, large = torch.full((3, 2), 1e-9), torch.full((3, 2), 1e6)
+    passes = [((small,), small), ((large if dist.get_rank() == 1 else small,), small)]
+    return diagnose(net, passes)
+
+
+def test_every_rank_says_which_layer_of_which_rank_was_the_first() -> None:
+    first, second = on_ranks(2, diagnose_one)
+    assert first == second
+    assert first.startswith(
+        "the first that is not finite is 2 (Linear) on rank 1; the largest layers: 0.weight |w| = 2e+20"
+    )
+
+
+def poisoned() -> str:
+    return diagnose(nn.Linear(2, 2), [((torch.tensor([[1.0, math.nan]]),), torch.zeros(1))])
+
+
+def test_an_input_that_is_no_number_is_told_apart() -> None:
+    (told,) = on_ranks(1, poisoned)
+    assert "the first that is not finite is the input itself on rank 0" in told
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_run_that_diverges_says_why(ranks: int, tmp_path: Path) -> None:
+    """A rate of 1e30 makes weights whose outputs leave float32's range in the step after."""
+    folder = prepare(
+        tmp_path / "run",
+        optimizer={"kind": "sgd"},
+        schedule={"kind": "constant", "rate": 1e30},
+        collective={"kind": "native"},
+        resources={"kind": "local", "ranks_per_node": ranks},
+    )
+    assert attempt(folder, 1) == [1] * ranks
+    *_, failed = events(folder)
+    assert isinstance(failed, Failed)
+    steps = [event.step for event in events(folder) if isinstance(event, Points)]
+    assert f"at step {steps[-1]} the loss is " in failed.reason
+    assert "with a learning rate of 1e+30; the first that is not finite is " in failed.reason
+    assert "the largest layers: " in failed.reason
+    assert "|w| = " in failed.reason
