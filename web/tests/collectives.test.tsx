@@ -1,11 +1,11 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { scene, way } from "@/features/collective/geometry";
-import { holdings, strips } from "@/features/collective/holdings";
+import { scene, way } from "@/features/collectives/plan/layout";
+import { holdings, strips } from "@/features/collectives/plan/chunkShares";
 import { bytes, seconds } from "@/shared/format/quantities";
 import type { PlanView, PriceView } from "@/shared/api/types";
-import { open } from "./open";
+import { open } from "./openPage";
 import { Service } from "./service";
 
 /** Two ranks on two hosts trade halves, then each gives its sum to the other. */

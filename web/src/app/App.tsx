@@ -1,15 +1,15 @@
 /** The frame and its pages. */
 import { useEffect, useRef } from "react";
 import { Link, Route, Switch, useLocation, useSearchParams } from "wouter";
-import { ClusterPage } from "@/features/cluster/ClusterPage";
-import { ClusterStrip } from "@/features/cluster/ClusterStrip";
-import { CollectivePage } from "@/features/collective/CollectivePage";
-import { ExperimentPage } from "@/features/experiment/ExperimentPage";
-import { ExperimentList } from "@/features/experiments/ExperimentList";
-import { RunPage } from "@/features/run/RunPage";
-import { Notice } from "@/shared/notice/Notice";
+import { ClusterPage } from "@/features/clusters/ClustersPage";
+import { ClusterStrip } from "@/features/clusters/ClusterSidebar";
+import { CollectivePage } from "@/features/collectives/CollectivesPage";
+import { ExperimentPage } from "@/features/experiment-page/ExperimentPage";
+import { ExperimentList } from "@/features/experiment-list/ExperimentList";
+import { RunPage } from "@/features/run-page/RunPage";
+import { Notice } from "@/shared/messages/QueryStatus";
 import { Header } from "./Header";
-import { SilenceBanner } from "./SilenceBanner";
+import { SilenceBanner } from "./ConnectionBanner";
 import "./app.css";
 
 export function App() {

@@ -3,7 +3,7 @@ import type { Advice } from "@/shared/api/types";
 import { percent, plural } from "@/shared/format/number";
 import { duration, stepTime } from "@/shared/format/time";
 import "./advice.css";
-import { useAdvice } from "./useAdvice";
+import { useAdvice } from "./useCheckpointAdvice";
 
 interface Props {
   experimentId: number;

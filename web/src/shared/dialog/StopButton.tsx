@@ -1,7 +1,7 @@
 /** Stop something that trains, after asking. */
 import { useState, type ReactNode } from "react";
 import type { UseMutationResult } from "@tanstack/react-query";
-import { Confirm } from "./Confirm";
+import { Confirm } from "./ConfirmDialog";
 
 interface Props {
   what: string; // "run 12"

@@ -1,7 +1,7 @@
 /** A chart in its frame: as wide as there is room, read by pointer or by arrow keys. */
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import "uplot/dist/uPlot.min.css";
-import { placeText, type Unit } from "@/shared/format/place";
+import { placeText, type Unit } from "@/shared/format/position";
 import { useTheme } from "@/shared/theme/theme";
 import { Chart } from "./chart";
 import "./plot.css";

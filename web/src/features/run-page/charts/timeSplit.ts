@@ -1,0 +1,71 @@
+/** Where the time of a step goes: computing, updating, communicating, waiting for input or for slower ranks. */
+import type { Column } from "@/shared/api/types";
+import type { Sheet } from "@/shared/curves/column";
+import { COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, SLOWEST_RANK, UPDATE_S } from "@/shared/series/catalog";
+import type { Series } from "@/features/run-page/api/usePoints";
+
+const BINS = 160; // steps are averaged: single ones say nothing at the width of a page
+
+export const PARTS = [
+  { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
+  { name: UPDATE_S, title: "Update", color: { light: "#8a5fb5", dark: "#a57fd0" } },
+  { name: COMMUNICATION_S, title: "Communication", color: { light: "#c97524", dark: "#e0924a" } },
+  { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },
+  { name: IDLE_S, title: "Idle", color: { light: "#a3a3ad", dark: "#75757f" } },
+] as const;
+
+export type Part = (typeof PARTS)[number];
+
+export interface Split {
+  parts: Part[]; // those that were measured
+  means: Sheet; // seconds per step of every part, per bin
+  stack: Sheet; // the same, each on top of the one before
+  shares: number[]; // of all time so far, summing to 1
+}
+
+/** Null before anything was measured. */
+export function splitOf(series: Series): Split | null {
+  const x = series[COMPUTE_S]?.steps ?? [];
+  const parts = PARTS.filter((part) => series[part.name]?.steps.length === x.length);
+  const columns = parts.map((part) => series[part.name]);
+  if (!x.length) return null;
+  const per = Math.ceil(x.length / BINS);
+  const ends = Array.from({ length: Math.ceil(x.length / per) }, (_, bin) =>
+    Math.min((bin + 1) * per, x.length),
+  );
+  const steps = ends.map((end) => x[end - 1] ?? 0);
+  const ys = columns.map((column) => ends.map((end) => mean(column, end - per, end)));
+  const totals = columns.map((column) =>
+    (column?.values ?? []).reduce<number>((sum, value) => sum + (value ?? 0), 0),
+  );
+  const total = totals.reduce((sum, value) => sum + value, 0) || 1;
+  return {
+    parts,
+    means: { x: steps, ys },
+    stack: { x: steps, ys: piled(ys) },
+    shares: totals.map((part) => part / total),
+  };
+}
+
+/** The rank that others waited for most often, and in which share of the steps; null where there is but one. */
+export function slowestOf(series: Series): { rank: number; share: number } | null {
+  const ranks = (series[SLOWEST_RANK]?.values ?? []).filter((rank) => rank !== null);
+  const waited = (series[IDLE_S]?.values ?? []).some((idle) => (idle ?? 0) > 0);
+  if (!ranks.length || !waited) return null;
+  const times = new Map<number, number>();
+  for (const rank of ranks) times.set(rank, (times.get(rank) ?? 0) + 1);
+  const [rank, most] = [...times].reduce((one, other) => (other[1] > one[1] ? other : one));
+  return { rank, share: most / ranks.length };
+}
+
+function mean(column: Column | undefined, from: number, to: number): number {
+  const values = (column?.values.slice(Math.max(0, from), to) ?? []).filter((value) => value !== null);
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+function piled(ys: number[][]): number[][] {
+  return ys.reduce<number[][]>((piles, values) => {
+    const below = piles.at(-1);
+    return [...piles, values.map((value, index) => value + (below?.[index] ?? 0))];
+  }, []);
+}

@@ -1,0 +1,250 @@
+import { fireEvent, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import type { RunDetail } from "@/shared/api/types";
+import { chartOf } from "./fakeChart";
+import { open } from "./openPage";
+import { anExperiment, aRunDetail, Service } from "./service";
+
+const LOSS = { steps: [1, 2, 3], values: [2.0, null, 1.5] };
+
+function running(change: Partial<RunDetail> = {}) {
+  const log = { text: "world 8\n", offset: 0, next: 8, size: 8 };
+  return new Service({
+    "GET /runs/7": () => aRunDetail(change),
+    "GET /runs/7/points": () => ({ series: { loss: LOSS }, more: false }),
+    "GET /runs/7/log": (url) =>
+      url.searchParams.get("offset") === "8" ? { ...log, text: "", offset: 8 } : log,
+    "GET /experiments/3": () => anExperiment(),
+    "POST /runs/7/stop": () => ({ stopping: 1 }),
+  });
+}
+
+test("a curve grows by what is new, and what is no number stays a gap", async () => {
+  const service = running();
+  open("/runs/7");
+  await waitFor(() => {
+    expect(chartOf("loss")?.sheet.ys[0]).toEqual([2.0, null, 1.5]);
+  });
+  service.answers["GET /runs/7/points"] = (url) => {
+    expect(url.searchParams.get("after")).toBe("2");
+    return { series: { loss: { steps: [3, 4], values: [1.5, 1.2] } }, more: false };
+  };
+  await waitFor(() => {
+    expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3, 4]);
+  });
+});
+
+test("what auto chose for a run stands beside its spec, with the links that it was measured on", async () => {
+  running({
+    choices: {
+      hosts: [2, 2],
+      inside: { latency_s: 6e-5, rate: 3.1e9 },
+      between: { latency_s: 2e-4, rate: 2.38e7 },
+      choices: [
+        { from_bytes: 0, collective: { kind: "halving_doubling", timeout_s: 300 } },
+        { from_bytes: 32768, collective: { kind: "torus", rows: 2, wire: "bfloat16", timeout_s: 300 } },
+      ],
+    },
+  });
+  open("/runs/7");
+  const panel = (await screen.findByText("What auto chose")).closest("div");
+  expect(panel).toHaveTextContent("small: halving_doubling");
+  expect(panel).toHaveTextContent("from 32.8 kB: torus rows=2 wire=bfloat16");
+  expect(panel).toHaveTextContent("inside a host 3.1 GB/s after 60 µs; between hosts 23.8 MB/s after 200 µs");
+});
+
+test("what the ranks of a many-core run are bound to stands beside its spec, and what could not be done", async () => {
+  const rank = { threads: 17, cpus: "0-16,68-84", memory: "prefer:4", notes: [] };
+  const note = "no memory policy: this host has no NUMA node without processors";
+  running({
+    bindings: {
+      attempt: 1,
+      constraint: "knl&snc4&flat",
+      ranks: [
+        { ...rank, rank: 0, host: "knl1" },
+        { ...rank, rank: 1, host: "knl1", cpus: "17-33", memory: "default", notes: [note] },
+        { ...rank, rank: 2, host: "knl2", threads: 1, cpus: "0" },
+      ],
+    },
+  });
+  open("/runs/7");
+  const panel = (await screen.findByText("What the ranks are bound to")).closest("div");
+  expect(panel).toHaveTextContent("on nodes with the features knl&snc4&flat");
+  expect(panel).toHaveTextContent(
+    "knl1: rank 0 on cpus 0-16,68-84, 17 threads, memory prefer:4; rank 1 on cpus 17-33, 17 threads",
+  );
+  expect(panel).toHaveTextContent("knl2: rank 2 on cpus 0, 1 thread, memory prefer:4");
+  expect(panel).toHaveTextContent(`${note} (1 of 3 ranks)`);
+});
+
+test("a cut answer is asked on until it is whole", async () => {
+  const service = running();
+  service.answers["GET /runs/7/points"] = (url) =>
+    url.searchParams.get("after") === "-1"
+      ? { series: { loss: { steps: [1, 2], values: [3, 2] } }, more: true }
+      : { series: { loss: { steps: [3], values: [1] } }, more: false };
+  open("/runs/7");
+  await waitFor(() => {
+    expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3]);
+  });
+});
+
+test("why a run failed stands where nobody overlooks it", async () => {
+  running({ state: "failed", reason: "rank 2 fell: loss is nan", ended_at: "2026-01-05T12:05:00Z" });
+  open("/runs/7");
+  expect(await screen.findByRole("heading", { name: "Failed at step 3" })).toBeVisible();
+  expect(screen.getByText("rank 2 fell: loss is nan")).toBeVisible();
+  expect(screen.queryByRole("button", { name: /Stop/ })).toBeNull();
+  expect(document.title).toContain("failed");
+});
+
+test.each([
+  [{ state: "pending" }, "Waiting"],
+  [{ state: "running" }, "Held up"],
+  [{ state: "running", stopping: true }, "Stopping"],
+  [{ state: "done" }, "Done"],
+] as const)("what is said of %o goes under %s", async (change, heading) => {
+  running({ ...change, reason: "the job is suspended and keeps its place (SUSPENDED)" });
+  open("/runs/7");
+  expect(await screen.findByRole("heading", { name: heading })).toBeVisible();
+});
+
+test("the first rank that failed is named, with the lines that say so and who left after it", async () => {
+  const at = "2026-01-05T12:05:00.000Z";
+  const echo = {
+    rank: 0,
+    host: "gpu1",
+    at: "2026-01-05T12:05:00.012Z",
+    kind: "python_error",
+    echo: true,
+  } as const;
+  const own = {
+    rank: 2,
+    host: "gpu2",
+    at,
+    kind: "out_of_memory",
+    reason: "rank 2: MemoryError",
+    echo: false,
+  } as const;
+  running({
+    state: "failed",
+    reason: "rank 2: MemoryError",
+    failure: {
+      attempt: 1,
+      kind: "out_of_memory",
+      rank: 2,
+      host: "gpu2",
+      at,
+      round: 3,
+      reason: "rank 2: MemoryError",
+      evidence: 'File "train.py", line 5\nMemoryError',
+      source: "rank 2",
+      falls: [own, { ...echo, reason: "rank 0: rank 2 died" }],
+    },
+  });
+  open("/runs/7");
+  const trouble = (await screen.findByRole("heading", { name: "Failed at step 3" })).closest("div");
+  expect(trouble).toHaveTextContent(
+    "Rank 2 failed first on gpu2: out of memory, missed in round 3 of the collective",
+  );
+  expect(trouble).toHaveTextContent('File "train.py", line 5 MemoryErroras rank 2 has it');
+  expect(trouble).toHaveTextContent("1 other rank left after it+0.012 s rank 0: rank 2 died");
+});
+
+test("the tab's title tells how far the run is, and a change of state is said aloud", async () => {
+  const service = running();
+  open("/runs/7");
+  await waitFor(() => {
+    expect(document.title).toBe("30% · Run 7 · Bigbatch");
+  });
+  service.answers["GET /runs/7"] = () => aRunDetail({ state: "done", step: 10 });
+  expect(await screen.findByText("Run 7 is done")).toBeInTheDocument();
+});
+
+test("stopping asks first and then says that it is under way", async () => {
+  const service = running();
+  open("/runs/7");
+  await userEvent.click(await screen.findByRole("button", { name: "Stop run 7" }));
+  expect(screen.getByRole("dialog", { name: "Stop run 7?" })).toHaveTextContent("3 of 10 steps");
+  service.answers["GET /runs/7"] = () => aRunDetail({ stopping: true });
+  await userEvent.click(screen.getAllByRole("button", { name: "Stop run 7" }).at(-1) as HTMLElement);
+  expect(await screen.findByRole("button", { name: "Stopping…" })).toBeDisabled();
+  expect(service.asked).toContain("POST /runs/7/stop");
+});
+
+test("the log grows, stops following when scrolled up, and follows again when asked", async () => {
+  const service = running();
+  open("/runs/7");
+  const log = await screen.findByText(/world 8/);
+  service.answers["GET /runs/7/log"] = () => ({ text: "step 1\n", offset: 8, next: 15, size: 15 });
+  await waitFor(() => {
+    expect(log).toHaveTextContent("world 8 step 1");
+  });
+  Object.defineProperty(log, "scrollHeight", { value: 1000 });
+  log.scrollTop = 0;
+  fireEvent.scroll(log);
+  await userEvent.click(await screen.findByRole("button", { name: "follow" }));
+  expect(log.scrollTop).toBe(1000);
+});
+
+test("a log too long is cut by whole bytes, and not while the reader has scrolled up", async () => {
+  const service = running();
+  const line = "vérité\n"; // nine bytes in seven characters
+  let printed = line.repeat(150_000); // above a million characters
+  service.answers["GET /runs/7/log"] = (url) => {
+    const bytes = Buffer.from(printed);
+    const offset = Math.max(0, Number(url.searchParams.get("offset")));
+    return { text: bytes.subarray(offset).toString(), offset, next: bytes.length, size: bytes.length };
+  };
+  open("/runs/7");
+  const log = await screen.findByText(/vérité/);
+  Object.defineProperty(log, "scrollHeight", { value: 1000 });
+  fireEvent.scroll(log);
+  printed += "step 1\n";
+  await waitFor(() => {
+    expect(log.textContent === printed).toBe(true);
+  });
+  await userEvent.click(screen.getByText("follow"));
+  printed += "step 2\n";
+  await userEvent.click(await screen.findByText("show earlier lines"));
+  // 7,144 lines of nine bytes and one without its end
+  expect(service.asked).toContain("GET /runs/7/log?offset=0&limit=64304");
+});
+
+test("a rank that the run went on without is named", async () => {
+  const reason = "its connection ended";
+  running({ lost_ranks: [{ attempt: 1, rank: 2, step: 1310, at: 1795306542.4, reason }] });
+  open("/runs/7");
+  expect(await screen.findByRole("list", { name: "Lost ranks" })).toHaveTextContent(
+    "rank 2 is lost since step 1,310 of rank 0, in attempt 1: its connection ended; the others went on",
+  );
+});
+
+test("hosts that failed under a run are told beside its attempts", async () => {
+  const ended_at = "2026-01-05T12:01:00Z";
+  const attempt = {
+    number: 1,
+    job_id: "7",
+    step: 3,
+    cause: "node_failure" as const,
+    reason: null,
+    ended_at,
+    hosts: ["gpu2"],
+  };
+  running({ attempt: 2, attempts: [attempt], excluded: ["gpu2"] });
+  open("/runs/7");
+  expect(await screen.findByText(/failed under this run: gpu2/)).toBeVisible();
+});
+
+test("where an attempt went on is marked on the curves, and told with what was done in vain", async () => {
+  const restarts = [{ attempt: 2, step: 2, lost_steps: 1, at: "2026-01-05T12:01:00Z" }];
+  running({ attempt: 2, restarts });
+  open("/runs/7");
+  await waitFor(() => {
+    expect(chartOf("loss")?.marks).toEqual([2]);
+  });
+  expect(screen.getByRole("list", { name: "Restarts" })).toHaveTextContent(
+    "attempt 2 went on from step 2; 1 step taken again",
+  );
+});

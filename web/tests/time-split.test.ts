@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { slowestOf, splitOf } from "@/features/run-page/charts/timeSplit";
+
+const column = (...values: (number | null)[]) => ({ steps: values.map((_, at) => at + 1), values });
+
+test("the parts that were measured share the time between them", () => {
+  const split = splitOf({
+    compute_s: column(2, 0.5),
+    update_s: column(1, 0.5),
+    communication_s: column(1, 1),
+    input_s: column(0, 0),
+    idle_s: column(1, 3),
+  });
+  expect(split?.parts.map((part) => part.title)).toEqual([
+    "Compute",
+    "Update",
+    "Communication",
+    "Input",
+    "Idle",
+  ]);
+  expect(split?.shares).toEqual([0.25, 0.15, 0.2, 0, 0.4]);
+  expect(split?.stack.ys.at(-1)).toEqual([5, 5]);
+});
+
+test("a run that never measured its update or idle time has three parts, one that measured nothing has none", () => {
+  const before = { compute_s: column(1), communication_s: column(1), input_s: column(0) };
+  expect(splitOf(before)?.parts).toHaveLength(3);
+  expect(splitOf({})).toBeNull();
+});
+
+test("the slowest rank is the one that others waited for most often", () => {
+  const series = { slowest_rank: column(2, 0, 2, null), idle_s: column(0.1, 0.1, 0.1, null) };
+  expect(slowestOf(series)).toEqual({ rank: 2, share: 2 / 3 });
+  expect(slowestOf({ slowest_rank: column(0, 0), idle_s: column(0, 0) })).toBeNull();
+});
