@@ -1,5 +1,5 @@
 # Every habit has one verb. `make run` and `make test` set up what they need.
-# `make run ONCE=1` ends after the first experiment; `make bench NAME=...` runs benchmarks.NAME.
+# `make run ONCE=1` ends after the first experiment; `make bench NAME=...` runs benchmarks/NAME.
 
 SHELL := /bin/bash
 VENV := .venv
@@ -9,38 +9,44 @@ export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run test test-fast test-slow test-faults chaos check fix bench lab lab-down client migrate packages clean
+.PHONY: run quick test test-fast test-slow test-faults chaos check fix bench lab lab-down client migrate packages clean
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
 
+# under a minute on two cores: the linter, and the tests of the contract, of the rules of the code and of single
+# functions. A new test of a folder or file in QUICK is part of it at once; another file gets in by its name here
+QUICK := tests/contract tests/study tests/test_*.py tests/lab/test_lab_configuration.py \
+  $(addprefix tests/api/test_,bad_input.py experiments.py) $(addprefix tests/bigbatch/test_,spec_file.py why.py) \
+  $(addprefix tests/scheduler/test_,arrays.py hosts.py slurm_answers.py slurm_jobs.py decide.py decide_on_event.py exit_cause.py) \
+  $(addprefix tests/store/test_,submissions.py points.py runs.py transitions.py) \
+  $(addprefix tests/trainers/,test_plans.py test_schedules.py collectives/test_counts.py collectives/test_price.py)
+quick: .make/dev
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(PYTEST) -n 2 --dist worksteal -m "$(FAST)" $(QUICK)
+
 # quick checks first, then the tests that need no server, then those on real servers, Slurm and a browser
 test: packages check test-fast test-slow
 
-# two halves side by side; what the first one, a single command, prints is shown once both have ended
-define beside
-@$(1) > .make/$@.txt 2>&1 & one=$$!; trap "kill $$one" INT TERM; \
-  { $(2); }; other_rc=$$?; \
-  wait $$one; one_rc=$$?; cat .make/$@.txt; exit $$((one_rc | other_rc))
-endef
+# three processes on two cores: tests wait for files, ports and clocks as well. What shares the lab, the browser or a file
+# of tests on real servers stays in one process (tests/conftest.py)
+WORKERS ?= 3
 PYTEST := $(PY) -m pytest -q
-
-# what trains, and all else
+GROUPED := --dist loadgroup --no-loadscope-reorder
 FAST := not (slurm or postgres or redis or browser or flow or long)
 test-fast: .make/dev .make/web
-	$(call beside,$(PYTEST) -m "$(FAST)" tests/trainers,\
-	  $(PYTEST) -m "$(FAST)" --ignore tests/trainers && (cd web && npm test))
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "$(FAST)"
+	cd web && npm test
 
-# faults and whole parts on PostgreSQL and the stand-in for Slurm; and what wants the lab or a browser
+# faults and whole parts on PostgreSQL and the fake Slurm; and what wants the lab or a browser
 SERVED := (postgres or redis or flow or slurm or browser) and not long
 test-slow: .make/dev web/dist/index.html
-	$(call beside,$(PYTEST) -m "$(SERVED)" --ignore tests/flow --ignore tests/browser --ignore tests/bigbatch,\
-	  $(PYTEST) -m "$(SERVED)" tests/flow tests/browser tests/bigbatch)
+	$(PYTEST) -n $(WORKERS) $(GROUPED) -m "(postgres or redis or flow or slurm or browser) and not long"
 
 # the faults that take over a minute: those of a team's service, on the lab too, and of one on a laptop
 test-faults: packages .make/dev
-	$(call beside,$(PYTEST) -m "long and (postgres or slurm)",\
-	  $(PYTEST) -m "long and not (postgres or slurm)")
+	$(PYTEST) -n 2 $(GROUPED) -m long
 
 # random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1
 MINUTES ?= 5

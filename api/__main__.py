@@ -12,7 +12,7 @@ from contract.settings import Settings
 
 
 def main() -> None:
-    """Serve until told to stop, or print the OpenAPI document."""
+    """Serve until a signal, or print the OpenAPI document."""
     parser = argparse.ArgumentParser(prog="python -m api", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
@@ -23,7 +23,7 @@ def main() -> None:
         print(json.dumps(create_app(settings).openapi(), indent=1, sort_keys=True))
         return
     if wish.host not in LOOPBACK and not settings.token:
-        sys.exit(f"{wish.host} is not loopback, so whoever reaches it could run jobs as you: set BIGBATCH_TOKEN first")
+        sys.exit(f"{wish.host} is not loopback, so others could run jobs as you: set BIGBATCH_TOKEN first")
     uvicorn.run(
         create_app(settings),
         host=wish.host,

@@ -1,4 +1,4 @@
-"""The door: checks wishes in, reads curves out; never talks to a cluster."""
+"""The FastAPI application: validates and stores requests, reads results. The API never calls a cluster."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from api import collectives, dashboard, errors, experiments, failures, health, metrics, runs
-from api.documents import Documents
-from api.guard import Guard
+from api.documents import DocumentMiddleware
+from api.guard import AccessMiddleware
 from contract.api.responses import ErrorView
 from contract.settings import Settings
 from store.session import engine_for
@@ -18,7 +18,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The service on one database; migrate it first."""
+    """Return the application for the settings' database, whose migrations must be complete."""
     app = FastAPI(
         title="Bigbatch",
         version="1",
@@ -31,12 +31,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.engine = engine_for(settings.database_url())
     errors.install(app)
     v1 = APIRouter(prefix="/api/v1", responses=ERRORS)
-    for room in (experiments.router, failures.router, runs.router, collectives.router, health.router):
-        v1.include_router(room)
+    for router in (experiments.router, failures.router, runs.router, collectives.router, health.router):
+        v1.include_router(router)
     app.include_router(v1)
     app.include_router(metrics.router)
     dashboard.install(app)
-    app.add_middleware(Documents)
-    app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=3)  # 9, its own, takes four times as long
-    app.add_middleware(Guard, token=settings.token)  # added last: stands first
+    app.add_middleware(DocumentMiddleware)
+    app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=3)  # the default, 9, needs four times the time
+    app.add_middleware(AccessMiddleware, token=settings.token)  # added last, so it runs first
     return app

@@ -1,4 +1,4 @@
-"""Collectives: what each costs on a network, and any plan round by round."""
+"""Endpoints of collectives: predicted costs on a network, and plans round by round."""
 
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -8,28 +8,28 @@ from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Invalid
 from contract.api.responses import PlanView, PriceList, PriceView, RoundView
-from contract.folder.auto_choice import Choice
-from contract.spec.checks.world_size import misfit
-from contract.spec.choices.collectives import Planned
-from contract.validation import Fault, faults_of
+from contract.folder.auto_choice import CollectiveChoice
+from contract.spec.checks.world_size import check_world_size
+from contract.spec.choices.collectives import PlannedCollective
+from contract.validation import ValidationIssue, issues_of
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.plan import Plan, Round, Sends
 from trainers.collectives.plans.catalog import candidates
 from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.price import Price, price
-from trainers.collectives.pricing.size_classes import cheapest
+from trainers.collectives.pricing.size_classes import cheapest_by_size
 from trainers.plans import plan_of
 
 router = APIRouter(prefix="/collectives", tags=["collectives"])
-MOST_PRICED, MOST_DRAWN = 4096, 64
-Count = Annotated[int, Query(ge=1, le=MOST_PRICED)]
+MAX_PRICED_RANKS, MAX_PLAN_RANKS = 4096, 64
+Count = Annotated[int, Query(ge=1, le=MAX_PRICED_RANKS)]
 Rate = Annotated[float, Query(gt=0, le=1e15, allow_inf_nan=False, description="bytes per second")]
 Seconds = Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)]
 Kind = Literal["ring", "torus", "tree", "colors", "hierarchical", "halving_doubling", "server"]
 
 
-class Asked(BaseModel):
-    """A network's figures, as a query gives them."""
+class NetworkQuery(BaseModel):
+    """The parameters of a network in a query."""
 
     hosts: Count = 2
     ranks_per_host: Count = 4
@@ -41,23 +41,26 @@ class Asked(BaseModel):
     message_s: Seconds = 1e-6
 
 
-class Chosen(BaseModel):
-    """A collective, as a query's fields say it."""
+class CollectiveQuery(BaseModel):
+    """The parameters of a collective in a query."""
 
-    collective: Annotated[Planned, Field(discriminator="kind")]
+    collective: Annotated[PlannedCollective, Field(discriminator="kind")]
 
 
 @router.get("/price")
 def prices(
-    asked: Annotated[Asked, Query()],
+    network_query: Annotated[NetworkQuery, Query()],
     size_bytes: Annotated[float, Query(gt=0, le=1e15, allow_inf_nan=False, alias="bytes")],
 ) -> PriceList:
-    """Every collective's price for a vector of so many bytes, the cheapest first."""
-    world = _world(asked.hosts, asked.ranks_per_host, most=MOST_PRICED)
-    network, evaluated = _evaluated(world, tuple(asked.model_dump().items()))
+    """Return the predicted cost of every collective for a vector size, the cheapest first."""
+    world = _world(network_query.hosts, network_query.ranks_per_host, most=MAX_PRICED_RANKS)
+    network, evaluated = _evaluate(world, tuple(network_query.model_dump().items()))
     bound_s = network.bound_s(size_bytes)
-    found = [_priced(one, size_bytes, bound_s) for one in evaluated]
-    auto = [Choice(from_bytes=start, collective=_named(taken)) for start, taken in cheapest(evaluated)]
+    found = [_price_view(one, size_bytes, bound_s) for one in evaluated]
+    auto = [
+        CollectiveChoice(from_bytes=start, collective=_collective_of(taken))
+        for start, taken in cheapest_by_size(evaluated)
+    ]
     return PriceList(world=world, bound_s=bound_s, prices=sorted(found, key=lambda view: view.seconds), auto=auto)
 
 
@@ -72,48 +75,50 @@ def plan(
     group: int | None = None,
     servers: int | None = None,
 ) -> PlanView:
-    """A plan among up to 64 ranks, round by round."""
-    world = _world(hosts, ranks_per_host, most=MOST_DRAWN)
+    """Return the plan of a collective with up to 64 ranks, round by round."""
+    world = _world(hosts, ranks_per_host, most=MAX_PLAN_RANKS)
     shape = {"rows": rows, "k": k, "group": group, "servers": servers}
-    chosen = _chosen({"kind": kind} | {name: value for name, value in shape.items() if value is not None})
-    if fault := misfit(chosen, world):
-        raise Invalid(fault.message, [fault])
+    chosen = _parse_collective({"kind": kind} | {name: value for name, value in shape.items() if value is not None})
+    if issue := check_world_size(chosen, world):
+        raise Invalid(issue.message, [issue])
     places = hosts_of(world, hosts)
     found = plan_of(chosen, places)
-    return PlanView(collective=chosen, hosts=places, chunks=found.chunks, rounds=[_drawn(sends) for sends in found])
+    return PlanView(
+        collective=chosen, hosts=places, chunks=found.chunks, rounds=[_round_view(sends) for sends in found]
+    )
 
 
-@lru_cache(maxsize=32)  # for another size the rounds need not be gone through again
-def _evaluated(world: int, asked: tuple[tuple[str, Any], ...]) -> tuple[Network, list[Price]]:
-    figures = {name: value for name, value in asked if name not in ("hosts", "ranks_per_host")}
-    network = Network(hosts=hosts_of(world, dict(asked)["hosts"]), **figures)
+@lru_cache(maxsize=32)  # the evaluation of the rounds does not depend on the size
+def _evaluate(world: int, parameters: tuple[tuple[str, Any], ...]) -> tuple[Network, list[Price]]:
+    figures = {name: value for name, value in parameters if name not in ("hosts", "ranks_per_host")}
+    network = Network(hosts=hosts_of(world, dict(parameters)["hosts"]), **figures)
     return network, [price(plan, network) for plan in candidates(network.hosts)]
 
 
 def _world(hosts: int, ranks_per_host: int, *, most: int) -> int:
     world = hosts * ranks_per_host
     if world > most:
-        message = f"{hosts} x {ranks_per_host} = {world:,} ranks; at most {most:,} are taken"
-        raise Invalid(message, [Fault(path="ranks_per_host", message=message)])
+        message = f"{hosts} x {ranks_per_host} = {world:,} ranks, more than the limit of {most:,}"
+        raise Invalid(message, [ValidationIssue(path="ranks_per_host", message=message)])
     return world
 
 
-def _chosen(fields: dict[str, Any]) -> Planned:
+def _parse_collective(fields: dict[str, Any]) -> PlannedCollective:
     try:
-        return Chosen.model_validate({"collective": fields}).collective
+        return CollectiveQuery.model_validate({"collective": fields}).collective
     except ValidationError as error:
-        faults = [Fault(path=f.path.removeprefix("collective."), message=f.message) for f in faults_of(error)]
-        raise Invalid("there is no such collective", faults) from None
+        issues = [ValidationIssue(path=f.path.removeprefix("collective."), message=f.message) for f in issues_of(error)]
+        raise Invalid("the collective is not valid", issues) from None
 
 
-def _named(plan: Plan) -> Planned:
-    return _chosen({"kind": plan.kind, **plan.shape})
+def _collective_of(plan: Plan) -> PlannedCollective:
+    return _parse_collective({"kind": plan.kind, **plan.shape})
 
 
-def _priced(found: Price, size_bytes: float, bound_s: float) -> PriceView:
+def _price_view(found: Price, size_bytes: float, bound_s: float) -> PriceView:
     seconds = found.seconds(size_bytes)
     return PriceView(
-        collective=_named(found.plan),
+        collective=_collective_of(found.plan),
         rounds=found.rounds,
         segments=found.segments(size_bytes),
         link_bytes=found.link_share * size_bytes,
@@ -122,6 +127,6 @@ def _priced(found: Price, size_bytes: float, bound_s: float) -> PriceView:
     )
 
 
-def _drawn(sends: Round) -> RoundView:
+def _round_view(sends: Round) -> RoundView:
     src, dst, start, size, add = (column.tolist() for column in Sends.of(sends).columns)
     return RoundView(src=src, dst=dst, start=start, size=size, add=add)

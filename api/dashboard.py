@@ -1,4 +1,4 @@
-"""The dashboard: the files that `npm run build` left, and its one page for every address of it."""
+"""The built dashboard: its files, and its page for all other paths outside /api."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ DIST = Path(__file__).parents[1] / "web" / "dist"
 
 
 def install(app: FastAPI, dist: Path = DIST) -> None:
-    """Serve the built dashboard, or say how to build it."""
+    """Serve the dashboard's files; without a build, answer with the build command."""
     index = dist / "index.html"
     if (dist / "assets").is_dir():
         app.mount("/assets", StaticFiles(directory=dist / "assets"), name="assets")
@@ -22,14 +22,14 @@ def install(app: FastAPI, dist: Path = DIST) -> None:
             raise HTTPException(404, "Not Found")
         if not index.exists():
             return PlainTextResponse("The dashboard is not built yet: npm ci && npm run build in web/\n", 404)
-        # the page itself must be asked for anew after an upgrade; what it loads carries a hash in its name
+        # Only the page changes with an upgrade: the files that the page loads have a hash in their names.
         return FileResponse(_file(dist, path) or index, headers={"Cache-Control": "no-cache"})
 
 
 def _file(dist: Path, path: str) -> Path | None:
-    """The file of the dashboard at `path`, if it is one."""
+    """Return the dashboard's file at `path`; None without one."""
     try:
         file = (dist / path).resolve()
         return file if path and file.is_relative_to(dist.resolve()) and file.is_file() else None
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError):  # not a valid file name
         return None

@@ -1,4 +1,4 @@
-"""Bodies at the door: read whole, within bounds, as a document in JSON or YAML."""
+"""Request bodies: read completely, limited in size, parsed from JSON or YAML."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.errors import ApiError, Malformed, TooLarge, UnsupportedType, respond
-from contract.yaml_reader import DocumentError, read
+from contract.yaml_reader import DocumentError, read_document
 
 MAX_BYTES = 1_000_000
-# no type that a form of a foreign page can send without asking first (CORS)
+# No content type that a form of another site can send without a CORS preflight request.
 TYPES = {"application/json", "application/yaml", "application/x-yaml"}
-KEY = "bigbatch.document"  # where in the scope an endpoint finds it
+DOCUMENT_KEY = "bigbatch.document"  # key of the parsed body in the ASGI scope
 
 
-class Documents:
-    """ASGI middleware: parses a body, in a thread of its own so that a large one keeps nobody waiting."""
+class DocumentMiddleware:
+    """ASGI middleware that parses each body in a thread, so that a large body does not block other requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -27,9 +27,9 @@ class Documents:
             try:
                 body = await _whole_body(scope, receive)
                 kind = Headers(scope=scope).get("content-type", "")
-                scope = {**scope, KEY: await run_in_threadpool(_parse, kind, body) if body else None}
+                scope = {**scope, DOCUMENT_KEY: await run_in_threadpool(_parse, kind, body) if body else None}
             except ClientDisconnect:
-                return  # half a document is none
+                return  # the body is incomplete
             except ApiError as error:
                 await respond(error)(scope, receive, send)
                 return
@@ -37,12 +37,12 @@ class Documents:
 
 
 async def _whole_body(scope: Scope, receive: Receive) -> bytes:
-    """The body; no more of it is taken in than the bound and one piece."""
+    """Return the body; raise TooLarge after at most MAX_BYTES and one chunk."""
     declared = Headers(scope=scope).get("content-length", "0")
     size, body, more = int(declared) if declared.isdigit() else 0, bytearray(), True
     while more:
         if max(size, len(body)) > MAX_BYTES:
-            raise TooLarge(f"the body is over {MAX_BYTES:,} bytes, more than a spec may have")
+            raise TooLarge(f"the body has more than {MAX_BYTES:,} bytes, the limit of a spec")
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
@@ -54,8 +54,8 @@ async def _whole_body(scope: Scope, receive: Receive) -> bytes:
 def _parse(content_type: str, body: bytes) -> dict[str, Any]:
     kind = content_type.split(";")[0].strip().lower()
     if kind not in TYPES:
-        raise UnsupportedType(f"'{kind}' is not taken; send application/json or application/yaml")
+        raise UnsupportedType(f"content type '{kind}' is not supported; send application/json or application/yaml")
     try:
-        return read(body)
+        return read_document(body)
     except DocumentError as error:
-        raise Malformed(f"the body does not parse: {error}") from error
+        raise Malformed(f"the body is not a valid document: {error}") from error

@@ -1,4 +1,4 @@
-"""One shape for every error, whoever raised it."""
+"""The API's exceptions and handlers: every error has the same response format."""
 
 from collections.abc import Sequence
 
@@ -9,61 +9,77 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
 from contract.api.responses import ErrorView, Problem
-from contract.validation import Fault, faults_in
+from contract.validation import ValidationIssue, issues_from_details
 
 
 class ApiError(Exception):
-    """An error of this service; each subclass carries its HTTP status and its word for programs."""
+    """An error response; each subclass has an HTTP status and a code for programs."""
 
     status = 500
     code = "internal"
 
-    def __init__(self, message: str, fields: Sequence[Fault] = ()) -> None:
+    def __init__(self, message: str, fields: Sequence[ValidationIssue] = ()) -> None:
         super().__init__(message)
         self.message, self.fields = message, list(fields)
 
 
 class NotFound(ApiError):
+    """The resource does not exist."""
+
     status, code = 404, "not_found"
 
 
 class Malformed(ApiError):
+    """The body is not YAML or JSON."""
+
     status, code = 400, "malformed_document"
 
 
 class Conflict(ApiError):
+    """The request conflicts with another request."""
+
     status, code = 409, "conflict"
 
 
 class TooLarge(ApiError):
+    """The body is too large."""
+
     status, code = 413, "too_large"
 
 
 class Invalid(ApiError):
+    """A field is not valid."""
+
     status, code = 422, "invalid"
 
 
 class Unauthorized(ApiError):
+    """The token is missing or wrong."""
+
     status, code = 401, "unauthorized"
 
 
 class Forbidden(ApiError):
+    """The host name or the origin is not allowed."""
+
     status, code = 403, "forbidden"
 
 
 class UnsupportedType(ApiError):
+    """The content type is not supported."""
+
     status, code = 415, "unsupported_type"
 
 
 def respond(error: ApiError) -> JSONResponse:
-    """Render an error; 401 also says how to authenticate."""
+    """Return the response of an error; 401 includes the authentication scheme."""
     view = ErrorView(error=Problem(code=error.code, message=error.message, fields=error.fields))
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
     return JSONResponse(view.model_dump(), status_code=error.status, headers=headers)
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of `app` come out in the one shape."""
+    """Install handlers, so that all errors of `app` have the same format."""
 
     @app.exception_handler(ApiError)
     def ours(request: Request, error: ApiError) -> JSONResponse:
@@ -71,7 +87,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return respond(Invalid("the request does not parse", _request_faults(error)))
+        return respond(Invalid("the request is not valid", _request_issues(error)))
 
     @app.exception_handler(HTTPException)
     def plain(request: Request, error: HTTPException) -> JSONResponse:
@@ -85,11 +101,11 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        # the log has the trace; a stranger need not
-        problem = Problem(code="internal", message="an error of the service; its log has the details")
+        # The traceback is in the log; a response must not reveal internals.
+        problem = Problem(code="internal", message="internal error; the service's log has the details")
         return JSONResponse(ErrorView(error=problem).model_dump(), status_code=500)
 
 
-def _request_faults(error: RequestValidationError) -> list[Fault]:
-    """Faults with the place FastAPI puts in front ("body", "query") left out."""
-    return faults_in({**detail, "loc": tuple(detail["loc"])[1:]} for detail in error.errors())
+def _request_issues(error: RequestValidationError) -> list[ValidationIssue]:
+    """Return the issues without FastAPI's location prefix ("body", "query")."""
+    return issues_from_details({**detail, "loc": tuple(detail["loc"])[1:]} for detail in error.errors())

@@ -1,4 +1,4 @@
-"""Experiments: create, list, read, stop, and the overlaid curves of their runs."""
+"""Experiments: create, list, details, stop, and curves of their runs."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -10,11 +10,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
-from api.documents import KEY
+from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
 from api.parameters import Cursor, Id, Limit, Step
 from api.render import experiment_detail, experiment_view, run_page
-from contract.api.checkpoint_advice import Advice, advise
+from contract.api.checkpoint_advice import Advice, advise_interval
 from contract.api.responses import (
     Created,
     ExperimentDetail,
@@ -27,7 +27,7 @@ from contract.api.responses import (
 )
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.experiment import ExperimentSpec
-from contract.validation import Fault, faults_of
+from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
 from store.metrics import interruptions, points
 from store.run_list import page
@@ -35,24 +35,24 @@ from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 Key = Annotated[str | None, Header(min_length=1, max_length=200, description="chosen by the client, one per request")]
-MAX_CURVES = 200  # more than anybody tells apart in one chart
-# FastAPI checks a body while all other requests wait, and ten thousand points take a second: ours is checked in the
-# endpoint's thread, so its description is written here
+MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
+# FastAPI validates a body while all other requests wait, and ten thousand points take a second: this body is validated
+# in the endpoint's thread, so its schema is named here
 SCHEMA = {"schema": {"$ref": "#/components/schemas/ExperimentSpec"}}
 BODY = {"requestBody": {"required": True, "content": {"application/json": SCHEMA, "application/yaml": SCHEMA}}}
 
 
 def _spec(request: Request) -> ExperimentSpec:
     try:
-        return ExperimentSpec.model_validate(request.scope.get(KEY) or {})
+        return ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
     except ValidationError as error:
-        raise Invalid("the experiment does not hold together", faults_of(error)) from error
+        raise Invalid("the experiment does not hold together", issues_of(error)) from error
 
 
 @router.post("", status_code=201, openapi_extra=BODY)
 def create(spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing, idempotency_key: Key = None) -> Created:
-    """Store an experiment and queue one run per point of its grid; sent again with the same key, done once."""
-    if idempotency_key and (made := experiments.made_by(db, idempotency_key)):
+    """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
+    if idempotency_key and (made := experiments.created_by(db, idempotency_key)):
         return _made_before(*made, spec)
     _refuse_absent_clusters(db, spec)
     try:
@@ -70,7 +70,7 @@ def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpe
 
 @router.get("")
 def listed(db: Reading, before: Cursor = None, limit: Limit = 50) -> Page[ExperimentView]:
-    """Experiments, newest first."""
+    """Return experiments, newest first."""
     rows = experiments.page(db, before=before, limit=limit)
     shown = rows[:limit]
     summaries = experiments.summaries(db, [row.id for row in shown])
@@ -80,14 +80,14 @@ def listed(db: Reading, before: Cursor = None, limit: Limit = 50) -> Page[Experi
 
 @router.get("/{experiment_id}")
 def read(experiment_id: Id, db: Reading) -> ExperimentDetail:
-    """One experiment with its spec."""
+    """Return one experiment with its spec."""
     experiment = _found(db, experiment_id)
     return experiment_detail(experiment, experiments.summaries(db, [experiment_id])[experiment_id])
 
 
 @router.get("/{experiment_id}/runs")
 def runs_of(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200) -> Page[RunView]:
-    """The experiment's runs in the order of its grid; ask for the next page with `after=next`."""
+    """Return the runs in the order of the experiment's grid; `after=next` gives the next page."""
     _see(db, experiment_id)
     shown, more = page(db, Run.experiment_id == experiment_id, Run.number > after, by=Run.number, limit=limit)
     return run_page(shown, shown[-1].number if more else None)
@@ -101,7 +101,7 @@ def curves(
     after: Annotated[Sequence[str], Query(description="RUN:STEP, what the caller has of a run already")] = (),
     limit: Annotated[int, Query(ge=1, le=500_000)] = 200_000,
 ) -> ExperimentPoints:
-    """One series of the experiment's first 200 runs, to lay over each other; with `after`, only what is new."""
+    """Return one series of the experiment's first 200 runs; with `after`, only newer points."""
     _see(db, experiment_id)
     query = select(Run.id).where(Run.experiment_id == experiment_id).order_by(Run.number).limit(MAX_CURVES)
     found, more = points.of_experiment(db, db.scalars(query).all(), name, after=_cursors(after), limit=limit)
@@ -111,17 +111,20 @@ def curves(
 
 @router.get("/{experiment_id}/checkpoints")
 def checkpoints(experiment_id: Id, db: Reading) -> list[Advice]:
-    """What interrupted its runs, what their checkpoints cost, and how often to save; those of one size together."""
+    """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
     spec = _found(db, experiment_id).spec
     every = Checkpoint.model_validate(spec["base"].get("checkpoint", {})).every_minutes
-    return [advise(one) for one in interruptions.seen(db, experiment_id, interval_s=60 * every if every else None)]
+    return [
+        advise_interval(one)
+        for one in interruptions.observed(db, experiment_id, interval_s=60 * every if every else None)
+    ]
 
 
 @router.post("/{experiment_id}/stop")
 def stop(experiment_id: Id, db: Writing) -> Stopped:
-    """Ask that every run of the experiment stop."""
+    """Request that every run of the experiment stops."""
     _see(db, experiment_id)
-    return Stopped(stopping=runs.want_stop(db, Run.experiment_id == experiment_id))
+    return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))
 
 
 def _found(db: Session, experiment_id: int) -> Experiment:
@@ -132,23 +135,25 @@ def _found(db: Session, experiment_id: int) -> Experiment:
 
 
 def _see(db: Session, experiment_id: int) -> None:
-    """Raise unless it is there; its spec, which may have ten thousand values, is not read for that."""
+    """Raise NotFound if the experiment does not exist, without reading its spec of up to ten thousand values."""
     if db.scalar(select(Experiment.id).where(Experiment.id == experiment_id)) is None:
         raise NotFound(f"there is no experiment {experiment_id}")
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:
     try:
-        # eighteen digits fit a database's integer
+        # a database's integer holds eighteen digits
         return {int(run[:18]): int(step[:18]) for run, step in (pair.split(":") for pair in after)}
     except ValueError as error:
-        raise Invalid("after", [Fault(path="after", message="RUN:STEP, two whole numbers")]) from error
+        raise Invalid("after", [ValidationIssue(path="after", message="RUN:STEP, two whole numbers")]) from error
 
 
 def _refuse_absent_clusters(db: Session, spec: ExperimentSpec) -> None:
-    """Refuse what this service has no cluster for, as far as its scheduler has said which it has."""
-    here = {row.kind for row in clusters.all_of(db)}
+    """Refuse runs for a cluster that this service lacks, as far as its scheduler has reported its clusters."""
+    here = {row.kind for row in clusters.reports(db)}
     asked = {run.resources.kind for _, run in spec.points()}
     if here and (absent := sorted(asked - here)):
         message = f"this service has no {absent[0]} cluster; it has {', '.join(sorted(here))}"
-        raise Invalid("the experiment cannot be carried out here", [Fault(path="base.resources.kind", message=message)])
+        raise Invalid(
+            "the experiment cannot be carried out here", [ValidationIssue(path="base.resources.kind", message=message)]
+        )

@@ -1,4 +1,4 @@
-"""Figures for Prometheus, from what the scheduler stores: calls of a cluster's commands, runs in each state."""
+"""The metrics endpoint for Prometheus: runs in each state, and calls of the clusters' commands."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading
 from contract.lifecycle.state import State
-from store import rate_limit as calls
-from store import runs
+from store import rate_limit, runs
 from store.tables import CallCount
 
 router = APIRouter(tags=["service"])
@@ -18,7 +17,7 @@ TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @router.get("/metrics", response_class=PlainTextResponse)
 def metrics(db: Reading) -> PlainTextResponse:
-    """Figures in Prometheus's text format."""
+    """Return the metrics in Prometheus's text format."""
     return PlainTextResponse("".join(f"{line}\n" for line in _lines(db)), media_type=TYPE)
 
 
@@ -27,7 +26,7 @@ def _lines(db: Session) -> Iterator[str]:
     counts = runs.counts(db)
     for state in State:
         yield f'bigbatch_runs{{state="{state}"}} {counts.get(state, 0)}'
-    called = calls.counts(db)
+    called = rate_limit.call_counts(db)
     yield from _head("bigbatch_cluster_calls_total", "counter", "calls of a cluster's commands")
     for row in called:
         yield f"bigbatch_cluster_calls_total{_labels(row)} {row.count}"
@@ -35,7 +34,7 @@ def _lines(db: Session) -> Iterator[str]:
     for row in called:
         yield f"bigbatch_cluster_call_seconds_total{_labels(row)} {row.seconds:.6f}"
     yield from _head("bigbatch_cluster_calls_last_minute", "gauge", "calls of the last 60 s")
-    allowed = calls.used(db)
+    allowed = rate_limit.used_slots(db)
     for cluster, (used, _) in allowed.items():
         yield f'bigbatch_cluster_calls_last_minute{{cluster="{cluster}"}} {used}'
     yield from _head("bigbatch_cluster_calls_per_minute_allowed", "gauge", "calls that any 60 s may hold")

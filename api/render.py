@@ -5,6 +5,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from api.sentences.pending import pending_sentence
+from api.sentences.reason import reason_sentence
 from contract.api.responses import (
     AttemptView,
     ExperimentDetail,
@@ -15,66 +17,95 @@ from contract.api.responses import (
     RunDetail,
     RunView,
 )
-from contract.diagnosis.diagnose import Ended
-from contract.folder.auto_choice import Choices
-from contract.folder.cpu_binding import Bindings
+from contract.diagnosis.diagnose import EndedAttempt
+from contract.folder.auto_choice import CollectiveChoices
+from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
 from contract.lifecycle.failure import Failure
-from contract.lifecycle.pending_reason import Waits
+from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind
+from contract.lifecycle.reason import Reason
 from contract.lifecycle.state import ENDED, State, joint_state
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.retry import Cause
 from contract.spec.run import RunSpec
 from store.experiments import Summary
-from store.run_list import ListedRun
-from store.tables import Attempt, Experiment, Move, Restart, Run, now
+from store.run_list import ListedJob, ListedRun
+from store.tables import Experiment, Job, Move, Restart, Run, now
 
-PLAIN = RunView.model_fields.keys() - {"stopping", "reason"}  # what a view takes from a row as it is
-HEED = timedelta(seconds=60)  # a cluster may take its time to end a job
+COPIED_FIELDS = RunView.model_fields.keys() - {"stopping", "reason", "waits_kind", "job_id", "unknown_since"}
+OVERDUE = timedelta(seconds=60)  # a cluster may take so long to end a job
 
 
 class Story(NamedTuple):
-    """What has happened to a run."""
+    """The history of a run."""
 
     moves: Sequence[Move]
-    attempts: Sequence[Attempt]
+    attempts: Sequence[Job]
     restarts: Sequence[Restart]
     failure: Failure | None
 
 
 def run_page(runs: Sequence[ListedRun], following: int | None) -> Page[RunView]:
-    # checked all at once: hundreds of models made one by one take longer than reading their rows
+    # validated in one call: making hundreds of models one by one takes longer than reading their rows
     return Page[RunView].model_validate({"items": [_run_fields(run) for run in runs], "next": following})
 
 
-class Told(NamedTuple):
-    """What a run's folder tells."""
+class FolderContents(NamedTuple):
+    """What the run folder contains."""
 
     path: Path
-    choices: Choices | None
-    bindings: Bindings | None
+    choices: CollectiveChoices | None
+    bindings: CpuBindings | None
     lost_ranks: list[LostRank] | None
 
 
-def run_detail(run: Run, story: Story, series: list[str], told: Told) -> RunDetail:
+def run_detail(run: Run, story: Story, series: list[str], contents: FolderContents) -> RunDetail:
     return RunDetail(
         **_run_fields(run),
         spec=RunSpec.model_validate(run.spec),
-        moves=[MoveView.model_validate(move, from_attributes=True) for move in story.moves],
-        attempts=[AttemptView.model_validate(attempt, from_attributes=True) for attempt in story.attempts],
+        moves=[_move_view(move) for move in story.moves],
+        attempts=[_attempt_view(job) for job in story.attempts],
         restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in story.restarts],
         excluded=run.excluded,
         failure=story.failure,
         series=series,
-        folder=str(told.path),
-        choices=told.choices,
-        bindings=told.bindings,
-        lost_ranks=told.lost_ranks or [],
+        folder=str(contents.path),
+        choices=contents.choices,
+        bindings=contents.bindings,
+        lost_ranks=contents.lost_ranks or [],
     )
 
 
-def ended(attempt: Attempt, cluster: str) -> Ended:
-    return Ended(attempt.number, Cause(attempt.cause), attempt.reason, attempt.hosts, cluster)
+def ended_attempt(job: Job) -> EndedAttempt | None:
+    """Return the outcome of a job as the diagnosis takes it; None while it is not decided."""
+    if job.exit_cause is None:
+        return None
+    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster)
+
+
+def sentence_of(run: Run) -> str | None:
+    """Return the reason of a run's state as a sentence."""
+    return _sentence(run.reason)
+
+
+def _move_view(move: Move) -> MoveView:
+    return MoveView(old=move.old, new=move.new, at=move.at, reason=_sentence(move.reason))
+
+
+def _attempt_view(job: Job) -> AttemptView:
+    values = {
+        "number": job.attempt,
+        "job_id": job.external_id,
+        "ended_at": job.ended_at,
+        "step": job.exit_step,
+        "cause": job.exit_cause,
+        "reason": _sentence(job.exit_reason),
+        "hosts": job.hosts,
+    }
+    return AttemptView.model_validate(values)
+
+
+def _sentence(reason: Reason | None) -> str | None:
+    return None if reason is None else reason_sentence(reason)
 
 
 def experiment_view(experiment: Experiment, summary: Summary) -> ExperimentView:
@@ -82,37 +113,46 @@ def experiment_view(experiment: Experiment, summary: Summary) -> ExperimentView:
 
 
 def experiment_detail(experiment: Experiment, summary: Summary) -> ExperimentDetail:
-    return ExperimentDetail(
-        **_experiment_fields(experiment, summary), spec=ExperimentSpec.checked_before(experiment.spec)
-    )
+    return ExperimentDetail(**_experiment_fields(experiment, summary), spec=ExperimentSpec.from_stored(experiment.spec))
 
 
 def _run_fields(run: Run | ListedRun) -> dict[str, Any]:
-    has_ended = State(run.state) in ENDED
+    job = run.job if isinstance(run, ListedRun) else run.current_job
     return {
-        **{name: getattr(run, name) for name in PLAIN},
-        "reason": _reason(run, has_ended=has_ended),
-        "stopping": run.stop_wanted_at is not None and not has_ended,
+        **{name: getattr(run, name) for name in COPIED_FIELDS},
+        "job_id": job and job.external_id,
+        "unknown_since": job and job.unknown_since,
+        "waits_kind": _pending_kind(job),
+        "reason": _reason(run, job),
+        "stopping": run.stop_requested_at is not None and run.state not in ENDED,
     }
 
 
-def _reason(run: Run | ListedRun, *, has_ended: bool) -> str | None:
-    """Why it is so, in a sentence; of a run that has ended also that its job goes on all the same."""
-    if has_ended and run.job_id and not run.job_gone:
-        return "; ".join(filter(None, [run.reason, _unheeded(run)])) or None
-    unheeded = _unheeded(run) if run.stop_wanted_at is not None and not has_ended else None
-    # one that runs may have been suspended; that it waits for others can only be from before it began
-    stands = run.state == State.PENDING or (run.state == State.RUNNING and run.waits_kind == Waits.HELD)
-    return unheeded or (run.waits_for if stands and run.waits_for else run.reason)
+def _pending_kind(job: Job | ListedJob | None) -> PendingKind | None:
+    return KIND_OF[job.pending_reason] if job and job.pending_reason else None
 
 
-def _unheeded(run: Run | ListedRun) -> str | None:
-    """That its cluster was told to end the job and did not, in a sentence; None while it may still."""
-    if run.stop_asked_at is None or now() - run.stop_asked_at < HEED:
+def _reason(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
+    """Return why the run is in its state, as a sentence; for an ended run also that its job goes on all the same."""
+    reason, has_ended = _sentence(run.reason), run.state in ENDED
+    if has_ended and job and job.external_id and not job.is_gone:
+        return "; ".join(filter(None, [reason, _overdue(run.cluster, job)])) or None
+    if job and run.stop_requested_at is not None and not has_ended and (overdue := _overdue(run.cluster, job)):
+        return overdue
+    # a running job may be suspended; any other pending reason is from before it started
+    is_held = run.state is State.RUNNING and _pending_kind(job) is PendingKind.HELD
+    if job and job.pending_reason and (run.state is State.PENDING or is_held):
+        return pending_sentence(Pending(job.pending_reason, job.pending_detail))
+    return reason
+
+
+def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
+    """Return that the cluster was asked to end the job and has not, as a sentence; None while it still may."""
+    if job.stop_requested_at is None or now() - job.stop_requested_at < OVERDUE:
         return None
-    asked = f"{run.cluster} was told to end its job at {run.stop_asked_at:%H:%M:%S}"
-    killed = f" and to kill it, last at {run.stop_forced_at:%H:%M:%S}" if run.stop_forced_at else ""
-    return f"{asked}{killed} UTC, and still has it"
+    asked = f"{cluster} was asked to end the job at {job.stop_requested_at:%H:%M:%S}"
+    killed = f" and to kill it, last at {job.kill_requested_at:%H:%M:%S}" if job.kill_requested_at else ""
+    return f"{asked}{killed} UTC, and still runs it"
 
 
 def _experiment_fields(experiment: Experiment, summary: Summary) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Runs: list, read, points as columns, log by offset, stop."""
+"""Runs: list, details, points as columns, log by offset, stop."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,15 +11,14 @@ from sqlalchemy.orm import Session
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
 from api.parameters import BIGGEST, Cursor, Id, Limit, Step
-from api.render import Story, Told, ended, run_detail, run_page
+from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
 from contract.api.responses import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
-from contract.diagnosis.diagnose import failure_of
-from contract.folder.rank_times import RankTimes, read_times
+from contract.diagnosis.diagnose import diagnose_failure
+from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
-from contract.validation import Fault
-from store import jobs as attempts
-from store import runs
+from contract.validation import ValidationIssue
+from store import jobs, runs
 from store.metrics import points, restarts
 from store.run_list import page
 from store.tables import Move, Run
@@ -31,7 +30,7 @@ T = TypeVar("T")
 
 @router.get("")
 def listed(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
-    """Runs, newest first."""
+    """Return runs, newest first."""
     which = [] if state is None else [Run.state == state]
     which += [] if before is None else [Run.id < before]
     shown, more = page(db, *which, by=Run.id.desc(), limit=limit)
@@ -40,23 +39,24 @@ def listed(db: Reading, state: State | None = None, before: Cursor = None, limit
 
 @router.get("/{run_id}")
 def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
-    """One run: its spec, its moves from state to state, and the names of its series."""
+    """Return one run: its spec, its state history, and the names of its series."""
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
-    folder, tried = _folder(request, run), attempts.of_run(db, run_id)
-    failure = failure_of(folder, ended(tried[-1], run.cluster)) if tried else None
-    story = Story(moves, tried, restarts.of_run(db, run_id), failure)
-    told = Told(
-        folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost)
+    folder, ended = _folder(request, run), jobs.ended_attempts(db, run_id)
+    last = ended_attempt(ended[-1]) if ended else None
+    failure = diagnose_failure(folder, last) if last else None
+    story = Story(moves, ended, restarts.of_run(db, run_id), failure)
+    contents = FolderContents(
+        folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost_ranks)
     )
-    return run_detail(run, story, points.names(db, run_id), told)
+    return run_detail(run, story, points.names(db, run_id), contents)
 
 
 def _readable(read: Callable[[], T | None]) -> T | None:
     try:
         return read()
     except (OSError, ValueError):
-        return None  # the next attempt says that it is damaged, and writes it anew
+        return None  # the next attempt reports the damaged file, and replaces it
 
 
 @router.get("/{run_id}/points")
@@ -67,11 +67,13 @@ def columns(
     after: Step = -1,
     limit: Annotated[int, Query(ge=MAX_SERIES, le=500_000)] = 200_000,
 ) -> RunPoints:
-    """Points beyond step `after` as columns, the shape that a chart draws."""
+    """Return points beyond step `after` as columns, the form that a chart draws."""
     _found(db, run_id)
     names = name or points.names(db, run_id)[:MAX_SERIES]
     if len(names) > MAX_SERIES:
-        raise Invalid("too many series", [Fault(path="name", message=f"at most {MAX_SERIES}, not {len(names)}")])
+        raise Invalid(
+            "too many series", [ValidationIssue(path="name", message=f"at most {MAX_SERIES}, not {len(names)}")]
+        )
     found, more = points.of_run(db, run_id, names, after=after, limit=limit)
     series = {key: Column(steps=steps, values=values) for key, (steps, values) in found.items()}
     return RunPoints(series=series, more=more)
@@ -79,8 +81,8 @@ def columns(
 
 @router.get("/{run_id}/ranks")
 def ranks(run_id: Id, db: Reading, request: Request) -> RankTimes | None:
-    """Where every rank's time went over the newest steps; null while nothing is known, or on an older trainer."""
-    return read_times(_folder(request, _found(db, run_id)).times)
+    """Return the time split of every rank over the newest steps; null if there is none yet."""
+    return read_rank_times(_folder(request, _found(db, run_id)).times)
 
 
 @router.get("/{run_id}/log")
@@ -93,7 +95,7 @@ def log(
     ] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000_000)] = 65_536,
 ) -> LogPart:
-    """A part of what the run's ranks printed; ask again with `offset=next` for what has come since."""
+    """Return a part of the run's log; `offset=next` continues from there."""
     path = _folder(request, _found(db, run_id)).log
     if not path.exists():
         return LogPart(text="", offset=0, next=0, size=0)
@@ -107,13 +109,13 @@ def log(
 
 @router.post("/{run_id}/stop")
 def stop(run_id: Id, db: Writing) -> Stopped:
-    """Ask that the run stop; a run that has ended stays as it is."""
+    """Request that the run stops; a run that has ended stays as it is."""
     _found(db, run_id)
-    return Stopped(stopping=runs.want_stop(db, Run.id == run_id))
+    return Stopped(stopping=runs.request_stop(db, Run.id == run_id))
 
 
 def _found(db: Session, run_id: int) -> Run:
-    run = db.get(Run, run_id)
+    run = db.get(Run, run_id, options=[runs.WITH_JOB])
     if not run:
         raise NotFound(f"there is no run {run_id}")
     return run

@@ -1,1 +1,1 @@
-"""One question per file, each against what a user would pick instead; reports lie in results/."""
+"""Benchmarks, one question per module or package: `make bench NAME=...`; the reports are in results/."""

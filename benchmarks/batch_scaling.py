@@ -1,11 +1,11 @@
-"""How large may the batch grow at equal epochs: SGD with linear scaling, LARS, LARS with batch control?
+"""The accuracy as a function of the batch size at equal epochs: SGD with linear scaling, LARS, LARS with batch control.
 
     python -m benchmarks.batch_scaling [--workers 2] [--kept FILE] [--quick | --longer 4]
 
-Every method's rate is tuned on a grid with a seed of its own: linear scaling's at the smallest batch, as the rule has
-it (Goyal et al., 2017); the others' at every batch, as You et al. (2017) did. Then three other seeds are run.
-`--longer` takes the rates of the report and more epochs: what falls behind for want of steps comes back, what falls
-behind because its rate is too large does not.
+The rate of every method is tuned on a grid with a separate seed: the rate of linear scaling at the smallest batch, as
+the rule requires (Goyal et al., 2017), the other rates at every batch, as in You et al. (2017). Then three other seeds
+run. `--longer` uses the rates of the report with more epochs: accuracy lost by too few steps recovers, accuracy lost by
+too high a rate does not.
 """
 
 import argparse
@@ -21,13 +21,13 @@ from typing import Any
 
 import torch
 
-from benchmarks.small_runs import outcomes
+from benchmarks.small_runs import execute_runs
 
-One = tuple[str, int, float, int]  # method, batch, rate, seed
+Case = tuple[str, int, float, int]  # method, batch, rate, seed
 REPORT = Path(__file__).parent / "results" / "batch_scaling.json"
 LONGER = REPORT.with_name("batch_scaling_longer.json")
 PLOT = Path(__file__).parents[1] / "docs" / "images" / "batch-scaling.png"
-BATCHES = [64, 128, 256, 512, 1024, 2048]  # 1,024 steps in all to 32
+BATCHES = [64, 128, 256, 512, 1024, 2048]  # 1,024 to 32 steps in total
 SEEDS = [1, 2, 3]
 TUNING_SEED = 0
 GRID = {
@@ -43,103 +43,103 @@ BASE: dict[str, Any] = {
 }
 SGD = {"kind": "sgd", "momentum": 0.9, "weight_decay": 0.0005}
 LARS = {"kind": "lars", "momentum": 0.9, "weight_decay": 0.0005, "trust_coefficient": 0.001, "skip": "none"}
-FALL = {"kind": "polynomial", "power": 2.0, "warmup_epochs": 2.0}
+DECAY = {"kind": "polynomial", "power": 2.0, "warmup_epochs": 2.0}
 LONGER_BATCHES = {"sgd": [64, 128, 256, 512], "lars": [128, 256, 512, 1024]}
 LONGER_SEEDS = SEEDS[:2]
-GROWN_FROM_EPOCH = 3  # batch control trains with a quarter of the batch before
+GROWN_FROM_EPOCH = 3  # batch control uses a quarter of the batch before this epoch
 
 
 def run(method: str, batch: int, rate: float, seed: int) -> dict[str, Any]:
-    """The spec of one run."""
-    falling: dict[str, Any] = {**FALL, "rate": rate}
-    made = {**BASE, "batch": batch, "seed": seed, "optimizer": LARS, "schedule": falling}
+    """Return the spec of one run."""
+    schedule: dict[str, Any] = {**DECAY, "rate": rate}
+    base = {**BASE, "batch": batch, "seed": seed, "optimizer": LARS, "schedule": schedule}
     match method:
         case "sgd":
-            return {**made, "optimizer": SGD, "schedule": {**falling, "scaling": {"reference_batch": BATCHES[0]}}}
+            return {**base, "optimizer": SGD, "schedule": {**schedule, "scaling": {"reference_batch": BATCHES[0]}}}
         case "lars":
-            return made
+            return base
         case "lars, batch control":
-            # the rate is the full batch's; the quarter batch before takes half of it, as its root
+            # The rate is for the full batch; the quarter batch before uses half of it by square-root scaling.
             scaling = {"reference_batch": batch, "rule": "sqrt"}
             stages = [{"epoch": GROWN_FROM_EPOCH, "batch": batch}]
-            return {**made, "batch": batch // 4, "batch_stages": stages, "schedule": {**falling, "scaling": scaling}}
+            return {**base, "batch": batch // 4, "batch_stages": stages, "schedule": {**schedule, "scaling": scaling}}
         case _:
-            raise ValueError(f"no method is called {method!r}; there are {', '.join(GRID)}")
+            raise ValueError(f"unknown method {method!r}; the methods are {', '.join(GRID)}")
 
 
-def carried_out(wanted: list[One], workers: int, kept: Path, *, epochs: int = EPOCHS) -> list[dict[str, Any]]:
-    """Return a row for each run; those that are `kept` from before are not run again."""
-    lines = kept.read_text().splitlines() if kept.exists() else []
+def execute_cases(wanted: list[Case], workers: int, finished: Path, *, epochs: int = EPOCHS) -> list[dict[str, Any]]:
+    """Return a row for each run; runs in the file `finished` are not executed again."""
+    lines = finished.read_text().splitlines() if finished.exists() else []
     known = {(row["method"], row["batch"], row["rate"], row["seed"]): row for row in map(json.loads, lines)}
-    missing = [one for one in wanted if one not in known]
-    said = outcomes([{**run(*one), "epochs": epochs} for one in missing], workers=workers)
-    for one, told in zip(missing, said, strict=True):
-        row: dict[str, Any] = dict(zip(("method", "batch", "rate", "seed"), one, strict=True))
-        row["accuracy"] = told[-1]["heldout_accuracy"] if len(told) == epochs else None
-        known[one] = row
-        with kept.open("a") as file:
+    missing = [case for case in wanted if case not in known]
+    results = execute_runs([{**run(*case), "epochs": epochs} for case in missing], workers=workers)
+    for case, evaluations in zip(missing, results, strict=True):
+        row: dict[str, Any] = dict(zip(("method", "batch", "rate", "seed"), case, strict=True))
+        row["accuracy"] = evaluations[-1]["heldout_accuracy"] if len(evaluations) == epochs else None
+        known[case] = row
+        with finished.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print("{method:20} batch {batch:5}  rate {rate:6g}  seed {seed}  {accuracy}".format(**row), flush=True)
-    return [known[one] for one in wanted]
+    return [known[case] for case in wanted]
 
 
-def best(rows: Iterable[dict[str, Any]]) -> float:
-    """The rate of the highest accuracy; a run that diverged has none."""
+def best_rate(rows: Iterable[dict[str, Any]]) -> float:
+    """Return the rate with the highest accuracy; a diverged run has accuracy 0."""
     return float(max(rows, key=lambda row: row["accuracy"] or 0.0)["rate"])
 
 
-def tuned(batches: list[int], workers: int, kept: Path) -> tuple[dict[tuple[str, int], float], list[dict[str, Any]]]:
-    """Return the rate of every method at every batch, and the runs that chose it."""
+def tune(batches: list[int], workers: int, finished: Path) -> tuple[dict[tuple[str, int], float], list[dict[str, Any]]]:
+    """Return the best rate of every method at every batch, and the rows of the tuning runs."""
     wanted = [
         (method, batch, rate, TUNING_SEED)
         for method, rates in GRID.items()
         for batch, rate in product(batches[:1] if method == "sgd" else batches, rates)
     ]
-    rows = carried_out(wanted, workers, kept)
+    rows = execute_cases(wanted, workers, finished)
     chosen = {}
     for method, batch in product(GRID, batches):
         at = batches[0] if method == "sgd" else batch
-        chosen[method, batch] = best(row for row in rows if (row["method"], row["batch"]) == (method, at))
+        chosen[method, batch] = best_rate(row for row in rows if (row["method"], row["batch"]) == (method, at))
     return chosen, rows
 
 
-def summary(rows: list[dict[str, Any]], asked: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
-    """Mean and spread over the seeds, for every method and batch."""
+def summarize(rows: list[dict[str, Any]], cases: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
+    """Return mean and standard deviation over the seeds for every method and batch."""
     out = []
-    for method, batch in asked:
+    for method, batch in cases:
         found = [row["accuracy"] or 0.0 for row in rows if (row["method"], row["batch"]) == (method, batch)]
         spread = statistics.stdev(found) if len(found) > 1 else 0.0
         out.append({"method": method, "batch": batch, "mean": statistics.mean(found), "stdev": spread})
     return out
 
 
-def holds_to(points: list[dict[str, Any]], method: str, *, baseline: float) -> int:
-    """The largest batch up to which the method stays within one point of the baseline at every batch; 0 for none."""
-    held = 0
+def largest_good_batch(points: list[dict[str, Any]], method: str, *, baseline: float) -> int:
+    """Return the largest batch up to which all accuracies are within 0.01 of the baseline; 0 if there is none."""
+    largest = 0
     for point in (point for point in points if point["method"] == method):
         if point["mean"] < baseline - 0.01:
             break
-        held = point["batch"]
-    return held
+        largest = point["batch"]
+    return largest
 
 
-def longer(times: int, workers: int, kept: Path) -> None:
-    """Give SGD and LARS more epochs at the rates of the report; write how far each holds then."""
+def run_longer(times: int, workers: int, finished: Path) -> None:
+    """Run SGD and LARS with more epochs at the rates of the report; write the largest good batch of each."""
     rates = {(row["method"], row["batch"]): row["rate"] for row in json.loads(REPORT.read_text())["rows"]}
-    asked = [(method, batch) for method, batches in LONGER_BATCHES.items() for batch in batches]
-    wanted = [(method, batch, rates[method, batch], seed) for method, batch in asked for seed in LONGER_SEEDS]
-    wanted.sort(key=lambda one: -one[1])  # the largest batch first: it is soonest over
-    rows = carried_out(wanted, workers, kept, epochs=times * EPOCHS)
-    points = summary(rows, asked)
+    cases = [(method, batch) for method, batches in LONGER_BATCHES.items() for batch in batches]
+    wanted = [(method, batch, rates[method, batch], seed) for method, batch in cases for seed in LONGER_SEEDS]
+    wanted.sort(key=lambda case: -case[1])  # the largest batch first, because it ends soonest
+    rows = execute_cases(wanted, workers, finished, epochs=times * EPOCHS)
+    points = summarize(rows, cases)
     baseline = max(point["mean"] for point in points if point["batch"] == BATCHES[0])
-    held = {method: holds_to(points, method, baseline=baseline) for method in LONGER_BATCHES}
+    held = {method: largest_good_batch(points, method, baseline=baseline) for method in LONGER_BATCHES}
     print(f"{times * EPOCHS} epochs: within one point of {baseline:.2%} up to {held}")
     report = {"epochs": times * EPOCHS, "baseline": baseline, "holds_to": held, "points": points, "rows": rows}
     LONGER.write_text(json.dumps(report, indent=1) + "\n")
 
 
 def plot(points: list[dict[str, Any]], baseline: float) -> None:
-    """Draw accuracy against batch."""
+    """Plot accuracy against batch size."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -148,11 +148,11 @@ def plot(points: list[dict[str, Any]], baseline: float) -> None:
     figure, axes = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     axes.axhline(100 * (baseline - 0.01), color="0.6", linewidth=0.8, linestyle=":")
     for method in GRID:
-        mine = [point for point in points if point["method"] == method]
-        means, spreads = [100 * p["mean"] for p in mine], [100 * p["stdev"] for p in mine]
-        axes.errorbar([p["batch"] for p in mine], means, spreads, marker="o", capsize=2, label=method)
+        own = [point for point in points if point["method"] == method]
+        means, spreads = [100 * p["mean"] for p in own], [100 * p["stdev"] for p in own]
+        axes.errorbar([p["batch"] for p in own], means, spreads, marker="o", capsize=2, label=method)
     axes.set_xscale("log", base=2)
-    axes.set_xticks([p["batch"] for p in mine], [str(p["batch"]) for p in mine])
+    axes.set_xticks([p["batch"] for p in own], [str(p["batch"]) for p in own])
     axes.set_ylim(bottom=max(0.0, 100 * (baseline - 0.25)), top=100 * baseline + 1.5)
     axes.set_xlabel("global batch")
     axes.set_ylabel(f"held-out accuracy after {BASE['epochs']} epochs, %")
@@ -162,33 +162,33 @@ def plot(points: list[dict[str, Any]], baseline: float) -> None:
 
 
 def main() -> None:
-    """Tune, run, compare, write the report and the plot."""
+    """Tune, run and compare the methods; write the report and the plot."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--kept", type=Path, help="a file of runs that are done; one that was stopped goes on from it")
-    parser.add_argument("--quick", action="store_true", help="two batches and one seed, and no report")
-    parser.add_argument("--longer", type=int, metavar="TIMES", help="so many times the epochs, at the report's rates")
+    parser.add_argument("--kept", type=Path, dest="finished", help="file of finished runs, which are not repeated")
+    parser.add_argument("--quick", action="store_true", help="two batches and one seed, without a report")
+    parser.add_argument("--longer", type=int, metavar="TIMES", help="multiply the epochs, at the rates of the report")
     options = parser.parse_args()
+    finished = options.finished or Path(tempfile.mkdtemp()) / "runs.jsonl"
     if options.longer:
-        longer(options.longer, options.workers, options.kept or Path(tempfile.mkdtemp()) / "runs.jsonl")
+        run_longer(options.longer, options.workers, finished)
         return
     batches, seeds = (BATCHES[::5], SEEDS[:1]) if options.quick else (BATCHES, SEEDS)
-    kept = options.kept or Path(tempfile.mkdtemp()) / "runs.jsonl"
-    rates, tuning = tuned(batches, options.workers, kept)
+    rates, tuning = tune(batches, options.workers, finished)
     wanted = [(method, batch, rates[method, batch], seed) for method, batch in rates for seed in seeds]
-    rows = carried_out(wanted, options.workers, kept)
-    points = summary(rows, product(GRID, batches))
+    rows = execute_cases(wanted, options.workers, finished)
+    points = summarize(rows, product(GRID, batches))
     baseline = max(point["mean"] for point in points if point["batch"] == batches[0])
-    held = {method: holds_to(points, method, baseline=baseline) for method in GRID}
+    held = {method: largest_good_batch(points, method, baseline=baseline) for method in GRID}
     for method, batch in held.items():
         print(f"{method:20} within one point of {baseline:.2%} up to a batch of {batch}")
     if options.quick:
         return
-    told = {"machine": f"{os.cpu_count()} cores, {platform.system()}", "python": platform.python_version()}
-    told |= {"torch": torch.__version__}
-    example = {method: run(method, batches[-1], rates[method, batches[-1]], SEEDS[0]) for method in GRID}
-    report = {**told, "grid": GRID, "baseline": baseline, "holds_to": held, "points": points, "rows": rows}
-    REPORT.write_text(json.dumps({**report, "tuning": tuning, "specs": example}, indent=1) + "\n")
+    report = {"machine": f"{os.cpu_count()} cores, {platform.system()}", "python": platform.python_version()}
+    report |= {"torch": torch.__version__}
+    specs = {method: run(method, batches[-1], rates[method, batches[-1]], SEEDS[0]) for method in GRID}
+    results = {"grid": GRID, "baseline": baseline, "holds_to": held, "points": points, "rows": rows}
+    REPORT.write_text(json.dumps({**report, **results, "tuning": tuning, "specs": specs}, indent=1) + "\n")
     plot(points, baseline)
 
 

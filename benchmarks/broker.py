@@ -1,7 +1,7 @@
-"""How late is a tick through a folder of files, beside Redis? `make bench NAME=broker`, about half a minute.
+"""Latency and throughput of the folder broker compared with Redis: `make bench NAME=broker`, about 30 s.
 
-Messages go from this process to another one, at the pace of the service's clock (latency) and as fast as they will
-(throughput). Redis is what a team takes; the folder is what one laptop has.
+This process sends messages to another process, first with pauses (latency), then as fast as possible (throughput). A
+team uses Redis, a laptop the folder.
 """
 
 import json
@@ -28,12 +28,12 @@ RESULT = Path(__file__).parent / "results" / "broker.json"
 
 
 def main() -> None:
-    """Measure every broker that is here, print the table and write the report."""
+    """Measure every available broker, print a table and write the report."""
     rows = [measure(name, url, options) for name, url, options in brokers()]
     base = next((row for row in rows if row["broker"] == "redis"), rows[0])
     for row in rows:
-        late, quick = row["latency_s"] / base["latency_s"], row["messages_per_s"] / base["messages_per_s"]
-        print(f"{row['broker']:8} median latency {late:6.1f} x, throughput {quick:5.2f} x of {base['broker']}")
+        latency, throughput = row["latency_s"] / base["latency_s"], row["messages_per_s"] / base["messages_per_s"]
+        print(f"{row['broker']:8} median latency {latency:6.1f} x, throughput {throughput:5.2f} x of {base['broker']}")
     machine = {"machine": platform.machine(), "system": platform.system(), "cores": multiprocessing.cpu_count()}
     versions = {name: version(name) for name in ("kombu", "redis")} | {"python": platform.python_version()}
     RESULT.parent.mkdir(exist_ok=True)
@@ -41,6 +41,7 @@ def main() -> None:
 
 
 def brokers() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield name, URL and transport options of every available broker."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("queue", "control"):
             (Path(folder) / name).mkdir()
@@ -51,11 +52,12 @@ def brokers() -> Iterator[tuple[str, str, dict[str, Any]]]:
         with redis_server() as url:
             yield "redis", url, {}
     else:
-        print("redis-server is not installed: the folder is measured alone")
+        print("redis-server is not installed; only the folder broker is measured")
 
 
 @contextmanager
 def redis_server() -> Iterator[str]:
+    """Run a Redis server and yield its URL."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -69,12 +71,12 @@ def redis_server() -> Iterator[str]:
 
 
 def measure(name: str, url: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Send ticks and then a burst to a consumer in a process of its own."""
+    """Send ticks, then a burst, to a consumer in another process; return a row of the report."""
     context = multiprocessing.get_context("spawn")
-    told: Any = context.Queue()
-    consumer = context.Process(target=consume, args=(url, options, TICKS + BURST, told))
+    results: Any = context.Queue()
+    consumer = context.Process(target=consume, args=(url, options, TICKS + BURST, results))
     consumer.start()
-    told.get(timeout=60)
+    results.get(timeout=60)
     with Connection(url, transport_options=options) as connection, connection.SimpleQueue("bench") as queue:
         for _ in range(TICKS):
             queue.put({"sent": time.time()})
@@ -82,21 +84,21 @@ def measure(name: str, url: str, options: dict[str, Any]) -> dict[str, Any]:
         began = time.time()
         for _ in range(BURST):
             queue.put({"sent": time.time()})
-    delays, ended = told.get(timeout=300)
+    delays, ended = results.get(timeout=300)
     consumer.join()
     return {"broker": name, "latency_s": statistics.median(delays[:TICKS]), "messages_per_s": BURST / (ended - began)}
 
 
-def consume(url: str, options: dict[str, Any], count: int, told: Any) -> None:
-    """Take `count` messages and tell how late each was."""
+def consume(url: str, options: dict[str, Any], count: int, results: Any) -> None:
+    """Receive `count` messages and put the delay of each into `results`."""
     delays = []
     with Connection(url, transport_options=options) as connection, connection.SimpleQueue("bench") as queue:
-        told.put("ready")
+        results.put("ready")
         for _ in range(count):
             message = queue.get(timeout=60)
             delays.append(time.time() - message.payload["sent"])
             message.ack()
-    told.put((delays, time.time()))
+    results.put((delays, time.time()))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""How long does a rank wait for its input? `make bench NAME=input`, about two minutes.
+"""The time that a rank waits for its input: `make bench NAME=input`, about two minutes.
 
-ResNet-18 on 224 x 224 crops of JPEGs of 500 x 375, one rank on this machine's cores: the share of a step that it waits
-for its batch, with files decoded by the rank itself, by one worker, by two, and with the files' bytes in memory. Each
-is measured over the same images in the same order, after two steps that are not counted.
+ResNet-18 trains on 224 x 224 crops of JPEGs of 500 x 375 pixels, with one rank on this machine's cores. The benchmark
+measures the share of a step that the rank waits for its batch: with images decoded by the rank itself, by one worker,
+by two workers, and with the files' bytes in memory. All variants use the same images in the same order, after two
+warm-up steps.
 """
 
 import json
@@ -26,10 +27,10 @@ from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 
 from trainers.data.images.bad_images import BadImages
-from trainers.data.images.image_folder import Listing, listings
-from trainers.data.images.image_split import Images, bad_marks
+from trainers.data.images.image_folder import ImageList, list_images
+from trainers.data.images.image_split import Images, new_bad_marks
 from trainers.data.loader import load
-from trainers.data.memory_store.sample_store import Memory
+from trainers.data.memory_store.sample_store import SampleStore
 from trainers.data.split import Split
 from trainers.models.resnet import ResNet
 
@@ -42,19 +43,19 @@ RESULT = Path(__file__).parent / "results" / "input.json"
 
 
 def main() -> None:
-    """Measure every way of feeding, print the table and write the report."""
+    """Measure every way of loading, print a table and write the report."""
     load_before = os.getloadavg()[0]
     dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
     with tempfile.TemporaryDirectory() as folder:
         draw(Path(folder))
-        train, _, _ = listings(Path(folder))
+        train, _, _ = list_images(Path(folder))
         rows = [measure(name, split, workers) for name, split, workers in ways(train)]
     dist.destroy_process_group()
     for row in rows:
-        verdict = "met" if row["input_share"] < TARGET else "NOT met"
+        result = "met" if row["input_share"] < TARGET else "NOT met"
         print(
             f"{row['way']:22} {row['workers']} workers: waits {row['input_share']:6.2%} of a step "
-            f"({row['images_per_s']:.1f} images/s); under {TARGET:.0%}: {verdict}"
+            f"({row['images_per_s']:.1f} images/s); under {TARGET:.0%}: {result}"
         )
     machine: dict[str, Any] = {"machine": platform.machine(), "system": platform.system(), "cores": os.cpu_count()}
     machine["threads"] = torch.get_num_threads()
@@ -67,7 +68,7 @@ def main() -> None:
 
 
 def draw(root: Path) -> None:
-    """Write JPEGs with as much detail as photographs have: about 60 kB each."""
+    """Write JPEGs with as much detail as photographs, about 60 kB each."""
     generator = np.random.default_rng(0)
     for number in range(COUNT + COUNT // 8):
         folder = root / f"class{number % CLASSES}"
@@ -76,26 +77,31 @@ def draw(root: Path) -> None:
         coarse.resize(SIDES, Image.Resampling.BICUBIC).save(folder / f"{number}.jpg", quality=90)
 
 
-def ways(train: Listing) -> Iterator[tuple[str, Split, int]]:
+def ways(train: ImageList) -> Iterator[tuple[str, Split, int]]:
+    """Yield name, split and number of workers of every way of loading."""
     for workers in (0, 1, 2):
         yield "files", images(train), workers
     for workers in (0, 1):
-        staged = images(train, Memory(train, shared=workers > 0)).stage(0, takes=lambda rank: torch.cat(steps()))
+        staged = images(train, SampleStore(train, shared=workers > 0)).stage(
+            0, samples_of=lambda rank: torch.cat(steps())
+        )
         yield "memory", staged, workers
 
 
-def images(train: Listing, memory: Memory | None = None) -> Images:
+def images(train: ImageList, store: SampleStore | None = None) -> Images:
+    """Return the split of the images with random crops."""
     bad = BadImages(train.root / "bad-images", 0)
-    return Images(train, SIZE, *COLORS, bad, bad_marks(len(train)), seed=0, memory=memory)
+    return Images(train, SIZE, *COLORS, bad, new_bad_marks(len(train)), seed=0, store=store)
 
 
 def steps() -> list[Tensor]:
+    """Return the indices of every step\'s batch."""
     order_N = torch.randperm(COUNT, generator=torch.Generator().manual_seed(0))
     return list(torch.split(order_N, BATCH))
 
 
 def measure(way: str, split: Split, workers: int) -> dict[str, Any]:
-    """Train on every batch; return what the waiting came to."""
+    """Train on every batch; return a row with the waiting times."""
     torch.manual_seed(0)
     model = ResNet(3, CLASSES, depth=18)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
@@ -104,12 +110,12 @@ def measure(way: str, split: Split, workers: int) -> dict[str, Any]:
         for _ in range(STEPS + WARM):
             began = time.perf_counter()
             x_BCHW, y_B = next(batches)
-            came = time.perf_counter()
+            received = time.perf_counter()
             optimizer.zero_grad()
             cross_entropy(model(x_BCHW), y_B).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-            waits_s.append(came - began)
-            works_s.append(time.perf_counter() - came)
+            waits_s.append(received - began)
+            works_s.append(time.perf_counter() - received)
     waits_s, works_s = waits_s[WARM:], works_s[WARM:]
     total_s = sum(waits_s) + sum(works_s)
     return {

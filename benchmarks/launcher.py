@@ -1,4 +1,4 @@
-"""Starts the ranks of a benchmark on the lab's hosts, or on this machine, and waits for what rank 0 found."""
+"""Start the ranks of a benchmark on the lab's hosts or on this machine, and return the result of rank 0."""
 
 import json
 import os
@@ -12,19 +12,24 @@ LAB = Path(os.environ.get("BIGBATCH_LAB", "/var/lib/bigbatch-lab"))
 
 
 def on_host(host: str) -> list[str]:
-    """The words before a command that make it run on a host of the lab."""
+    """Return the command prefix that runs a command on a host of the lab."""
     process = (LAB / "run" / f"slurmd-{host}.pid").read_text().strip()
     return ["nsenter", "--target", process, "--net", "--uts"]
 
 
-def on_ranks(module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any]) -> Any:
-    """Run `python -m module` once per rank, host by host, and return the JSON that rank 0 prints last.
+def shape_links(*rate: str) -> None:
+    """Limit the lab's links, by `--rate RATE`, or remove the limit if no words are given."""
+    subprocess.run([sys.executable, "-m", "lab", "up", *rate], check=True, stdout=subprocess.DEVNULL)
 
-    An empty name among `hosts` is this machine itself.
+
+def run_ranks(module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any]) -> Any:
+    """Run `python -m module` once per rank, host by host, and return the JSON in the last line of rank 0's output.
+
+    An empty name in `hosts` means this machine.
     """
     with tempfile.TemporaryDirectory() as folder:
-        places = [host for host in hosts for _ in range(ranks_per_host)]
-        ranks = [_start(module, host, rank, places, folder, task) for rank, host in enumerate(places)]
+        rank_hosts = [host for host in hosts for _ in range(ranks_per_host)]
+        ranks = [_start(module, host, rank, rank_hosts, folder, task) for rank, host in enumerate(rank_hosts)]
         try:
             out, _ = ranks[0].communicate()
             for rank in ranks[1:]:
@@ -39,17 +44,17 @@ def on_ranks(module: str, hosts: list[str], ranks_per_host: int, task: dict[str,
 
 
 def _start(
-    module: str, host: str, rank: int, places: list[str], folder: str, task: dict[str, Any]
+    module: str, host: str, rank: int, rank_hosts: list[str], folder: str, task: dict[str, Any]
 ) -> subprocess.Popen[str]:
     environment = {
         **os.environ,
         "RANK": str(rank),
-        "WORLD_SIZE": str(len(places)),
+        "WORLD_SIZE": str(len(rank_hosts)),
         "STORE": f"{folder}/store",
         "TASK": json.dumps(task),
         "OMP_NUM_THREADS": "1",
         **({"GLOO_SOCKET_IFNAME": "eth0"} if host else {}),
     }
-    # ahead of whatever else the machine does, all algorithms alike
+    # a higher priority than other processes of the machine, for all algorithms
     command = ["nice", "-n", "-10", *(on_host(host) if host else []), sys.executable, "-m", module]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE if rank == 0 else None, text=True)

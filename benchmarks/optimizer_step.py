@@ -1,9 +1,9 @@
-"""What does a step of LARS and of LAMB cost beside torch.optim.SGD's, on ResNet-50's parameters?
+"""The time of a step of LARS and LAMB compared with torch.optim.SGD, on the parameters of ResNet-50.
 
     python -m benchmarks.optimizer_step [--repeats 41]
 
-All step in turn in one run, and medians are compared; the yardstick is SGD(foreach=True) with momentum, without
-weight decay.
+The optimizers step in turn within one run, and the report compares medians. The baseline is SGD(foreach=True) with
+momentum and without weight decay.
 """
 
 import argparse
@@ -23,24 +23,24 @@ from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
 
 REPORT = Path(__file__).parent / "results" / "optimizer_step.json"
-YARDSTICK = "sgd"
+BASELINE = "sgd"
 
 
 def net(grads: list[Tensor]) -> ResNet:
-    """A ResNet-50 with the given gradients."""
-    made = ResNet(3, 1000)
-    for p, grad in zip(made.parameters(), grads, strict=True):
+    """Return a ResNet-50 with the given gradients."""
+    resnet = ResNet(3, 1000)
+    for p, grad in zip(resnet.parameters(), grads, strict=True):
         p.grad = grad
-    return made
+    return resnet
 
 
 def optimizers() -> dict[str, torch.optim.Optimizer]:
-    """The yardstick and those that are measured, each on a net of its own; they share the gradients."""
+    """Return the baseline and the measured optimizers, each with its own net; the nets share the gradients."""
     grads = [1e-3 * torch.randn_like(p) for p in ResNet(3, 1000).parameters()]
     plain: dict[str, Any] = {"lr": 1e-4, "momentum": 0.9}
     decaying = {**plain, "weight_decay": 5e-5}
     return {
-        YARDSTICK: torch.optim.SGD(net(grads).parameters(), foreach=True, **plain),
+        BASELINE: torch.optim.SGD(net(grads).parameters(), foreach=True, **plain),
         "sgd, weight decay": torch.optim.SGD(net(grads).parameters(), foreach=True, **decaying),
         "sgd, weight decay, fused": torch.optim.SGD(net(grads).parameters(), fused=True, **decaying),
         "lars": LARS(adapting_groups(net(grads), "bias_and_norm"), **decaying),
@@ -51,14 +51,14 @@ def optimizers() -> dict[str, torch.optim.Optimizer]:
 
 
 def measure(repeats: int) -> dict[str, list[float]]:
-    """Seconds of each step, the optimizers taking turns."""
+    """Return the seconds of each step; the optimizers step in turn."""
     torch.manual_seed(0)
-    compared = optimizers()
-    for optimizer in compared.values():
+    measured = optimizers()
+    for optimizer in measured.values():
         optimizer.step()
-    seconds: dict[str, list[float]] = {name: [] for name in compared}
+    seconds: dict[str, list[float]] = {name: [] for name in measured}
     for _ in range(repeats):
-        for name, optimizer in compared.items():
+        for name, optimizer in measured.items():
             begin = time.perf_counter()
             optimizer.step()
             seconds[name].append(time.perf_counter() - begin)
@@ -66,18 +66,19 @@ def measure(repeats: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
+    """Measure all optimizers, write the report and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=41)
     seconds = measure(parser.parse_args().repeats)
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     rows = {
-        name: {"median_s": medians[name], "fastest_s": min(times), "times_sgd": medians[name] / medians[YARDSTICK]}
+        name: {"median_s": medians[name], "fastest_s": min(times), "times_sgd": medians[name] / medians[BASELINE]}
         for name, times in seconds.items()
     }
     machine = {"processor": platform.machine(), "threads": torch.get_num_threads(), "torch": torch.__version__}
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.write_text(
-        json.dumps({"machine": machine, "repeats": len(seconds[YARDSTICK]), "rows": rows}, indent=1) + "\n"
+        json.dumps({"machine": machine, "repeats": len(seconds[BASELINE]), "rows": rows}, indent=1) + "\n"
     )
     for name, row in rows.items():
         print(f"{name:26} {1e3 * row['median_s']:7.2f} ms  {row['times_sgd']:5.2f} x sgd")

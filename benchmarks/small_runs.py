@@ -1,4 +1,4 @@
-"""Carries many small runs out, each whole and by the real engine, several at a time and each on one core."""
+"""Execute many small runs with the real engine, several at the same time, each on one core."""
 
 import os
 import socket
@@ -9,39 +9,45 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from contract.folder.events import Points, reader
+from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
-from trainers.ranks.rank_info import Place
+from trainers.ranks.rank_info import RankInfo
 
 
-def outcomes(runs: Sequence[dict[str, Any]], *, workers: int) -> Iterator[list[dict[str, float | None]]]:
-    """Carry the runs out; yield, in their order, what each said after its epochs. A run that diverged said less."""
+def execute_runs(runs: Sequence[dict[str, Any]], *, workers: int) -> Iterator[list[dict[str, float | None]]]:
+    """Execute the runs; yield the evaluations of each run in order. A diverged run has fewer evaluations."""
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(outcome, runs)
+        yield from pool.map(execute_run, runs)
 
 
-def outcome(run: dict[str, Any]) -> list[dict[str, float | None]]:
-    """Carry one run out in this process."""
-    from trainers.progress.reporter import Report
-    from trainers.recovery.preemption_signal import Notice
-    from trainers.training import engine  # loads torch, once in each process
+def execute_run(run: dict[str, Any]) -> list[dict[str, float | None]]:
+    """Execute one run in this process and return its evaluations."""
+    from trainers.progress.reporter import Reporter
+    from trainers.recovery.preemption_signal import PreemptionSignal
+    from trainers.training import engine  # imports torch, once per process
     from trainers.training.loop import Diverged
 
     with tempfile.TemporaryDirectory() as home:
         folder = RunFolder(Path(home) / "run")
         folder.prepare(RunSpec.model_validate(run))
-        place = Place(0, 1, 0, 1, host=socket.gethostname(), address="127.0.0.1", cores=1)
-        quiet = os.dup(1)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # an epoch's line for people is not wanted here
+        rank_info = RankInfo(0, 1, 0, 1, host=socket.gethostname(), address="127.0.0.1", cores=1)
+        stdout = os.dup(1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # suppress the engine's line per epoch
         try:
-            engine.train(folder, 1, place, report=Report(folder, 1, rank=0), notice=Notice(lambda reason: None))
+            engine.train(
+                folder,
+                1,
+                rank_info,
+                report=Reporter(folder, 1, rank=0),
+                preemption=PreemptionSignal(lambda reason: None),
+            )
         except Diverged:
             import torch.distributed as dist
 
             dist.destroy_process_group()
         finally:
-            os.dup2(quiet, 1)
-            os.close(quiet)
-        said = [reader.validate_json(line) for line in folder.events.read_bytes().splitlines()]
-    return [dict(event.values) for event in said if isinstance(event, Points) and "epoch" in event.values]
+            os.dup2(stdout, 1)
+            os.close(stdout)
+        lines = [event_reader.validate_json(line) for line in folder.events.read_bytes().splitlines()]
+    return [dict(event.values) for event in lines if isinstance(event, Points) and "epoch" in event.values]

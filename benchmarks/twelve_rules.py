@@ -1,9 +1,9 @@
-"""All twelve rules by POST on a Slurm: `make bench NAME=twelve_rules`, on the lab some five minutes.
+"""All twelve update rules, submitted by POST to Slurm: `make bench NAME=twelve_rules`, about five minutes in the lab.
 
-You, Buluç & Demmel (2017) compare ways for replicas to agree, and their counterparts. Each is one run of four ranks on
-two hosts, of the lab's gpu partition and of its knl partition (each chip in two pinned parts): digits, from the spec by
-POST to the held-out accuracy. The budget is 12 epochs, 264 steps of 64 images; the aim is 0.95 in that budget.
-Needs the lab (python -m lab up) and a shell that it is known to (eval "$(python -m lab env)").
+You, Buluç & Demmel (2017) compare these rules. Each rule is one run of four ranks on two hosts, in the lab's gpu
+partition and in its knl partition (each chip in two bound parts), on the digits. A run has 12 epochs, 264 steps of 64
+images, and should reach a held-out accuracy of 0.95.
+The benchmark needs the lab (python -m lab up) and its environment (eval "$(python -m lab env)").
 """
 
 import argparse
@@ -22,11 +22,11 @@ from benchmarks.submission import service
 from bigbatch.client import Client
 from contract.api.responses import RunDetail
 from contract.lifecycle.state import ENDED
-from contract.metric_names import COMMUNICATION_S, HELDOUT_ACCURACY, PARTS, TRAINED_S
+from contract.metric_names import COMMUNICATION_S, HELDOUT_ACCURACY, TIME_PARTS, TRAINED_S
 
-AIM, EPOCHS = 0.95, 12
+TARGET, EPOCHS = 0.95, 12
 PATIENCE_S = 300.0
-PLACES: dict[str, dict[str, Any]] = {
+RESOURCES: dict[str, dict[str, Any]] = {
     "gpu": {"kind": "slurm", "partition": "gpu", "nodes": 2, "ranks_per_node": 2, "gres": "gpu:2"},
     "knl": {
         "kind": "slurm",
@@ -36,7 +36,7 @@ PLACES: dict[str, dict[str, Any]] = {
         "many_core": {"cpus": 8, "parts": 2, "cluster_mode": "quad"},
     },
 }
-PLAIN, MOMENTUM = (0.2, 0.0), (0.02, 0.9)  # rate and momentum
+PLAIN, MOMENTUM = (0.2, 0.0), (0.02, 0.9)  # learning rate and momentum
 RULES: dict[str, tuple[dict[str, Any], tuple[float, float], dict[str, Any]]] = {
     "Original EASGD": ({"kind": "easgd", "variant": "original"}, PLAIN, {}),
     "Async EASGD": ({"kind": "easgd", "variant": "async"}, PLAIN, {}),
@@ -55,28 +55,28 @@ RESULT = Path(__file__).parent / "results" / "twelve_rules.json"
 
 
 def main() -> None:
-    """POST the runs one after the other, each row into the report as it comes; exit 1 where one misses the aim."""
+    """Run the rules in order and write the report after each run; exit with status 1 if a run misses the target."""
     if not os.environ.get("SLURM_CONF"):
-        sys.exit('no cluster: python -m lab up; eval "$(python -m lab env)"')
+        sys.exit('SLURM_CONF is not set; start the lab: python -m lab up; eval "$(python -m lab env)"')
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--missing", action="store_true", help="those that the report has not, after an end midway")
-    parser.add_argument("--most", type=int, default=len(PLACES) * len(RULES), help="so many runs and no more")
-    asked = parser.parse_args()
-    rows = reported() if asked.missing else {}
-    wanted = [at for at in product(PLACES, RULES) if at not in rows]
+    parser.add_argument("--missing", action="store_true", help="run only the cases that the report does not contain")
+    parser.add_argument("--most", type=int, default=len(RESOURCES) * len(RULES), help="limit of runs")
+    options = parser.parse_args()
+    rows = read_report() if options.missing else {}
+    wanted = [case for case in product(RESOURCES, RULES) if case not in rows]
     with (
         tempfile.TemporaryDirectory(prefix="bigbatch-rules-") as home,
         service(Path(home)) as (url, _),
         Client(url) as client,
     ):
-        for at in wanted[: asked.most]:
-            rows[at] = carried_out(client, *at)
-            write([rows[at] for at in product(PLACES, RULES) if at in rows])
-    sys.exit(any(row["accuracy"] < AIM for row in rows.values()))
+        for case in wanted[: options.most]:
+            rows[case] = run_rule(client, *case)
+            write([rows[case] for case in product(RESOURCES, RULES) if case in rows])
+    sys.exit(any(row["accuracy"] < TARGET for row in rows.values()))
 
 
-def reported() -> dict[tuple[str, str], dict[str, Any]]:
-    """The rows of the report there is, by place and rule."""
+def read_report() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the rows of the existing report by partition and rule."""
     found = json.loads(RESULT.read_text())["rows"] if RESULT.exists() else []
     return {(row["place"], row["rule"]): row for row in found}
 
@@ -85,15 +85,15 @@ def write(rows: list[dict[str, Any]]) -> None:
     """Write the report."""
     machine = {"machine": platform.machine(), "system": platform.system(), "cores": os.cpu_count()}
     versions = {"torch": version("torch"), "python": platform.python_version()}
-    specs = {place: spec(place, "Original EASGD") for place in PLACES}
-    report = {"machine": machine, "versions": versions, "aim": AIM, "budget_epochs": EPOCHS, "rows": rows}
+    specs = {partition: spec(partition, "Original EASGD") for partition in RESOURCES}
+    report = {"machine": machine, "versions": versions, "aim": TARGET, "budget_epochs": EPOCHS, "rows": rows}
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps({**report, "specs": specs}, indent=1) + "\n")
 
 
-def spec(place: str, name: str) -> dict[str, Any]:
-    """What is POSTed for one rule in one place."""
-    rule, (rate, momentum), more = RULES[name]
+def spec(partition: str, name: str) -> dict[str, Any]:
+    """Return the spec of one rule in one partition."""
+    rule, (rate, momentum), extra = RULES[name]
     base = {
         "data": {"kind": "digits"},
         "optimizer": {"kind": "sgd", "momentum": momentum},
@@ -101,23 +101,23 @@ def spec(place: str, name: str) -> dict[str, Any]:
         "batch": 64,
         "epochs": EPOCHS,
         "rule": rule,
-        "resources": PLACES[place],
-        **more,
+        "resources": RESOURCES[partition],
+        **extra,
     }
-    return {"name": f"{name} on {place}", "base": base}
+    return {"name": f"{name} on {partition}", "base": base}
 
 
-def carried_out(client: Client, place: str, name: str) -> dict[str, Any]:
-    """POST one run, wait for its end, and say what came of it."""
-    (run_id,) = client.create(spec(place, name)).runs
-    until = time.monotonic() + PATIENCE_S
+def run_rule(client: Client, partition: str, name: str) -> dict[str, Any]:
+    """POST one run, wait for its end, and return a row of the report."""
+    (run_id,) = client.create(spec(partition, name)).runs
+    deadline = time.monotonic() + PATIENCE_S
     while (run := client.run(run_id)).state not in ENDED:
-        if time.monotonic() > until:
-            raise TimeoutError(f"{name} on {place} is {run.state} after {PATIENCE_S:g} s")
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{name} on {partition} is {run.state} after {PATIENCE_S:g} s")
         time.sleep(0.5)
-    row = {"place": place, "rule": name, "state": run.state, **_outcome(client, run)}
+    row = {"place": partition, "rule": name, "state": run.state, **_outcome(client, run)}
     print(
-        f"{place} {name:17} {run.state:6} {row['accuracy']:7.2%} after {EPOCHS} epochs, {AIM:.0%} after "
+        f"{partition} {name:17} {run.state:6} {row['accuracy']:7.2%} after {EPOCHS} epochs, {TARGET:.0%} after "
         f"{row['aim_epoch']}, communication {row['communication_share']:.0%}, {row['trained_s']:.1f} s",
         flush=True,
     )
@@ -127,8 +127,8 @@ def carried_out(client: Client, place: str, name: str) -> dict[str, Any]:
 def _outcome(client: Client, run: RunDetail) -> dict[str, Any]:
     series = client.points(run.id).series
     accuracies = series[HELDOUT_ACCURACY].values if HELDOUT_ACCURACY in series else []
-    reached = [number for number, value in enumerate(accuracies, start=1) if value is not None and value >= AIM]
-    times = {name: sum(value or 0.0 for value in series[name].values) for name in PARTS if name in series}
+    reached = [number for number, value in enumerate(accuracies, start=1) if value is not None and value >= TARGET]
+    times = {name: sum(value or 0.0 for value in series[name].values) for name in TIME_PARTS if name in series}
     return {
         "accuracy": run.latest.get(HELDOUT_ACCURACY) or 0.0,
         "aim_epoch": reached[0] if reached else None,
@@ -136,7 +136,7 @@ def _outcome(client: Client, run: RunDetail) -> dict[str, Any]:
         "communication_share": times.get(COMMUNICATION_S, 0.0) / (sum(times.values()) or 1.0),
         "hosts": sorted({host for attempt in run.attempts for host in attempt.hosts}),
         "seconds": (run.ended_at - run.created_at).total_seconds() if run.ended_at else None,
-        "bound": [f"{one.host}: cpus {one.cpus}" for one in run.bindings.ranks] if run.bindings else [],
+        "bound": [f"{rank.host}: cpus {rank.cpus}" for rank in run.bindings.ranks] if run.bindings else [],
     }
 
 

@@ -1,14 +1,15 @@
-"""Weak scaling to 4,352 cores by the price model, beside You, Buluç & Demmel (2017): `make bench NAME=weak_scaling`.
+"""Weak scaling to 4,352 cores by the cost model, with the figures of You, Buluç & Demmel (2017).
 
-Each chip of 68 cores trains one replica on a batch of its own (Algorithm 4, Sync EASGD on Cori's Knights Landings), so
-an iteration on n chips takes
+`make bench NAME=weak_scaling` prints the tables and writes the report. Each chip of 68 cores trains one replica on its
+own batch (Algorithm 4, Sync EASGD on Cori's Knights Landings), so an iteration on n chips takes
 
     T(n) = T(1) + t_n(S),    efficiency = T(1) / T(n)
 
-with T(1) as published and t_n(S) the price of summing the weights' S bytes over n ranks, one to a host; nothing is
-overlapped. Three prices: on the network's own figures, where the sum is all but free; and on one rate for all that a
-chip does to take part (its slow cores add and copy), set so that the first doubling costs what was published, by the
-cheapest plan and by a binomial tree. Every other count of chips, and the other net, is then the model's and not fitted.
+with the published T(1), and t_n(S) the predicted time of an all-reduce of the weights' S bytes over n ranks, one per
+host, without overlap. There are three predictions. The first uses the network's rate, for which the all-reduce takes
+almost no time. The other two, for the cheapest plan and for a binomial tree, use one fitted rate for the whole work of
+a chip (its slow cores add and copy), such that the first doubling costs the published time. All other numbers of chips,
+and the other net, are predictions without a fit.
 """
 
 import json
@@ -23,12 +24,12 @@ from trainers.collectives.pricing.price import choose, price
 
 CORES = 68  # of a chip
 CHIPS = [1, 2, 4, 8, 16, 32, 64]
-ARIES_RATE, LATENCY_S = 10e9, 1.5e-6  # Cray's network, about: bytes/s from a host each way, and to the next one
+ARIES_RATE, LATENCY_S = 10e9, 1.5e-6  # Cray's network, approximately: bytes/s per host and direction, and latency
 RESULT = Path(__file__).parent / "results" / "weak_scaling.json"
 
 
 class Net(NamedTuple):
-    """A net of the paper: its weights, and the seconds of so many iterations on one chip."""
+    """A net of the paper: its size, and the seconds of its iterations on one chip."""
 
     name: str
     size_bytes: int
@@ -39,27 +40,27 @@ class Net(NamedTuple):
 
 GOOGLENET_S = {68: 1533, 136: 1590, 272: 1608, 544: 1641, 1088: 1630, 2176: 1662, 4352: 1674}
 GOOGLENET = Net("GoogLeNet", 4 * 13_378_280, 300, 1533, {cores: 1533 / s for cores, s in GOOGLENET_S.items()})
-VGG = Net("VGG-19", 4 * 143_667_240, 80, 1318, {4352: 0.80})  # of its row only this is known, and about
+VGG = Net("VGG-19", 4 * 143_667_240, 80, 1318, {4352: 0.80})  # only this figure is published, and it is approximate
 
 
 def main() -> None:
     """Print both tables and write the report."""
     rate = rate_of_first_doubling(GOOGLENET)
-    print(f"rate of a chip by the first doubling: {rate / 1e6:.0f} MB/s")
+    print(f"fitted rate of a chip from the first doubling: {rate / 1e6:.0f} MB/s")
     report = {"aries_rate": ARIES_RATE, "latency_s": LATENCY_S, "fitted_rate": rate}
     tables = {net.name: table(net, rate) for net in (GOOGLENET, VGG)}
     for name, rows in tables.items():
         print(f"{name}: cores, published, cheapest plan at Aries' rate, at the fitted rate, tree at the fitted rate")
         for row in rows:
-            told = f"{row['published']:10.1%}" if row["published"] else f"{'':10}"
+            published = f"{row['published']:10.1%}" if row["published"] else f"{'':10}"
             shares = "".join(f"{row[column]:10.1%}" for column in ("aries", "fitted", "fitted_tree"))
-            print(f"{row['cores']:6,}{told}{shares}  {row['plan']}")
+            print(f"{row['cores']:6,}{published}{shares}  {row['plan']}")
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps({**report, "tables": tables}, indent=1) + "\n")
 
 
 def table(net: Net, rate: float) -> list[dict[str, Any]]:
-    """A row for every count of chips."""
+    """Return a row for every number of chips."""
     return [
         {
             "cores": CORES * chips,
@@ -74,13 +75,13 @@ def table(net: Net, rate: float) -> list[dict[str, Any]]:
 
 
 def efficiency(net: Net, sum_s: float) -> float:
-    """T(1) / T(n) where a sum over n chips takes so long."""
+    """Return T(1) / T(n) if the all-reduce over n chips takes `sum_s` seconds."""
     step_s = net.alone_s / net.iterations
     return step_s / (step_s + sum_s)
 
 
 def sum_s(size_bytes: float, chips: int, rate: float) -> tuple[float, str]:
-    """What the cheapest plan takes, and which one it is."""
+    """Return the seconds and the name of the cheapest plan."""
     if chips == 1:
         return 0.0, "-"
     found = choose(candidates(hosts_of(chips, chips)), network(chips, rate), size_bytes)
@@ -88,17 +89,17 @@ def sum_s(size_bytes: float, chips: int, rate: float) -> tuple[float, str]:
 
 
 def tree_s(size_bytes: float, chips: int, rate: float) -> float:
-    """What a binomial tree takes."""
+    """Return the seconds of a binomial tree."""
     return price(tree.plan(hosts_of(chips, chips)), network(chips, rate)).seconds(size_bytes)
 
 
 def network(chips: int, rate: float) -> Network:
-    """One rank to a host."""
+    """Return a network with one rank per host."""
     return Network(hosts=hosts_of(chips, chips), rate=rate, latency_s=LATENCY_S)
 
 
 def rate_of_first_doubling(net: Net) -> float:
-    """The rate at which the cheapest sum over two chips takes what the published first doubling lost, by halving."""
+    """Return the rate at which the cheapest plan on two chips takes the published loss of the first doubling."""
     lost_s = net.alone_s / net.iterations * (1 / net.published[2 * CORES] - 1)
     slow, fast = 1e6, 1e12
     while fast / slow > 1 + 1e-9:

@@ -1,4 +1,4 @@
-"""Bigbatch's handle: the `bigbatch` command and a typed Python client."""
+"""The `bigbatch` command and the typed Python client."""
 
 from bigbatch.client import Client
 from bigbatch.errors import ApiError, BigbatchError, DocumentRefused, Unreachable

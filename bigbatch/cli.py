@@ -1,4 +1,4 @@
-"""The `bigbatch` command: its parts by name, and every failure as one sentence."""
+"""The `bigbatch` command: its subcommands, and one-line messages for all errors."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from bigbatch.commands.compare import compare
 from bigbatch.commands.doctor import doctor
 from bigbatch.commands.dry_run import dry_run
 from bigbatch.commands.first_run import first_run
-from bigbatch.commands.listing import listed, show
+from bigbatch.commands.listing import list_experiments, show
 from bigbatch.commands.logs import logs
 from bigbatch.commands.price import price
 from bigbatch.commands.stop import stop
@@ -23,11 +23,11 @@ from bigbatch.commands.up import up
 from bigbatch.commands.watch import watch
 from bigbatch.commands.why import why
 from bigbatch.errors import BigbatchError
-from bigbatch.terminal.message import say
+from bigbatch.terminal.message import print_message
 
 app = typer.Typer(
     name="bigbatch",
-    help="Large-batch, distributed training experiments on Slurm clusters. The service is found at BIGBATCH_URL.",
+    help="Large-batch, distributed training experiments on Slurm clusters. BIGBATCH_URL is the address of the service.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,7 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "first-run": first_run,
     "dry-run": dry_run,
     "submit": submit,
-    "list": listed,
+    "list": list_experiments,
     "show": show,
     "watch": watch,
     "logs": logs,
@@ -54,17 +54,18 @@ for name, command in COMMANDS.items():
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Carry out one command and leave the process with its exit code."""
+    """Run one command and exit the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a log may hold what this terminal cannot show
+            stream.reconfigure(errors="replace")  # a log may contain characters that the terminal cannot show
     try:
         app(arguments, prog_name="bigbatch")
     except Exception as error:
         if os.environ.get("BIGBATCH_DEBUG") == "1":
             raise
-        ours = isinstance(error, BigbatchError)
-        say(str(error) if ours else f"{type(error).__name__}: {error} (BIGBATCH_DEBUG=1 shows where)")
+        is_known = isinstance(error, BigbatchError)
+        unknown = f"{type(error).__name__}: {error} (set BIGBATCH_DEBUG=1 for the traceback)"
+        print_message(str(error) if is_known else unknown)
         sys.exit(error.exit_code if isinstance(error, BigbatchError) else 1)
 
 
@@ -80,7 +81,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options that stand before a command."""
+    """Accept the options before a subcommand."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The wire: one request, and an answer that is either what was asked for or an error in words."""
+"""The HTTP connection to the service: requests, retries, and errors with messages."""
 
 import os
 import time
@@ -16,49 +16,57 @@ from contract.api.responses import ErrorView, Problem
 T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8000"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-TIMEOUT = httpx.Timeout(60, connect=5)  # a sweep of thousands of points takes a while to be checked
-WAITS_S = (0.2, 0.5)  # before the second and third try
-PASSING = {409, 502, 503, 504}  # a proxy or a database that may be back in a moment, a twin of the request
+TIMEOUT = httpx.Timeout(60, connect=5)  # validation of thousands of points takes some seconds
+RETRY_DELAYS_S = (0.2, 0.5)  # before the second and third request
+TRANSIENT_STATUSES = {
+    409,
+    502,
+    503,
+    504,
+}  # transient: an unavailable proxy or database, or the same request in progress
 Parameters = dict[str, str | int | float | list[str]]
 
 
 class Connection:
-    """Asks one service; what may be sent twice is tried again a little, what may not never."""
+    """A connection to one service; only requests that may be sent twice are retried."""
 
     def __init__(self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None) -> None:
         self.url = (url or os.environ.get("BIGBATCH_URL") or DEFAULT_URL).rstrip("/")
         host = _host_of(self.url)
         token = os.environ.get("BIGBATCH_TOKEN", "") if token is None else token
         if not (token.isascii() and token.isprintable()):
-            raise BigbatchError("the token has characters that no HTTP header can carry")
+            raise BigbatchError(
+                "the token has characters that are not allowed in an HTTP header; set BIGBATCH_TOKEN to printable ASCII"
+            )
         self._http = httpx.Client(
             headers={"Authorization": f"Bearer {token}"} if token else {},
             timeout=TIMEOUT,
             transport=transport,
-            trust_env=host not in LOOPBACK,  # a site's proxy does not lead to this machine
+            trust_env=host not in LOOPBACK,  # a site's proxy cannot reach this machine
         )
 
     def close(self) -> None:
+        """Close the connection."""
         self._http.close()
 
     def get(self, path: str, answer: type[T], *, ask: Parameters | None = None) -> T:
-        """Ask for `path`; a passing failure is tried again."""
-        return self.read(self._again(lambda: self.send("GET", path, ask=ask)), answer)
+        """Send a GET request, with retries after transient errors; return the response as `answer`."""
+        return self.read(self._retry(lambda: self.send("GET", path, ask=ask)), answer)
 
     def post(self, path: str, answer: type[T], *, content: bytes = b"", kind: str = "application/json") -> T:
-        """Send `content` once."""
+        """Send a POST request once; return the response as `answer`."""
         return self.read(self.send("POST", path, content=content, kind=kind), answer)
 
     def post_once(self, path: str, answer: type[T], *, content: bytes, kind: str = "application/json") -> T:
-        """Send `content` under a key of its own, so that it is carried out once however often it has to be sent."""
+        """Send a POST request with an idempotency key, so that retries have no further effect."""
         key = {"Idempotency-Key": token_hex(16)}
-        return self.read(self._again(lambda: self.send("POST", path, content=content, kind=kind, more=key)), answer)
+        return self.read(self._retry(lambda: self.send("POST", path, content=content, kind=kind, more=key)), answer)
 
-    def _again(self, send: Callable[[], httpx.Response]) -> httpx.Response:
-        """Send what may be sent more than once; a passing failure is tried again."""
-        for wait_s in WAITS_S:
+    def _retry(self, send: Callable[[], httpx.Response]) -> httpx.Response:
+        """Send a request that may be sent more than once; retry after transient errors."""
+        for wait_s in RETRY_DELAYS_S:
             with suppress(Unreachable):
-                if (response := send()).status_code not in PASSING:
+                if (response := send()).status_code not in TRANSIENT_STATUSES:
                     return response
             time.sleep(wait_s)
         return send()
@@ -73,28 +81,29 @@ class Connection:
         kind: str = "",
         more: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """Send one request, whatever the answer's status; raise Unreachable when none comes."""
+        """Send one request; return the response with any status; raise Unreachable without a response."""
         headers = {**({"Content-Type": kind} if kind else {}), **(more or {})}
         address = f"{self.url}/api/v1{path}"
         try:
             return self._http.request(method, address, params=ask, content=content, headers=headers)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            hint = "start the service with `bigbatch up`, or name another in BIGBATCH_URL"
-            raise Unreachable(f"nothing answers at {self.url} ({error or 'timed out'}): {hint}") from error
+            hint = "start the service with `bigbatch up`, or set BIGBATCH_URL to its address"
+            raise Unreachable(f"no service answers at {self.url} ({error or 'timed out'}): {hint}") from error
         except httpx.TransportError as error:
-            lost = (
-                "" if more or method == "GET" else "; whether it arrived is not known, so look before you send it again"
-            )
-            raise Unreachable(f"{self.url} broke off ({error or 'timed out'}){lost}") from error
+            is_safe = more or method == "GET"
+            hint = "" if is_safe else "; the request may have been carried out: check before you repeat it"
+            raise Unreachable(f"{self.url} closed the connection ({error or 'timed out'}){hint}") from error
 
     def read(self, response: httpx.Response, answer: type[T]) -> T:
-        """The answer as a model; raise ApiError for one that is an error."""
+        """Return the response as `answer`; raise ApiError for an error response."""
         if response.is_error:
             raise ApiError(response.status_code, self._problem(response))
         try:
             return TypeAdapter(answer).validate_json(response.content)
         except ValidationError as error:
-            message = f"{self.url} answers, but not as Bigbatch does: is another service, or another version, there?"
+            message = (
+                f"the response of {self.url} is not a Bigbatch response: check the address and the service's version"
+            )
             raise BigbatchError(message) from error
 
     def _problem(self, response: httpx.Response) -> Problem:
@@ -102,9 +111,9 @@ class Connection:
             problem = ErrorView.model_validate_json(response.content).error
         except ValidationError:
             status = f"{response.status_code} {response.reason_phrase}"
-            return Problem(code="foreign", message=f"{self.url} answered {status}, not in Bigbatch's words")
+            return Problem(code="foreign", message=f"{self.url} answered {status}, which is not a Bigbatch response")
         if response.status_code == 401:
-            problem = problem.model_copy(update={"message": f"{problem.message}; here, set BIGBATCH_TOKEN"})
+            problem = problem.model_copy(update={"message": f"{problem.message}; set BIGBATCH_TOKEN"})
         return problem
 
 
@@ -112,7 +121,7 @@ def _host_of(url: str) -> str:
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:
-        raise BigbatchError(f"'{url}' is no address of a service: {error}") from error
+        raise BigbatchError(f"'{url}' is not a valid address: {error}") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise BigbatchError(f"'{url}' is no address of a service: http://HOST:PORT or https://HOST:PORT is one")
+        raise BigbatchError(f"'{url}' is not a valid address: use http://HOST:PORT or https://HOST:PORT")
     return parsed.host

@@ -1,13 +1,13 @@
-"""What can go wrong, each told in one sentence and, for documents, one line per field."""
+"""The errors of the client and the command, with one-line messages, plus one line per wrong field."""
 
 from collections.abc import Sequence
 
 from contract.api.responses import Problem
-from contract.validation import Fault
+from contract.validation import ValidationIssue
 
 
 class BigbatchError(Exception):
-    """A failure that its own words explain; the command ends with `exit_code`."""
+    """An error whose message explains it; the command ends with `exit_code`."""
 
     exit_code = 1
 
@@ -17,23 +17,23 @@ class Unreachable(BigbatchError):
 
 
 class DocumentRefused(BigbatchError):
-    """A document at fault, found before it was sent."""
+    """The document is not valid; found before it was sent."""
 
     exit_code = 2
 
-    def __init__(self, message: str, fields: Sequence[Fault]) -> None:
-        super().__init__(_told(message, fields))
+    def __init__(self, message: str, fields: Sequence[ValidationIssue]) -> None:
+        super().__init__(_message(message, fields))
         self.fields = list(fields)
 
 
 class ApiError(BigbatchError):
-    """An answer of the service that is an error."""
+    """The service answered with an error."""
 
     def __init__(self, status: int, problem: Problem) -> None:
-        super().__init__(_told(problem.message, problem.fields))
+        super().__init__(_message(problem.message, problem.fields))
         self.status, self.problem = status, problem
         self.exit_code = 2 if status in (400, 413, 415, 422) else 1
 
 
-def _told(message: str, fields: Sequence[Fault]) -> str:
-    return "\n".join([message, *(f"{fault.path or 'document'}: {fault.message}" for fault in fields)])
+def _message(message: str, fields: Sequence[ValidationIssue]) -> str:
+    return "\n".join([message, *(f"{issue.path or 'document'}: {issue.message}" for issue in fields)])

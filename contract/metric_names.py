@@ -1,29 +1,31 @@
-"""The names of what a run measures; trainer, store and dashboard spell them alike."""
+"""The names of a run's measured series, shared by trainer, store and dashboard."""
 
 LOSS = "loss"  # training loss of the step, mean over the global batch
-RATE = "learning_rate"
-SAMPLES_PER_S = "samples_per_s"  # of the whole world
+LEARNING_RATE = "learning_rate"
+SAMPLES_PER_S = "samples_per_s"  # of all ranks
 
-# Where the time of a step goes, each a mean over the ranks; together they are the step's wall time.
+# The parts of a step's wall time, each a mean over the ranks; their sum is the wall time.
 COMPUTE_S = "compute_s"  # forward and backward
-UPDATE_S = "update_s"  # of the weights, and of a center
-COMMUNICATION_S = "communication_s"  # in collectives, once every rank was there; or at a center that rank 0 serves
-INPUT_S = "input_s"  # waiting for the next batch
-IDLE_S = "idle_s"  # in collectives, waiting for slower ranks
-SLOWEST_RANK = "slowest_rank"  # whom the others waited for
+UPDATE_S = "update_s"  # of the weights, and of an EASGD center
+COMMUNICATION_S = (
+    "communication_s"  # in collectives after all ranks have arrived, or in exchanges with a center at rank 0
+)
+INPUT_S = "input_s"  # wait for the next batch
+IDLE_S = "idle_s"  # in collectives, wait for slower ranks
+SLOWEST_RANK = "slowest_rank"  # the last rank to arrive
 
-EPOCH = "epoch"  # epochs completed, at the step that ended one
+EPOCH = "epoch"  # completed epochs, at the last step of each epoch
 HELDOUT_LOSS = "heldout_loss"
-HELDOUT_ACCURACY = "heldout_accuracy"  # fraction of held-out samples, 0 to 1; of a translation's tokens
-BATCH = "batch"  # samples per step of that epoch, over all ranks
-TRAINED_S = "trained_s"  # since the run began, without the time between attempts: what time to accuracy counts
-PEAK_MEMORY_BYTES = "peak_memory_bytes"  # of the rank that needed most: on its GPU, else of its process
+HELDOUT_ACCURACY = "heldout_accuracy"  # correct fraction of held-out samples (translation: of tokens), 0 to 1
+BATCH = "batch"  # samples per step in the epoch, over all ranks
+TRAINED_S = "trained_s"  # training time since the start of the run, without the time between attempts
+PEAK_MEMORY_BYTES = "peak_memory_bytes"  # the largest over the ranks: of the GPU, else of the process
 
-# Of each checkpoint that became whole, at its step.
-CHECKPOINT_STALL_S = "checkpoint_stall_s"  # for which training waited
-CHECKPOINT_WRITE_S = "checkpoint_write_s"  # until it was whole, most of it beside training
+# Of each complete checkpoint, at its step.
+CHECKPOINT_STALL_S = "checkpoint_stall_s"  # time for which training waited
+CHECKPOINT_WRITE_S = "checkpoint_write_s"  # time until the checkpoint was complete, mostly in parallel with training
 CHECKPOINT_BYTES = "checkpoint_bytes"
 
-PARTS = (COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S)
-EVERY_STEP = (LOSS, RATE, SAMPLES_PER_S, *PARTS, SLOWEST_RANK)
+TIME_PARTS = (COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S)
+EVERY_STEP = (LOSS, LEARNING_RATE, SAMPLES_PER_S, *TIME_PARTS, SLOWEST_RANK)
 EVERY_EPOCH = (EPOCH, HELDOUT_LOSS, HELDOUT_ACCURACY, BATCH, TRAINED_S, PEAK_MEMORY_BYTES)

@@ -1,4 +1,4 @@
-"""What the service is told by its surroundings: environment variables that begin with BIGBATCH_."""
+"""The service's settings: environment variables that start with BIGBATCH_."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """Every setting has a default that suits one laptop."""
+    """All settings; the defaults suit one laptop."""
 
     model_config = SettingsConfigDict(env_prefix="BIGBATCH_", frozen=True, env_ignore_empty=True)
 
@@ -19,16 +19,20 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the home folder")
     broker: str = Field(default="", description="Redis URL; empty: a file broker in the home folder")
     runs: Path | None = Field(default=None, description="folder of the run folders, shared with the compute nodes")
-    cache: Path | None = Field(default=None, description="folder of data sets that ranks render once")
+    cache: Path | None = Field(default=None, description="folder of generated data sets")
     token: str = Field(
-        default="", pattern=r"^[!-~]*$", description="secret that every request must carry; needed beyond loopback"
+        default="",
+        pattern=r"^[!-~]*$",
+        description="secret that every request must contain; required unless the service listens on loopback",
     )
-    slurm: bool | None = Field(default=None, description="submit to Slurm; unset: where sbatch is found")
-    slurm_python: str = Field(default="", description="Python on the compute nodes; empty: the scheduler's own")
+    slurm: bool | None = Field(default=None, description="submit to Slurm; unset: if sbatch is on PATH")
+    slurm_python: str = Field(default="", description="Python on the compute nodes; empty: the scheduler's Python")
     slurm_setup: Annotated[list[str], NoDecode] = Field(
-        default=[], description="shell lines that a job runs first, separated by ';;'"
+        default=[], description="shell lines at the start of every job, separated by ';;'"
     )
-    local_ranks: int = Field(default=0, ge=0, description="ranks that may train at once on this machine; 0: its cores")
+    local_ranks: int = Field(
+        default=0, ge=0, description="maximum of concurrent ranks on this machine; 0: number of cores"
+    )
 
     @field_validator("slurm_setup", mode="before")
     @classmethod
@@ -36,15 +40,18 @@ class Settings(BaseSettings):
         return [line.strip() for line in value.split(";;") if line.strip()] if isinstance(value, str) else value
 
     def home_folder(self) -> Path:
+        """Return the absolute home folder."""
         return self.home.expanduser().absolute()
 
     def runs_folder(self) -> Path:
+        """Return the absolute folder of the run folders."""
         return (self.runs or self.home_folder() / "runs").expanduser().absolute()
 
     def cache_folder(self) -> Path:
-        """Where the user's other caches are, unless it is set."""
-        users = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-        return (self.cache or users / "bigbatch").expanduser().absolute()
+        """Return the absolute cache folder; by default below the user's cache folder."""
+        user_caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+        return (self.cache or user_caches / "bigbatch").expanduser().absolute()
 
     def database_url(self) -> str:
+        """Return the SQLAlchemy URL of the database."""
         return self.database or f"sqlite:///{self.home_folder() / 'bigbatch.db'}"

@@ -1,4 +1,4 @@
-"""What is wrong with a document, field by field, in words that name the field and the sum."""
+"""Validation issues of a document: for each wrong field its path and a message."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -6,55 +6,57 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-# A choice is a tagged union, and pydantic puts the tag into an error's location ("optimizer", "lars", "momentum").
-# The user wrote optimizer.momentum, so the part that follows one of these names is left out.
-CHOICES = frozenset({"model", "data", "optimizer", "schedule", "rule", "collective", "resources"})
+# pydantic adds the tag of a tagged union to an error's location: ("optimizer", "lars", "momentum").
+# The document has optimizer.momentum, so the location part after one of these fields is removed.
+TAGGED_FIELDS = frozenset({"model", "data", "optimizer", "schedule", "rule", "collective", "resources"})
 
-PLAINER = {
-    "extra_forbidden": "there is no such field",
-    "missing": "this field is needed",
-    "model_type": "an object of fields and values belongs here",
-    "model_attributes_type": "an object of fields and values belongs here",
-    "union_tag_not_found": "an object with a field 'kind' belongs here",
+PLAIN_MESSAGES = {
+    "extra_forbidden": "unknown field",
+    "missing": "required field",
+    "model_type": "expected an object of fields and values",
+    "model_attributes_type": "expected an object of fields and values",
+    "union_tag_not_found": "expected an object with a field 'kind'",
 }
 
 
-class Fault(BaseModel):
-    """One thing that is wrong: the field's dotted path and the reason, with the sum where there is one."""
+class ValidationIssue(BaseModel):
+    """One wrong field: its dotted path and the reason, with the calculation if there is one."""
 
     path: str
     message: str
 
 
-def refusal(faults: Sequence[Fault]) -> PydanticCustomError:
-    """Wrap several faults into the one error that a validator may raise; `faults_of` unwraps them."""
-    text = "; ".join(f"{fault.path}: {fault.message}" for fault in faults)
-    return PydanticCustomError("misfit", "{text}", {"text": text, "faults": [fault.model_dump() for fault in faults]})
+def validation_error(issues: Sequence[ValidationIssue]) -> PydanticCustomError:
+    """Return the one error by which a pydantic validator reports several issues; `issues_of` reads them back."""
+    text = "; ".join(f"{issue.path}: {issue.message}" for issue in issues)
+    details = {"text": text, "issues": [issue.model_dump() for issue in issues]}
+    return PydanticCustomError("invalid_spec", "{text}", details)
 
 
-def faults_of(error: ValidationError) -> list[Fault]:
-    """List the faults behind a validation error, their paths as the user wrote them."""
-    return faults_in([dict(detail) for detail in error.errors(include_url=False, include_input=False)])
+def issues_of(error: ValidationError) -> list[ValidationIssue]:
+    """Return the issues of a validation error, with paths as in the document."""
+    return issues_from_details([dict(detail) for detail in error.errors(include_url=False, include_input=False)])
 
 
-def faults_in(details: Iterable[Mapping[str, Any]]) -> list[Fault]:
-    """List the faults in pydantic's error details (FastAPI hands on these alone)."""
+def issues_from_details(details: Iterable[Mapping[str, Any]]) -> list[ValidationIssue]:
+    """Return the issues in pydantic's error details, which are all that FastAPI passes on."""
     found = []
     for detail in details:
-        place = _written(detail["loc"])
-        nested: list[dict[str, Any]] = detail.get("ctx", {}).get("faults", [])
+        location = _without_tags(detail["loc"])
+        nested: list[dict[str, Any]] = detail.get("ctx", {}).get("issues", [])
         if nested:
-            found += [Fault(path=_dotted([*place, fault["path"]]), message=fault["message"]) for fault in nested]
+            found += [
+                ValidationIssue(path=_dotted([*location, issue["path"]]), message=issue["message"]) for issue in nested
+            ]
         else:
-            message = PLAINER.get(detail["type"], detail["msg"])
-            found.append(Fault(path=_dotted(place), message=message[:1].lower() + message[1:]))
+            message = PLAIN_MESSAGES.get(detail["type"], detail["msg"])
+            found.append(ValidationIssue(path=_dotted(location), message=message[:1].lower() + message[1:]))
     return found
 
 
-def _written(place: Sequence[int | str]) -> list[str]:
-    """The location without the tags of unions."""
-    return [str(part) for number, part in enumerate(place) if not (number and place[number - 1] in CHOICES)]
+def _without_tags(location: Sequence[int | str]) -> list[str]:
+    return [str(part) for index, part in enumerate(location) if not (index and location[index - 1] in TAGGED_FIELDS)]
 
 
-def _dotted(place: Iterable[str]) -> str:
-    return ".".join(part for part in place if part)
+def _dotted(location: Iterable[str]) -> str:
+    return ".".join(part for part in location if part)

@@ -1,4 +1,4 @@
-"""How a document is read from text: YAML and JSON alike, with errors that name the line."""
+"""Parser of YAML and JSON documents; its errors name the line."""
 
 import json
 import re
@@ -8,24 +8,22 @@ from typing import Any
 import yaml
 
 MAX_DEPTH = 50
-MAX_NODES = 100_000  # what a document may unfold to; YAML's aliases can hide billions in a few lines
-
-
+MAX_NODES = 100_000  # with aliases expanded: a few lines of YAML aliases can expand to billions of values
 TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
 
 
 class DocumentError(ValueError):
-    """The text is not a document; the message names the line where there is one."""
+    """The text is not a valid document; the message names the line if possible."""
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as its version 1.2 reads scalars: 1e-3 is a number, `on` and 2026-01-01 are strings."""
+    """A YAML loader with the scalars of YAML 1.2: 1e-3 is a number, `on` and 2026-01-01 are strings."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
     _nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Stop where a text has too many values, before it has been read to its end."""
+        """Raise DocumentError at the first value beyond the limit, before the rest of the text is parsed."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise DocumentError(f"the document has more than {MAX_NODES:,} values")
@@ -45,19 +43,19 @@ def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
     return int(loader.construct_scalar(node))
 
 
-# YAML 1.1 reads 010 as eight
+# PyYAML follows YAML 1.1, in which 010 is eight.
 _Loader.add_constructor("tag:yaml.org,2002:int", _number)
 
 
-def read(text: str | bytes) -> dict[str, Any]:
-    """Parse one YAML or JSON document that is an object; raise DocumentError on anything else."""
+def read_document(text: str | bytes) -> dict[str, Any]:
+    """Parse a YAML or JSON document that is an object; raise DocumentError for any other text."""
     try:
-        loaded = json.loads(text, object_pairs_hook=_once)
+        loaded = json.loads(text, object_pairs_hook=_unique_fields)
     except RecursionError as error:
-        raise DocumentError("the document is nested too deeply") from error
+        raise DocumentError("the document has too many nested levels") from error
     except DocumentError:
         raise
-    except ValueError:  # no JSON: YAML, or nothing
+    except ValueError:  # the text is not JSON, so it may be YAML
         loaded = _read_yaml(text)
     if not isinstance(loaded, dict):
         raise DocumentError(f"the document is a {type(loaded).__name__}, not an object of fields and values")
@@ -65,23 +63,23 @@ def read(text: str | bytes) -> dict[str, Any]:
     return loaded
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, unless it names a field twice."""
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; raise DocumentError for a repeated field."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise DocumentError(f"the field '{name}' stands there twice")
+            raise DocumentError(f"the field '{name}' is given twice")
         found[name] = value
     return found
 
 
 def _refuse_unstorable(value: Any, depth: int) -> None:
-    """Refuse what a database or an answer could not hold: halves of characters, NUL, endless nesting."""
+    """Raise DocumentError for values that a database or a response cannot store: surrogates, NUL, deep nesting."""
     if depth > MAX_DEPTH:
-        raise DocumentError(f"the document is nested more than {MAX_DEPTH} deep")
+        raise DocumentError(f"the document has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):
         if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-            raise DocumentError(f"{ascii(value)[:80]} has a character that no text may have")
+            raise DocumentError(f"{ascii(value)[:80]} contains a NUL or surrogate character; remove the character")
     elif isinstance(value, dict):
         for name, inner in value.items():
             _refuse_unstorable(name, depth + 1)
@@ -108,17 +106,17 @@ def _read_yaml(text: str | bytes) -> Any:
     except (yaml.YAMLError, ValueError, KeyError) as error:  # KeyError: `!!bool maybe`
         raise DocumentError(str(error).splitlines()[0]) from error
     except RecursionError as error:
-        raise DocumentError("the document is nested too deeply") from error
+        raise DocumentError("the document has too many nested levels") from error
 
 
 def _refuse_excess(root: yaml.Node) -> None:
-    """Refuse fields given twice, values that contain themselves, and aliases that unfold without bound."""
+    """Raise DocumentError for repeated fields, values that contain themselves, and aliases that expand too far."""
     sizes: dict[int, int] = {}
     open_nodes: set[int] = set()
 
     def size(node: yaml.Node) -> int:
         if node.tag not in TAGS:
-            raise DocumentError(f"line {node.start_mark.line + 1}: {node.tag} is not a kind of value that is taken")
+            raise DocumentError(f"line {node.start_mark.line + 1}: values of type {node.tag} are not supported")
         if id(node) in open_nodes:
             raise DocumentError(f"line {node.start_mark.line + 1}: a value contains itself")
         if id(node) not in sizes:
@@ -126,7 +124,7 @@ def _refuse_excess(root: yaml.Node) -> None:
             sizes[id(node)] = 1 + sum(size(child) for child in _children(node))
             open_nodes.discard(id(node))
         if sizes[id(node)] > MAX_NODES:
-            raise DocumentError(f"the document unfolds to more than {MAX_NODES:,} values")
+            raise DocumentError(f"the document expands to more than {MAX_NODES:,} values")
         return sizes[id(node)]
 
     size(root)
@@ -140,8 +138,8 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
     seen: set[Hashable] = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise DocumentError(f"line {key.start_mark.line + 1}: a field's name is one word")
+            raise DocumentError(f"line {key.start_mark.line + 1}: a field name must be a plain string")
         if key.value in seen:
-            raise DocumentError(f"line {key.start_mark.line + 1}: the field '{key.value}' stands there twice")
+            raise DocumentError(f"line {key.start_mark.line + 1}: the field '{key.value}' is given twice")
         seen.add(key.value)
     return [value for _, value in node.value]

@@ -1,6 +1,6 @@
-"""Health check of worker and clock: exit 0 when the clusters were looked at lately.
+"""Health check of worker and clock: exit 0 when the cluster reports are recent.
 
-That takes the clock, the broker, the worker and the database: when one of them fails, all who need it say so.
+A recent report needs the clock, the broker, the worker and the database, so the check fails when one of them fails.
 """
 
 import sys
@@ -10,9 +10,9 @@ from contract.settings import Settings
 from store import clusters
 from store.session import engine_for, snapshot
 
-SILENCE = timedelta(seconds=60)  # the clock asks for a look every few seconds
+MAX_AGE = timedelta(seconds=60)  # the clock triggers a report every few seconds
 
 with snapshot(engine_for(Settings().database_url())) as db:
-    seen = max((row.asked_at for row in clusters.all_of(db)), default=None)
-if seen is None or datetime.now(UTC) - seen > SILENCE:
-    sys.exit(f"the clusters were last looked at: {seen or 'never'}")
+    seen = max((row.asked_at for row in clusters.reports(db)), default=None)
+if seen is None or datetime.now(UTC) - seen > MAX_AGE:
+    sys.exit(f"the newest cluster report is from: {seen or 'never'}")

@@ -1,4 +1,4 @@
-"""Health check of the API: exit 0 when it answers with its own token."""
+"""Health check of the API: exit 0 when the API answers a request with its token."""
 
 import os
 from urllib.request import Request, urlopen

@@ -1,1 +1,1 @@
-"""A real Slurm cluster of several hosts on one Linux machine, for tests, benchmarks and trying out."""
+"""A real Slurm cluster of several hosts on one Linux machine, for tests, benchmarks and experiments."""

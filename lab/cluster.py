@@ -1,4 +1,4 @@
-"""The whole cluster: bring it up or repair it, tell how it is, take it down."""
+"""The cluster as a whole: start or repair it, query its hosts, remove it."""
 
 import time
 
@@ -7,84 +7,88 @@ from lab.command import run
 from lab.errors import LabError
 from lab.layout import Layout
 from lab.processes import Process
-from lab.services import config_writer as writing
-from lab.services import daemons, database
-from lab.services import lifecycle as running
-from lab.state_folder import Folder
+from lab.services import config_writer, daemons, database, lifecycle
+from lab.state_folder import StateFolder
 
-HOSTS_WITHIN_S = 60
+HOSTS_READY_WITHIN_S = 60
 NOT_IN_SERVICE = ("unknown", "down", "fail", "error", "reboot")
 
 
-def up(wanted: Layout, folder: Folder) -> None:
-    """Bring the lab to this layout from wherever it is: nothing, half-made, broken, or up already."""
-    with folder.alone():
+def up(wanted: Layout, folder: StateFolder) -> None:
+    """Bring the lab to this layout from any state: absent, partly created, broken, or running."""
+    with folder.lock():
         present = layout.load(folder.layout)
         if present and present.hosts != wanted.hosts:
             raise LabError(
-                f"A lab of {present.gpu_hosts} gpu and {present.knl_hosts} knl hosts is there; to change hosts, "
-                "take it down first (python -m lab down)."
+                f"A lab with {present.gpu_hosts} gpu and {present.knl_hosts} knl hosts exists. The number of hosts "
+                "cannot change; remove the lab first (python -m lab down)."
             )
         folder.create()
         wanted.save(folder.layout)
-        network.plug_in(wanted)
-        network.shape(wanted)
-        network.name_hosts(wanted)
-        changed = writing.write(wanted, folder)
-        database.make(folder)
-        _start(wanted, folder, changed=changed)
+        network.connect_hosts(wanted)
+        network.shape_links(wanted)
+        network.add_host_names(wanted)
+        is_changed = config_writer.write(wanted, folder)
+        database.create(folder)
+        _start(wanted, folder, is_changed=is_changed)
 
 
-def down(folder: Folder) -> None:
-    """Take away everything that `up` made, jobs and accounting included; return when it is gone."""
-    with folder.alone():
-        *others, slurmctld = daemons.on_the_head(folder)
-        inhabitants = _inhabitants(folder)
-        running.stop(slurmctld)  # first, or it would requeue and note what is about to die
-        processes.stop([process.pid for process in inhabitants], patience_s=2)
-        network.unplug()
+def down(folder: StateFolder) -> None:
+    """Remove everything that `up` created, jobs and accounting included; return when all is gone."""
+    with folder.lock():
+        *others, slurmctld = daemons.head_daemons(folder)
+        on_hosts = _find_processes_on_hosts(folder)
+        lifecycle.stop(slurmctld)  # first: a running slurmctld would requeue the jobs that are killed next
+        processes.stop([process.pid for process in on_hosts], patience_s=2)
+        network.remove()
         for daemon in reversed(others):
-            running.stop(daemon)
-        database.stop_making(folder)
-        network.forget_hosts()
+            lifecycle.stop(daemon)
+        database.stop_creation(folder)
+        network.remove_host_names()
         folder.remove()
 
 
-def host_states(folder: Folder) -> dict[str, str]:
-    """Return what slurmctld says of every host: idle, mixed, down...; a star means that it does not answer."""
+def host_states(folder: StateFolder) -> dict[str, str]:
+    """Return the state of every host in slurmctld, such as idle, mixed or down; a star marks a host without answer."""
     words = run("sinfo", "--noheader", "--Node", "--format=%N %T", slurm_conf=str(folder.slurm_conf)).split()
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def in_service(state: str) -> bool:
-    """Tell whether a host answers and may be given jobs by slurmctld or by whoever drained it."""
+def is_in_service(state: str) -> bool:
+    """Return whether a host in this state answers and can run jobs, a drained host included."""
     return not state.endswith("*") and not state.startswith(NOT_IN_SERVICE)
 
 
-def _start(wanted: Layout, folder: Folder, *, changed: bool) -> None:
-    *others, slurmctld = daemons.on_the_head(folder)
-    was_running = slurmctld.runs()
-    for daemon in [*others, slurmctld, *daemons.on_the_hosts(wanted, folder)]:
-        running.start(daemon, folder)
-    if changed and was_running:
+def _start(wanted: Layout, folder: StateFolder, *, is_changed: bool) -> None:
+    *others, slurmctld = daemons.head_daemons(folder)
+    was_running = slurmctld.is_running()
+    for daemon in [*others, slurmctld, *daemons.host_daemons(wanted, folder)]:
+        lifecycle.start(daemon, folder)
+    if is_changed and was_running:
         run("scontrol", "reconfigure", slurm_conf=str(folder.slurm_conf))
     _wait_for_hosts(folder)
 
 
-def _wait_for_hosts(folder: Folder) -> None:
-    until = time.monotonic() + HOSTS_WITHIN_S
-    while lost := {host: state for host, state in host_states(folder).items() if not in_service(state)}:
-        if time.monotonic() > until:
-            raise LabError(f"not in service after {HOSTS_WITHIN_S} s: {lost}; the reasons are in {folder.root}/log")
+def _wait_for_hosts(folder: StateFolder) -> None:
+    deadline = time.monotonic() + HOSTS_READY_WITHIN_S
+    while lost := {host: state for host, state in host_states(folder).items() if not is_in_service(state)}:
+        if time.monotonic() > deadline:
+            raise LabError(
+                f"hosts are not in service after {HOSTS_READY_WITHIN_S} s: {lost}; see the logs in {folder.root}/log"
+            )
         time.sleep(0.1)
 
 
-def _inhabitants(folder: Folder) -> list[Process]:
-    """Return all processes on the lab's hosts, also on one whose namespace has lost its name."""
+def _find_processes_on_hosts(folder: StateFolder) -> list[Process]:
+    """Return all processes on the lab's hosts, also on a host whose namespace has lost its name."""
     slurmd = folder.program("slurmd")
-    strays = {process.network for process in processes.carrying_out([slurmd])}
-    found = processes.living_in(strays | {network.inode(namespace) for namespace in network.namespaces()})
+    unnamed = {process.network for process in processes.find_by_command([slurmd])}
+    named = {network.namespace_inode(namespace) for namespace in network.list_namespaces()}
+    found = processes.find_in_networks(unnamed | named)
     for process in found:
         if process.program == "slurmd" and process.words[0] != slurmd:
-            raise LabError(f"the lab that is up has another folder: {process.words[0]}; name it in BIGBATCH_LAB")
+            raise LabError(
+                f"the running lab has another state folder (its slurmd is {process.words[0]}); "
+                "name that folder in BIGBATCH_LAB"
+            )
     return found

@@ -1,5 +1,5 @@
-"""The one error of the lab: something that was tried did not work, in words for the person at the terminal."""
+"""The error of the lab."""
 
 
 class LabError(RuntimeError):
-    """Say what failed and where to look."""
+    """Report which operation of the lab failed and where the logs are."""

@@ -1,12 +1,12 @@
-"""Which lab of several on one machine this is: BIGBATCH_LAB_NUMBER, 0 where nothing is said.
+"""The number of this lab: BIGBATCH_LAB_NUMBER, by default 0.
 
-Every number has a network, ports, host names and a state folder of its own, so that two labs do not know of each other.
+Each number has its own network, ports, host names and state folder, so several labs can run on one machine.
 """
 
 import os
 
 NUMBER = int(os.environ.get("BIGBATCH_LAB_NUMBER") or 0)
-assert 0 <= NUMBER < 100, f"a lab's number is 0 to 99, not {NUMBER}"
+assert 0 <= NUMBER < 100, f"BIGBATCH_LAB_NUMBER is {NUMBER}; it must be from 0 to 99"
 SUFFIX = str(NUMBER or "")
-PORTS_UP = 10 * NUMBER  # how far its ports lie above those of number 0
+PORT_OFFSET = 10 * NUMBER  # relative to the ports of lab 0
 HOST_SUFFIX = f"n{NUMBER}" if NUMBER else ""

@@ -1,4 +1,4 @@
-"""The layout: which hosts the lab has, what each offers, where it is reached and how fast its link is."""
+"""The layout: the hosts of the lab with their resources, their addresses and the rate of their links."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from lab.instance import HOST_SUFFIX, NUMBER, SUFFIX
 
-NETWORK = f"10.177.{NUMBER}"  # a /24 of the lab's own
+NETWORK = f"10.177.{NUMBER}"  # a /24 network
 HEAD_ADDRESS = f"{NETWORK}.1"
-MOST_HOSTS = 64
+MAX_HOSTS = 64
 MEMORY_MB = 4000
 GPUS_PER_HOST = 4
 
@@ -26,44 +26,44 @@ class Host:
 
     @property
     def namespace(self) -> str:
-        """The network namespace that plays the host, prefixed so that it cannot meet anyone else's."""
+        """Return the name of the host's network namespace; the prefix avoids collisions on the machine."""
         return f"bblab{SUFFIX}-{self.name}"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A cluster in four numbers; everything else follows."""
+    """The settings from which the cluster is derived."""
 
     gpu_hosts: int = 4
     knl_hosts: int = 2
-    rate: str | None = None  # tc's words, per link and direction; None leaves the links unshaped
-    min_job_age_s: int = 60  # for how long slurmctld remembers a finished job
-    max_array_size: int = 1001  # one more than the highest index in a job array
+    rate: str | None = None  # per link and direction, in tc's notation; None does not limit the links
+    min_job_age_s: int = 60  # Slurm's MinJobAge
+    max_array_size: int = 1001  # Slurm's MaxArraySize: the highest array index plus 1
 
     def __post_init__(self) -> None:
         total = self.gpu_hosts + self.knl_hosts
-        if self.gpu_hosts < 0 or self.knl_hosts < 0 or not 1 <= total <= MOST_HOSTS:
-            raise ValueError(f"a lab has 1 to {MOST_HOSTS} hosts, not {self.gpu_hosts} gpu + {self.knl_hosts} knl")
+        if self.gpu_hosts < 0 or self.knl_hosts < 0 or not 1 <= total <= MAX_HOSTS:
+            raise ValueError(f"a lab has 1 to {MAX_HOSTS} hosts, not {self.gpu_hosts} gpu + {self.knl_hosts} knl")
         if self.rate is not None and not re.fullmatch(r"[1-9]\d*[kmg]bit", self.rate):
             raise ValueError(f"a rate is a whole number of kbit, mbit or gbit, such as 200mbit, not {self.rate!r}")
         if self.min_job_age_s < 2:
-            raise ValueError(f"Slurm keeps finished jobs for at least 2 s, not {self.min_job_age_s}")
-
+            raise ValueError(f"Slurm requires a MinJobAge of at least 2 s, not {self.min_job_age_s}")
         if not 1 <= self.max_array_size <= 4_000_001:
-            raise ValueError(f"Slurm takes arrays of 1 to 4,000,001 tasks, not {self.max_array_size}")
+            raise ValueError(f"Slurm accepts arrays of 1 to 4,000,001 tasks, not {self.max_array_size}")
 
     @property
     def hosts(self) -> tuple[Host, ...]:
-        """All hosts, in the order of their addresses."""
+        """Return all hosts in the order of their addresses."""
         kinds = [("gpu", i + 1) for i in range(self.gpu_hosts)] + [("knl", i + 1) for i in range(self.knl_hosts)]
         return tuple(_host(kind, number, f"{NETWORK}.{11 + i}") for i, (kind, number) in enumerate(kinds))
 
     def save(self, path: Path) -> None:
+        """Write the layout as JSON."""
         path.write_text(json.dumps(asdict(self)) + "\n")
 
 
 def load(path: Path) -> Layout | None:
-    """Read a saved layout; None where there is none, or where a crash left half of one."""
+    """Read a saved layout; return None if there is no file or a crash left a partial file."""
     try:
         return Layout(**json.loads(path.read_text()))
     except (FileNotFoundError, ValueError, TypeError):

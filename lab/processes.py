@@ -1,4 +1,4 @@
-"""Processes as /proc tells them: which carry out this command, which live in that namespace, are they really gone."""
+"""Processes of this machine, read from /proc: find them by command line or network namespace, and stop them."""
 
 import os
 import signal
@@ -17,69 +17,69 @@ class Process:
     pid: int
     parent: int
     program: str
-    words: tuple[str, ...]
-    network: int  # inode of its network namespace; 0 where this user may not know
+    words: tuple[str, ...]  # command line
+    network: int  # inode of its network namespace; 0 if this user may not read it
 
 
-def everyone(proc: Path = PROC) -> Iterator[Process]:
-    """Yield all living processes; those that end meanwhile are left out."""
+def iter_processes(proc: Path = PROC) -> Iterator[Process]:
+    """Yield all living processes; skip processes that end during the iteration."""
     for entry in proc.iterdir():
-        if entry.name.isdigit() and (process := look(int(entry.name), proc)):
+        if entry.name.isdigit() and (process := read_process(int(entry.name), proc)):
             yield process
 
 
-def look(pid: int, proc: Path = PROC) -> Process | None:
-    """Return the process, or None if there is none; a zombie has no command line any more and counts as gone."""
+def read_process(pid: int, proc: Path = PROC) -> Process | None:
+    """Return the process, or None if there is none; a zombie has no command line and counts as ended."""
     try:
         line = (proc / str(pid) / "cmdline").read_bytes().rstrip(b"\0")
-        # "pid (program) state parent ...", where the program's name may hold anything
+        # The format is "pid (program) state parent ..."; the program's name can contain any character.
         before, _, after = (proc / str(pid) / "stat").read_text().rpartition(")")
     except (FileNotFoundError, ProcessLookupError):
         return None
     words = tuple(os.fsdecode(word) for word in line.split(b"\0"))
     program = before.partition("(")[2]
-    return Process(pid, int(after.split()[1]), program, words, network(proc / str(pid))) if line else None
+    return Process(pid, int(after.split()[1]), program, words, network_inode(proc / str(pid))) if line else None
 
 
-def network(process: Path) -> int:
-    """Return the inode of the network namespace of a folder in /proc."""
+def network_inode(process: Path) -> int:
+    """Return the inode of the network namespace of a process folder in /proc; 0 if it cannot be read."""
     try:
         return (process / "ns" / "net").stat().st_ino
     except OSError:
         return 0
 
 
-def carrying_out(words: Sequence[str]) -> list[Process]:
-    """Return the processes whose command line is, or begins with, these words. Unlike a pid file it is never stale."""
-    return [process for process in everyone() if process.words[: len(words)] == tuple(words)]
+def find_by_command(words: Sequence[str]) -> list[Process]:
+    """Return the processes whose command line begins with these words; unlike a pid file this is never stale."""
+    return [process for process in iter_processes() if process.words[: len(words)] == tuple(words)]
 
 
-def saying(word: str) -> list[Process]:
-    """Return the processes that have this word on their command line."""
-    return [process for process in everyone() if word in process.words]
+def find_by_argument(word: str) -> list[Process]:
+    """Return the processes with this word on their command line."""
+    return [process for process in iter_processes() if word in process.words]
 
 
-def living_in(networks: Iterable[int]) -> list[Process]:
-    """Return the processes in these network namespaces, but never those in our own, whatever is asked."""
-    asked = set(networks) - {0, network(PROC / "self")}
-    return [process for process in everyone() if process.network in asked]
+def find_in_networks(networks: Iterable[int]) -> list[Process]:
+    """Return the processes in these network namespaces, except in the namespace of this process."""
+    wanted = set(networks) - {0, network_inode(PROC / "self")}
+    return [process for process in iter_processes() if process.network in wanted]
 
 
-def children(parents: Iterable[Process]) -> list[Process]:
-    """Return the processes that these have started themselves."""
+def find_children(parents: Iterable[Process]) -> list[Process]:
+    """Return the direct children of these processes."""
     pids = {parent.pid for parent in parents}
-    return [process for process in everyone() if process.parent in pids]
+    return [process for process in iter_processes() if process.parent in pids]
 
 
 def stop(pids: Iterable[int], *, patience_s: float) -> None:
-    """Ask to end, insist after `patience_s`, return when all are gone."""
-    left = _signal(pids, signal.SIGTERM)
-    asked_until = time.monotonic() + patience_s
-    while left and time.monotonic() < asked_until:
+    """Send SIGTERM, send SIGKILL after `patience_s`, and return when all processes have ended."""
+    alive = _signal(pids, signal.SIGTERM)
+    deadline = time.monotonic() + patience_s
+    while alive and time.monotonic() < deadline:
         time.sleep(0.05)
-        left = [pid for pid in left if look(pid)]
-    left = _signal(left, signal.SIGKILL)
-    while any(look(pid) for pid in left):
+        alive = [pid for pid in alive if read_process(pid)]
+    alive = _signal(alive, signal.SIGKILL)
+    while any(read_process(pid) for pid in alive):
         time.sleep(0.05)
 
 

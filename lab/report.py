@@ -1,37 +1,37 @@
-"""How the lab is, for a person at a terminal."""
+"""The report that `python -m lab status` prints."""
 
 from lab import cluster, layout
 from lab.errors import LabError
 from lab.layout import Host
 from lab.services import daemons
-from lab.state_folder import Folder
+from lab.state_folder import StateFolder
 
 
-def describe(folder: Folder) -> tuple[str, bool]:
-    """Return a page on daemons, hosts and links, and whether all is well."""
+def describe(folder: StateFolder) -> tuple[str, bool]:
+    """Return a text about daemons, hosts and links, and whether all of them are healthy."""
     present = layout.load(folder.layout)
     if not present:
         return f"no lab in {folder.root}", False
-    lines, all_well = [f"links {present.rate or 'unshaped'}, state in {folder.root}"], True
-    for daemon in [*daemons.on_the_head(folder), *daemons.on_the_hosts(present, folder)]:
+    lines, is_healthy = [f"links {present.rate or 'unshaped'}, state in {folder.root}"], True
+    for daemon in [*daemons.head_daemons(folder), *daemons.host_daemons(present, folder)]:
         pids = " ".join(str(process.pid) for process in daemon.processes())
-        lines += [f"{daemon.name:<14} {'process ' + pids if daemon.runs() else 'NOT RUNNING'}"]
-        all_well &= daemon.runs()
-    states = _states(folder)
+        lines += [f"{daemon.name:<14} {'process ' + pids if daemon.is_running() else 'NOT RUNNING'}"]
+        is_healthy &= daemon.is_running()
+    states = _host_states(folder)
     for host in present.hosts:
         state = states.get(host.name, "unknown")
-        lines += [_host(host, state)]
-        all_well &= cluster.in_service(state)
-    return "\n".join(lines), all_well
+        lines += [_host_line(host, state)]
+        is_healthy &= cluster.is_in_service(state)
+    return "\n".join(lines), is_healthy
 
 
-def _states(folder: Folder) -> dict[str, str]:
+def _host_states(folder: StateFolder) -> dict[str, str]:
     try:
         return cluster.host_states(folder)
-    except LabError:  # slurmctld does not answer, which the line on slurmctld says
+    except LabError:  # slurmctld does not answer; the line about slurmctld reports that
         return {}
 
 
-def _host(host: Host, state: str) -> str:
-    offers = f"{host.cpus} cpus, {host.gpus} gpus, {','.join(host.features)}"
-    return f"{host.name:<14} {host.address:<14} {state:<10} {offers}"
+def _host_line(host: Host, state: str) -> str:
+    resources = f"{host.cpus} cpus, {host.gpus} gpus, {','.join(host.features)}"
+    return f"{host.name:<14} {host.address:<14} {state:<10} {resources}"

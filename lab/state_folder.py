@@ -1,4 +1,4 @@
-"""The state folder: everything that the lab writes, apart from its marked lines in /etc/hosts, lies in here."""
+"""The state folder: it contains every file of the lab except the marked lines in /etc/hosts."""
 
 import fcntl
 import os
@@ -15,64 +15,66 @@ DEFAULT = f"/var/lib/bigbatch-lab{SUFFIX}"
 
 
 @dataclass(frozen=True)
-class Folder:
-    """Name the places inside the state folder; nothing is created by asking."""
+class StateFolder:
+    """The paths inside the state folder; the properties create nothing."""
 
     root: Path
 
     @property
     def layout(self) -> Path:
-        """The layout in force. It also marks the folder as ours, which is what makes it safe to delete."""
+        """Return the file of the current layout; its presence marks the folder as the lab's and safe to delete."""
         return self.root / "layout.json"
 
     @property
     def slurm_conf(self) -> Path:
-        """What SLURM_CONF must name; Slurm looks for its other files beside it."""
+        """Return the value for SLURM_CONF; Slurm reads its other files from the same folder."""
         return self.root / "slurm.conf"
 
     @property
     def munge_socket(self) -> Path:
+        """Return the socket of munged."""
         return self.root / "munge" / "socket"
 
     @property
     def database(self) -> Path:
+        """Return MariaDB's data folder."""
         return self.root / "database"
 
     def program(self, name: str) -> str:
-        """The link by which a daemon is started, so that its command line says whose it is."""
+        """Return the link that starts a daemon; the daemon's command line then identifies the lab."""
         return str(self.root / "sbin" / name)
 
     def stderr(self, daemon: str) -> Path:
-        """What a daemon said since its last start. Slurm's daemons keep a log with times beside it, over all starts."""
+        """Return the file with a daemon's output since its last start; its whole log is in NAME.log."""
         return self.root / "log" / f"{daemon}.stderr"
 
     def create(self) -> None:
-        """Make the folder and its parts, readable for all: any user's `sbatch` reads slurm.conf and speaks to munge."""
+        """Create the folder and its subfolders, readable for all users, who need slurm.conf and the munge socket."""
         if self.root.exists() and any(self.root.iterdir()) and not self.layout.exists():
-            raise LabError(f"{self.root} holds files that are not the lab's; name another folder in BIGBATCH_LAB")
+            raise LabError(f"{self.root} contains files that are not the lab's; name another folder in BIGBATCH_LAB")
         self.root.mkdir(parents=True, exist_ok=True)
-        self.layout.touch()  # first of all: from here on a crash leaves a folder that is known as ours
+        self.layout.touch()  # first: after a crash the file still marks the folder as the lab's
         for part in ("", "run", "log", "sbin", "dev", "munge", "slurmctld", "slurmd"):
             (self.root / part).mkdir(exist_ok=True)
-            (self.root / part).chmod(0o755)  # whatever the caller's umask is
+            (self.root / part).chmod(0o755)  # independent of the caller's umask
 
     def remove(self) -> None:
-        """Delete the folder, unless it was never ours."""
+        """Delete the folder if it belongs to the lab."""
         if self.layout.exists():
             shutil.rmtree(self.root)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep a second `up` or `down` waiting. The lock is on the parent, because the folder itself comes and goes."""
+    def lock(self) -> Iterator[None]:
+        """Exclude a concurrent `up` or `down`; the lock is on the parent, because `down` deletes the folder itself."""
         self.root.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.root.parent, os.O_RDONLY)
+        parent = os.open(self.root.parent, os.O_RDONLY)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(parent, fcntl.LOCK_EX)
             yield
         finally:
-            os.close(lock)
+            os.close(parent)
 
 
-def chosen() -> Folder:
-    """Return the folder that BIGBATCH_LAB names, or the default one."""
-    return Folder(Path(os.environ.get("BIGBATCH_LAB") or DEFAULT).absolute())
+def selected_folder() -> StateFolder:
+    """Return the folder that BIGBATCH_LAB names, or the default folder."""
+    return StateFolder(Path(os.environ.get("BIGBATCH_LAB") or DEFAULT).absolute())

@@ -1,4 +1,4 @@
-"""`python -m migrations upgrade | downgrade REVISION | new MESSAGE | check | state`: the shape of a database."""
+"""`python -m migrations upgrade | downgrade REVISION | new MESSAGE | check | state`: manage the database schema."""
 
 import sys
 
@@ -7,7 +7,7 @@ from migrations.commands import check, downgrade, new, state, upgrade
 
 
 def main(arguments: list[str]) -> int:
-    """Carry out one command on the database of the settings; 0, or 1 where `check` finds a difference."""
+    """Run one command on the settings' database; return 0. `check` raises if it finds a difference."""
     url = Settings().database_url()
     match arguments:
         case ["upgrade"]:

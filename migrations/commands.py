@@ -1,4 +1,4 @@
-"""Alembic's commands on a database URL, with no ini file."""
+"""Alembic's commands for a database URL, without an ini file."""
 
 from pathlib import Path
 
@@ -13,28 +13,28 @@ HERE = Path(__file__).parent
 
 
 def upgrade(url: str, revision: str = "head") -> None:
-    """Bring the database to `revision`, from nothing if need be."""
+    """Upgrade the database to `revision`, from an empty database if necessary."""
     command.upgrade(_config(url), revision)
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Take the database back to `revision`; "base" leaves no table."""
+    """Downgrade the database to `revision`; "base" drops all tables."""
     command.downgrade(_config(url), revision)
 
 
 def new(url: str, message: str) -> None:
-    """Write the migration that leads from the database to the tables."""
+    """Write a migration from the database's schema to the schema of store.tables."""
     number = len(list((HERE / "versions").glob("*.py"))) + 1
     command.revision(_config(url), message, autogenerate=True, rev_id=f"{number:04}")
 
 
 def check(url: str) -> None:
-    """Raise when the database and the tables differ."""
+    """Raise an exception if the database and store.tables have different schemas."""
     command.check(_config(url))
 
 
 def state(url: str) -> tuple[str, str]:
-    """The revision that the database is at ("none" before its first), and the one that it should be at."""
+    """Return the database's revision ("none" before the first migration) and the newest revision."""
     with engine_for(url).connect() as connection:
         at = MigrationContext.configure(connection).get_current_revision()
     return at or "none", ScriptDirectory.from_config(_config(url)).get_current_head() or "none"

@@ -1,20 +1,21 @@
-"""How Alembic reaches the database; run through `python -m migrations`, never by hand."""
+"""Alembic's environment. `python -m migrations` runs this module."""
 
 from typing import Any, Literal
 
 from alembic import context
 from sqlalchemy import Connection
 
+from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
-from store.tables import Table, UtcDateTime
+from store.tables import Table
 
 
 def run() -> None:
-    """Migrate the database whose URL the caller put into the configuration."""
+    """Migrate the database whose URL is in the configuration."""
     engine = engine_for(context.config.attributes["url"])
     with engine.connect().execution_options(writes=True) as connection:
         _suspend_foreign_keys(connection, True)
-        # batch: SQLite alters a table by copying it
+        # Batch mode, because SQLite alters a table by copying it.
         context.configure(connection, target_metadata=Table.metadata, render_as_batch=True, render_item=_render)
         with context.begin_transaction():
             context.run_migrations()
@@ -23,18 +24,24 @@ def run() -> None:
 
 
 def _suspend_foreign_keys(connection: Connection, suspend: bool) -> None:
-    """SQLite alters a table by making it anew, which rows that point to the old one would forbid."""
+    """Turn SQLite's foreign keys off or on, because they forbid replacing a referenced table."""
     if connection.dialect.name == "sqlite":
-        raw = connection.connection.driver_connection  # before a transaction begins: within one it has no effect
+        raw = connection.connection.driver_connection  # the pragma has no effect inside a transaction
         assert raw is not None
         raw.execute(f"PRAGMA foreign_keys={'OFF' if suspend else 'ON'}")
         if not suspend and (broken := raw.execute("PRAGMA foreign_key_check").fetchall()):
-            raise RuntimeError(f"rows point to rows that are not there: {broken[:5]}")
+            raise RuntimeError(f"rows have foreign keys to missing rows: {broken[:5]}")
 
 
 def _render(kind: str, item: Any, _context: Any) -> str | Literal[False]:
-    """Migrations name the database's types, not ours: they must run long after ours have changed."""
-    return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, UtcDateTime) else False
+    """Return the database's type in the place of ours: a migration must run long after our types have changed."""
+    if kind != "type":
+        return False
+    if isinstance(item, UtcDateTime):
+        return "sa.DateTime(timezone=True)"
+    if isinstance(item, EnumText):
+        return "sa.String()"
+    return "sa.JSON()" if isinstance(item, ModelJson) else False
 
 
 run()

@@ -1,4 +1,4 @@
-"""`python -m scheduler worker | clock | close | preview | doctor`: the hands, their clock, their end, looks ahead."""
+"""`python -m scheduler worker | clock | close | preview | doctor`: ticks, Celery beat, shutdown, dry run, doctor."""
 
 import sys
 from contextlib import suppress
@@ -7,10 +7,10 @@ from contract.api.cluster_report import ClusterReport
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
 from scheduler.app import make_app
-from scheduler.context import Site
-from scheduler.doctor.examine import examine
-from scheduler.submit.dry_run import preview
-from scheduler.ticks.shutdown import close
+from scheduler.context import Context
+from scheduler.doctor.examine import run_checks
+from scheduler.submit.dry_run import describe_submissions
+from scheduler.ticks.shutdown import shut_down
 
 QUIET = ["--loglevel", "WARNING"]
 
@@ -24,18 +24,18 @@ def main(arguments: list[str]) -> None:
         case ["clock"]:
             make_app(settings).start(["beat", *QUIET, "--pidfile="])
         case ["close"]:
-            close(Site.of(settings))
+            shut_down(Context.of(settings))
         case ["preview"]:
             spec, _, report = sys.stdin.read().partition(
                 "\n"
             )  # a line of JSON each; the cluster's own where one is known
             known = ClusterReport.model_validate_json(report) if report else None
             with suppress(BrokenPipeError):  # `| head` has seen enough
-                for line in preview(ExperimentSpec.model_validate_json(spec), settings, known):
+                for line in describe_submissions(ExperimentSpec.model_validate_json(spec), settings, known):
                     print(line, flush=True)
         case ["doctor", *words]:
             with suppress(BrokenPipeError):
-                for check in examine(settings, words):
+                for check in run_checks(settings, words):
                     print(check.model_dump_json(), flush=True)
         case _:
             sys.exit(__doc__)

@@ -1,87 +1,90 @@
-"""Celery as clock and pool. A tick carries nothing, may run twice, late, or on another worker.
+"""The Celery application: a clock and a pool for the ticks. A tick has no arguments and may run twice, late, or
+anywhere.
 
-The broker is Redis for teams and a folder of files on one machine. Results are not kept: what a tick has done stands
-in the database.
+The broker is Redis for teams and a folder of files on one machine. Results are not stored: the database has them.
 """
 
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, wraps
+from types import MappingProxyType
 
 from celery import Celery
 from celery.signals import worker_ready, worker_shutdown
 
 from contract.settings import Settings
 from scheduler import folder_broker
-from scheduler.context import Site
-from scheduler.submit.submission import finish
-from scheduler.ticks.cancel import stop
-from scheduler.ticks.ingest import collect
-from scheduler.ticks.launch import launch_promptly
-from scheduler.ticks.poll import look
-from scheduler.ticks.reap import sweep
+from scheduler.context import Context
+from scheduler.submit.submission import finish_open
+from scheduler.ticks.cancel import cancel
+from scheduler.ticks.ingest import ingest
+from scheduler.ticks.launch import launch
+from scheduler.ticks.poll import poll
+from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
-from scheduler.ticks.refresh_clusters import observe
+from scheduler.ticks.refresh_clusters import refresh_clusters
 
-TICKS: dict[str, Callable[[Site], None]] = {
-    "launch": launch_promptly,
-    "collect": collect,
-    "look": look,
-    "stop": stop,
-    "recover": recover,
-    "observe": observe,
-    "sweep": sweep,
-}
-PERIODS_S = {"launch": 0.5, "collect": 1.0, "look": 2.0, "stop": 1.0, "recover": 2.0, "observe": 5.0, "sweep": 5.0}
-APART = 0.5  # of its period, at least, between the beginnings of a tick in one process: a backlog is left out
+Tick = Callable[[Context], None]
+TICKS: Mapping[str, tuple[Tick, float]] = MappingProxyType(  # with the period in seconds
+    {
+        "launch": (launch, 0.5),
+        "ingest": (ingest, 1.0),
+        "poll": (poll, 2.0),
+        "cancel": (cancel, 1.0),
+        "recover": (recover, 2.0),
+        "refresh_clusters": (refresh_clusters, 5.0),
+        "reap": (reap, 5.0),
+    }
+)
+APART = 0.5  # of its period, at least, between two starts of a tick in one process: a backlog is left out
 
 
 def make_app(settings: Settings) -> Celery:
-    """The Celery application that `settings` describe; its options are written out once, here."""
+    """Return the Celery application for `settings`."""
     app = Celery("bigbatch")
     app.conf.update(
         **_broker(settings),
         task_ignore_result=True,
         task_default_queue="bigbatch",
         worker_pool="threads",  # ticks wait for files, databases and commands
-        worker_concurrency=len(PERIODS_S),
+        worker_concurrency=len(TICKS),
         worker_enable_remote_control=False,
         worker_prefetch_multiplier=1,
         broker_connection_retry_on_startup=True,
-        beat_scheduler="celery.beat:Scheduler",  # periods alone: nothing to keep on disk
+        beat_scheduler="celery.beat:Scheduler",  # periods alone: nothing is stored on disk
         beat_max_loop_interval=0.5,
         beat_schedule={
-            # no `expires`: a worker whose clock is ahead of its clock's host would leave out every tick
+            # no `expires`: a worker whose clock is ahead of the beat's host would leave out every tick
             name: {"task": f"bigbatch.{name}", "schedule": period_s}
-            for name, period_s in PERIODS_S.items()
+            for name, (_, period_s) in TICKS.items()
         },
     )
-    site = _site(settings)
-    for name, tick in TICKS.items():
-        app.task(name=f"bigbatch.{name}")(_alone(tick, site, APART * PERIODS_S[name]))
+    context = _context(settings)
+    for name, (tick, period_s) in TICKS.items():
+        app.task(name=f"bigbatch.{name}")(_one_at_a_time(tick, context, APART * period_s))
 
     @worker_ready.connect(weak=False)
-    def first_look(**_: object) -> None:
-        observe(site())  # whoever waits for the service need not wait for its clock
+    def first_report(**_: object) -> None:
+        refresh_clusters(context())  # a user who waits for the service does not wait for its clock
 
     @worker_shutdown.connect(weak=False)
     def last_steps(**_: object) -> None:
-        finish(site())
+        finish_open(context())
 
     return app
 
 
-def _site(settings: Settings) -> Callable[[], Site]:
-    """The worker's one site, made at its first tick: what another had begun or started, nobody would go on with."""
-    made, making = cache(lambda: Site.of(settings)), threading.Lock()
+def _context(settings: Settings) -> Callable[[], Context]:
+    """Return a function that makes the worker's one context at its first tick."""
+    made, making = cache(lambda: Context.of(settings)), threading.Lock()
 
-    def site() -> Site:
-        with making:  # the first ticks begin together
+    def context() -> Context:
+        with making:  # the first ticks start together
             return made()
 
-    return site
+    return context
 
 
 def _broker(settings: Settings) -> dict[str, object]:
@@ -94,15 +97,15 @@ def _broker(settings: Settings) -> dict[str, object]:
         "data_folder_in": str(queue),
         "data_folder_out": str(queue),
         "control_folder": str(control),
-        "polling_interval": 0.05,  # kombu's own is a second
+        "polling_interval": 0.05,  # kombu's default is a second
     }
     return {"broker_url": folder_broker.URL, "broker_transport_options": options}
 
 
-def _alone(tick: Callable[[Site], None], site: Callable[[], Site], apart_s: float) -> Callable[[], None]:
-    """The tick, left out in this process when the one before has not ended, or has begun a moment ago.
+def _one_at_a_time(tick: Tick, context: Callable[[], Context], apart_s: float) -> Callable[[], None]:
+    """Return the tick, left out in this process while the one before runs, or if that started a moment ago.
 
-    Slow ticks must not fill the pool, and those that piled up while no worker was there must not come all at once.
+    Slow ticks must not fill the pool, and ticks that piled up without a worker must not run all at once.
     """
     lock, began = threading.Lock(), -math.inf
 
@@ -113,7 +116,7 @@ def _alone(tick: Callable[[Site], None], site: Callable[[], Site], apart_s: floa
             try:
                 if time.monotonic() - began >= apart_s:
                     began = time.monotonic()
-                    tick(site())
+                    tick(context())
             finally:
                 lock.release()
 

@@ -1,9 +1,11 @@
-"""What every tick works with: the database, the clusters, the run folders."""
+"""The context of a worker: its database, clusters and run folders, and its memory between ticks."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import psutil
 from sqlalchemy import Engine
@@ -12,60 +14,94 @@ from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from contract.spec.run import RunSpec
-from scheduler.clusters.cluster import Array, Cluster, Held, Job
+from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequest
 from scheduler.clusters.local import Local
-from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
-from store.runs import LiveRun
 from store.session import engine_for
-from store.tables import Run
+from store.tables import Job, Run
+
+
+class HeartbeatSighting(NamedTuple):
+    """A heartbeat's time stamp, since when this worker sees it, and whether the worker saw another one before."""
+
+    stamp: float
+    since: float  # time.monotonic
+    has_changed: bool
+
+
+@dataclass
+class Memory:
+    """What one worker remembers between ticks. All moments are of time.monotonic; losing them costs time alone."""
+
+    open_submissions: dict[str, Iterator[float]] = field(default_factory=dict)  # by cluster: steps still to take
+    heartbeats: dict[tuple[RunFolder, int], HeartbeatSighting] = field(default_factory=dict)
+    cancel_paused_until: dict[str, float] = field(default_factory=dict)  # by cluster, after it gave no answer
+    unlisted_until: dict[int, float] = field(default_factory=dict)  # by job: the cluster did not list it
+    search_paused_until: dict[str, float] = field(default_factory=dict)  # by cluster, after it gave no answer
+    search_begun: dict[str, float] = field(default_factory=dict)  # by cluster: a search waits for more names
+    leases_seen: dict[tuple[int, datetime], float] = field(default_factory=dict)  # by job and renewal
+    unsettled: dict[str, tuple[float, float]] = field(default_factory=dict)  # by name: paused until, and for how long
+    has_recovered: bool = False  # whether the first recover tick is over
+
+
+class _RunKey(Protocol):
+    @property
+    def id(self) -> int: ...
+    @property
+    def key(self) -> str: ...
+
+
+class _NamedJob(Protocol):
+    @property
+    def external_id(self) -> str | None: ...
+    @property
+    def name(self) -> str: ...
 
 
 @dataclass(frozen=True)
-class Site:
+class Context:
     engine: Engine
     clusters: Mapping[str, Cluster]
     runs_folder: Path
-    local_ranks: int  # that may train at once on this machine
-    # by cluster, the submission of many runs that a launch tick has begun and the next goes on with; of this process
-    begun: dict[str, Iterator[float]] = field(default_factory=dict, compare=False)
-    gathering: dict[str, float] = field(default_factory=dict, compare=False)  # likewise, since when a search waits
-    once: set[str] = field(default_factory=set, compare=False)  # what this process has done before
+    local_ranks: int  # that may run at once on this machine
+    memory: Memory = field(default_factory=Memory, compare=False)
 
     @classmethod
-    def of(cls, settings: Settings) -> "Site":
-        """The site that the settings describe."""
+    def of(cls, settings: Settings) -> "Context":
+        """Return the context that the settings describe."""
         slurm = shutil.which("sbatch") is not None if settings.slurm is None else settings.slurm
         engine = engine_for(settings.database_url())
         clusters: dict[str, Cluster] = {"local": Local()}
         if slurm:
-            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, Budget(engine, "slurm"))
+            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
         ranks = settings.local_ranks or psutil.cpu_count() or 1
         return cls(engine, clusters, settings.runs_folder(), ranks)
 
-    def folder_of(self, run: Run | LiveRun) -> RunFolder:
+    def folder_of(self, run: _RunKey) -> RunFolder:
+        """Return the folder of a run."""
         return RunFolder.of(self.runs_folder, run.id, run.key)
 
-    def job_of(self, run: Run) -> Job:
-        """The current attempt at `run` as its cluster gets it."""
+    def request_of(self, run: Run, job: Job) -> JobRequest:
+        """Return the request for one attempt of a run."""
         spec = RunSpec.model_validate(run.spec)
-        return Job(run.job_name or job_name(run.key, run.attempt), self.folder_of(run), run.attempt, spec, run.excluded)
+        return JobRequest(job.name, self.folder_of(run), job.attempt, spec, run.excluded)
 
-    def array_of(self, several: Sequence[Run], *, parallel: int | None = None) -> Array:
-        """Runs of one submission, as their cluster gets them together; `parallel` of them may run at once."""
-        one, tasks = self.job_of(several[0]), sorted({run.task or 0 for run in several})
+    def array_request_of(self, runs: Sequence[tuple[Run, Job]], *, parallel: int | None = None) -> ArrayRequest:
+        """Return the request for the runs of one submission; `parallel` of them may run at once."""
+        one, tasks = self.request_of(*runs[0]), sorted({job.array_task or 0 for _, job in runs})
         folder = ArrayFolder.of(self.runs_folder, one.name)
-        members = [run.member for run in several if run.member is not None]
+        members = [job.pack_member for _, job in runs if job.pack_member is not None]
         pack = max(members) + 1 if members else None
         at_once = parallel and parallel // (pack or 1)
-        return Array(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack)
+        return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack)
 
 
-def held(run: Run | LiveRun) -> Held:
-    """The job of a run, as its cluster is asked about it."""
-    return Held(str(run.job_id), run.job_name or "")
+def handle_of(job: _NamedJob) -> JobHandle:
+    """Return the handle by which the job's cluster is asked about it."""
+    return JobHandle(str(job.external_id), job.name)
 
 
 def job_name(key: str, attempt: int) -> str:
-    """The name by which a job is found again when its id was never stored."""
+    """Return the name by which a job is found when its id was not stored."""
     return f"bigbatch-{key}-{attempt}"

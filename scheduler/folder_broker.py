@@ -1,7 +1,7 @@
-"""kombu's broker in a folder, with messages that appear whole.
+"""kombu's broker in a folder, with messages that become visible as a whole.
 
-kombu's own writes a message under its final name and reads without waiting for the writer: now and then a reader gets
-an empty message, and the worker's consumer dies of it (celery/kombu#1551, seen here on a busy machine).
+kombu's own transport writes a message under its final name, and a reader does not wait for the writer: sometimes the
+reader gets an empty message, and the worker's consumer fails (celery/kombu#1551, seen here on a busy machine).
 """
 
 import os
@@ -19,8 +19,8 @@ TRANSPORT_ALIASES["bigbatch-folder"] = "scheduler.folder_broker:Transport"
 
 
 class Channel(filesystem.Channel):
-    def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override]  # the stubs disagree on names
-        """Write under a name that no reader looks for, then rename: a message is there whole or not at all."""
+    def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override]  # the stubs use other names
+        """Write under a name that no reader opens, then rename: a reader sees the whole message or none."""
         name = f"{time.monotonic_ns() // 1_000_000}_{uuid.uuid4()}.{queue}.msg"
         folder = Path(self.data_folder_out)
         draft = folder / f".{name}"
@@ -28,7 +28,7 @@ class Channel(filesystem.Channel):
         os.replace(draft, folder / name)
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
-        """The next message; one torn by a crash of the machine is dropped, as a lost tick may be."""
+        """Return the next message. Drop a message that a crash left incomplete."""
         try:
             return super()._get(queue)
         except ValueError as error:

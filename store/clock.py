@@ -6,24 +6,25 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-_told: tuple[datetime, float] | None = None  # the database's time, and ours by a clock that nobody sets
+_reading: tuple[datetime, float] | None = None  # the database's time, and time.monotonic() at that moment
 
 
 def now() -> datetime:
-    if _told is None:
+    """Return the present moment in UTC."""
+    if _reading is None:
         return datetime.now(UTC)
-    at, then = _told
+    at, then = _reading
     return at + timedelta(seconds=time.monotonic() - then)
 
 
-def keep(engine: Engine) -> None:
-    """Go by the clock of this PostgreSQL; every new connection sets ours anew."""
-    event.listen(engine, "connect", _ask)
+def follow(engine: Engine) -> None:
+    """Use the clock of this PostgreSQL; every new connection reads it again."""
+    event.listen(engine, "connect", _read)
 
 
-def _ask(connection: Any, _record: object) -> None:
-    global _told
+def _read(connection: Any, _record: object) -> None:
+    global _reading
     with connection.cursor() as cursor:
         (at,) = cursor.execute("SELECT clock_timestamp()").fetchone()
     connection.rollback()
-    _told = at, time.monotonic()
+    _reading = at, time.monotonic()

@@ -1,4 +1,4 @@
-"""What each cluster last said of itself."""
+"""Reports of the clusters: the newest one of each."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,25 +10,26 @@ from contract.api.cluster_report import ClusterReport
 from store.metrics.points import insert_into
 from store.tables import Cluster, now
 
-FORGOTTEN_AFTER = timedelta(minutes=5)  # since anybody has asked it
+DELETED_AFTER = timedelta(minutes=5)  # without a report
 
 
-def put(db: Session, kind: str, report: ClusterReport | None, error: str | None) -> None:
-    """Keep the newest answer of a cluster; an answer that failed keeps the report before it and says why."""
-    # two workers may be the first to tell of it, and each must know what the other has told
+def store_report(db: Session, kind: str, report: ClusterReport | None, error: str | None) -> None:
+    """Store the newest report of a cluster; with an error the report before stays."""
+    # two workers may insert the first report, and each must see the other's
     db.execute(insert_into(db, Cluster).on_conflict_do_nothing(), [{"kind": kind, "asked_at": now()}])
     row = db.get_one(Cluster, kind, with_for_update=True)
     row.asked_at, row.error = now(), error
     if report:
-        told, before = report.model_dump(mode="json"), row.report or {}
-        row.report = told | {"admits": told["admits"] or before.get("admits")}  # another worker may know it
+        new, before = report.model_dump(mode="json"), row.report or {}
+        row.report = new | {"admits": new["admits"] or before.get("admits")}  # another worker may have read the limits
     db.flush()
 
 
-def drop_others(db: Session, kinds: Sequence[str]) -> None:
-    """Forget clusters that this service no longer has: another worker may have one that is not among `kinds`."""
-    db.execute(delete(Cluster).where(Cluster.kind.not_in(kinds), Cluster.asked_at < now() - FORGOTTEN_AFTER))
+def delete_others(db: Session, kinds: Sequence[str]) -> None:
+    """Delete clusters that no worker has reported for a while: another worker may have one that is not in `kinds`."""
+    db.execute(delete(Cluster).where(Cluster.kind.not_in(kinds), Cluster.asked_at < now() - DELETED_AFTER))
 
 
-def all_of(db: Session) -> Sequence[Cluster]:
+def reports(db: Session) -> Sequence[Cluster]:
+    """Return the newest report of every cluster."""
     return db.scalars(select(Cluster).order_by(Cluster.kind)).all()

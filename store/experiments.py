@@ -19,8 +19,8 @@ class Summary(NamedTuple):
     best_accuracy: float | None
 
 
-def made_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
-    """The experiment that the request of this key has made, with its runs."""
+def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
+    """Return the experiment that the request with this key created, with its runs."""
     made = db.scalar(select(Experiment).where(Experiment.key == key))
     if not made:
         return None
@@ -28,13 +28,13 @@ def made_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
 
 
 def page(db: Session, *, before: int | None, limit: int) -> Sequence[Experiment]:
-    """Newest first, from below the id `before`; one more than `limit`, which tells that there is a next page."""
+    """Return experiments, newest first, with ids below `before`; one more than `limit` if there is a next page."""
     query = select(Experiment).options(defer(Experiment.spec)).order_by(Experiment.id.desc()).limit(limit + 1)
     return db.scalars(query.where(Experiment.id < before) if before is not None else query).all()
 
 
 def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
-    """What the runs of each experiment come to, in two queries however many there are."""
+    """Return the summary of each experiment, with two queries for any number of experiments."""
     counts: dict[int, dict[State, int]] = defaultdict(dict)
     steps: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     taken = (

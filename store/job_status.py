@@ -1,73 +1,111 @@
-"""What a cluster says of its jobs: which are asked about, and what it last said, many in a statement."""
+"""Job status: which jobs a poll asks about, and what their cluster reported, many in a statement."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, or_, select, update
+from sqlalchemy import bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import JobEnd
+from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.state import ENDED, LIVE, State
-from store.tables import Cluster, Run, now
+from store.tables import IS_CURRENT, JOB_END, Cluster, Job, Run, now
 
-AT_ONCE = 20_000
-LONGEST = timedelta(minutes=1)  # no look is put off for longer
+LIMIT = 20_000
+LONGEST = timedelta(minutes=1)  # no poll is put off for longer
 
 
-class Said(NamedTuple):
-    """What is stored of a job, for one attempt at a run."""
+class RunKey(NamedTuple):
+    """The parts of a run that name its folder."""
 
     id: int
+    key: str
+
+
+class PolledJob(NamedTuple):
+    """The columns of a job and its run that a poll needs."""
+
+    id: int
+    run_id: int
+    key: str
     attempt: int
-    waits_for: str | None = None
-    waits_kind: str | None = None
+    external_id: str
+    name: str
+    pack_member: int | None
+    moved_at: datetime
+    stop_requested_at: datetime | None
+    pending_reason: PendingReason | None
+    pending_detail: str | None
+    unknown_since: datetime | None
+    reported_cause: ExitCause | None
+
+    @property
+    def run(self) -> RunKey:
+        return RunKey(self.run_id, self.key)
+
+
+class Observation(NamedTuple):
+    """What a poll stores of one job."""
+
+    job_id: int
+    pending_reason: PendingReason | None = None
+    pending_detail: str | None = None
     unknown_since: datetime | None = None
-    gone_reason: str | None = None
-    gone_cause: str | None = None
-    gone_at: datetime | None = None
-    hosts: Sequence[str] = ()  # that the job had, where one of them failed
+    observed_end: JobEnd | None = None
+    observed_cause: ExitCause | None = None
+    observed_at: datetime | None = None
+    hosts: Sequence[str] = ()  # of a job of which a host failed
 
 
-def turn(db: Session, cluster: str, until: datetime) -> bool:
-    """Take the next look at `cluster`, after which nobody looks before `until`; False when it is not time yet."""
-    # a clock that was set back must not keep everybody from looking
-    due = or_(Cluster.look_after.is_(None), Cluster.look_after <= now(), Cluster.look_after > now() + LONGEST)
-    mine = update(Cluster).where(Cluster.kind == cluster, due).values(look_after=until)
+def start_poll(db: Session, cluster: str, until: datetime) -> bool:
+    """Reserve the next poll of `cluster` and allow no other before `until`; return False if it is not time yet."""
+    # a clock that was set back must not stop all polls
+    due = or_(Cluster.poll_after.is_(None), Cluster.poll_after <= now(), Cluster.poll_after > now() + LONGEST)
+    mine = update(Cluster).where(Cluster.kind == cluster, due).values(poll_after=until)
     if db.scalar(mine.returning(Cluster.kind)) is not None:
         return True
-    return db.get(Cluster, cluster) is None  # nobody has observed it yet
+    return db.get(Cluster, cluster) is None  # the cluster has no report yet
 
 
-def put_off(db: Session, cluster: str, until: datetime) -> None:
-    """Let nobody look at `cluster` before `until`."""
-    db.execute(update(Cluster).where(Cluster.kind == cluster).values(look_after=until))
+def delay_poll(db: Session, cluster: str, until: datetime) -> None:
+    """Allow no poll of `cluster` before `until`."""
+    db.execute(update(Cluster).where(Cluster.kind == cluster).values(poll_after=until))
 
 
-def watched(db: Session, cluster: str) -> list[Any]:
-    """The jobs on `cluster` of which nobody knows that they have ended: of live runs, and what ended ones left."""
-    left = and_(Run.state.in_(ENDED), Run.job_gone.is_(False))
-    mine = (Run.cluster == cluster, Run.job_id.is_not(None), Run.gone_reason.is_(None), or_(Run.state.in_(LIVE), left))
-    columns = (
-        *(Run.id, Run.key, Run.attempt, Run.job_id, Run.job_name, Run.member, Run.moved_at, Run.stop_asked_at),
-        *(Run.waits_for, Run.waits_kind, Run.unknown_since, Run.own_cause),
+def open_jobs(db: Session, cluster: str) -> list[PolledJob]:
+    """Return the current jobs on `cluster` that have not been seen to end: of live runs, and of ended runs."""
+    mine = (
+        *(Job.cluster == cluster, Job.is_gone.is_(False), Job.external_id.is_not(None), Job.observed_end.is_(None)),
+        Run.state.in_([*LIVE, *ENDED]),
     )
-    return list(db.execute(select(*columns).where(*mine).order_by(Run.id).limit(AT_ONCE)))
+    columns = (
+        *(Job.id, Run.id, Run.key, Job.attempt, Job.external_id, Job.name, Job.pack_member, Run.moved_at),
+        *(Job.stop_requested_at, Job.pending_reason, Job.pending_detail, Job.unknown_since, Job.reported_cause),
+    )
+    query = select(*columns).join(Run, IS_CURRENT).where(*mine).order_by(Job.id).limit(LIMIT)
+    return [PolledJob._make(row) for row in db.execute(query)]
 
 
-def note(db: Session, said: Sequence[Said]) -> None:
-    """Store what was said; of an attempt that is over by now, nothing."""
-    if not said:
+def store_observations(db: Session, observations: Sequence[Observation]) -> None:
+    """Store what a poll observed; an end that is stored already stays, for a slower poll may bring an older answer."""
+    if not observations:
         return
-    table = Run.__table__
-    names = [name for name in Said._fields if name not in ("id", "attempt", "hosts")]
-    this = update(table).where(table.c.id == bindparam("run"), table.c.attempt == bindparam("of"))  # type: ignore[arg-type]
-    change: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names} | {"job_gone": bindparam("new_gone")}
+    in_order = sorted(observations, key=lambda one: one.job_id)  # as all transactions lock jobs (store/locks.py)
+    table = Job.__table__
+    names = [name for name in Observation._fields if name not in ("job_id", "hosts")]
+    change: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names} | {"is_gone": bindparam("new_is_gone")}
+    change["observed_end"] = bindparam("new_observed_end", type_=JOB_END)
     rows = [
-        {"run": one.id, "of": one.attempt, "new_gone": one.gone_reason is not None}
+        {"job": one.job_id, "new_is_gone": one.observed_end is not None}
         | {f"new_{name}": getattr(one, name) for name in names}
-        for one in sorted(said, key=lambda one: one.id)  # as everybody locks runs (store/locks.py)
+        for one in in_order
     ]
-    db.connection().execute(this.values(change), rows)
-    for one in (one for one in said if one.hosts):  # its ranks had no time to say it
-        unsaid = (Run.id == one.id, Run.attempt == one.attempt, Run.state == State.PENDING)
-        db.execute(update(Run).where(*unsaid).values(hosts=list(one.hosts)))
+    open_job = (table.c.id == bindparam("job"), table.c.observed_end.is_(None))
+    statement = update(table).where(*open_job).values(change)  # type: ignore[arg-type]  # mypy sees FromClause
+    for one in (one for one in in_order if one.hosts):  # the ranks had no time to report them
+        unstarted = select(Run.id).where(Run.current_job_id == one.job_id, Run.state == State.PENDING).exists()
+        unended = (Job.id == one.job_id, Job.observed_end.is_(None))
+        db.execute(update(Job).where(*unended, unstarted).values(hosts=list(one.hosts)))
+    db.connection().execute(statement, rows)

@@ -1,42 +1,53 @@
-"""Attempts: how each job that carried a run ended."""
+"""Jobs: what the service has asked of them, whether their cluster answers, and the attempts that have ended."""
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from contract.spec.retry import Cause
-from store.tables import Attempt, Run, now
+from store.locks import lock_jobs
+from store.tables import Job, Run, now
 
 
-def note(run: Run, cause: Cause, reason: str | None) -> None:
-    """Keep how the present attempt ended; told twice, the later word counts."""
-    told = next((attempt for attempt in run.tried if attempt.number == run.attempt), None)
-    if told is None:
-        run.tried.append(told := Attempt(number=run.attempt))
-    told.job_id, told.step, told.ended_at, told.cause = run.job_id, run.step, now(), cause
-    told.reason, told.hosts = reason, run.hosts
+def write_stop_requests(db: Session, job_ids: Sequence[int], *, force: bool) -> None:
+    """Store that the cluster was asked to end, or to kill, these jobs: the first request, and the last kill."""
+    at = now()
+    change: dict[str, object] = {"stop_requested_at": func.coalesce(Job.stop_requested_at, at)}
+    if force:
+        change["kill_requested_at"] = at
+    _update(db, job_ids, change)
 
 
-def times(run: Run, cause: Cause) -> int:
-    """How many attempts before the present one ended for that cause."""
-    return len(_before(run, cause))
+def write_gone(db: Session, job_ids: Sequence[int]) -> None:
+    """Store that these jobs have ended."""
+    _update(db, job_ids, {"is_gone": True})
 
 
-def latest_step(run: Run, cause: Cause) -> int | None:
-    """How far the latest attempt before the present one came that ended for that cause."""
-    return max(((attempt.number, attempt.step) for attempt in _before(run, cause)), default=(0, None))[1]
+def write_reachability(db: Session, unknown: Sequence[int], known: Sequence[int]) -> None:
+    """Store since when the cluster gives no answer for the jobs `unknown`, and that it answers for `known` again."""
+    locked = lock_jobs(db, Job.id.in_([*unknown, *known]))
+    if locked:
+        db.execute(update(Job).where(Job.id.in_(unknown), Job.unknown_since.is_(None)).values(unknown_since=now()))
+        db.execute(update(Job).where(Job.id.in_(known)).values(unknown_since=None))
 
 
-def last_of(db: Session, run_ids: Sequence[int]) -> dict[int, Attempt]:
-    """The last attempt of each run that has ended."""
-    rows = db.scalars(select(Attempt).where(Attempt.run_id.in_(run_ids)).order_by(Attempt.number))
-    return {row.run_id: row for row in rows}
+def ended_attempts(db: Session, run_id: int) -> Sequence[Job]:
+    """Return the jobs of a run whose outcome is decided, oldest first."""
+    mine = (Job.run_id == run_id, Job.exit_cause.is_not(None))
+    return db.scalars(select(Job).where(*mine).order_by(Job.attempt)).all()
 
 
-def of_run(db: Session, run_id: int) -> Sequence[Attempt]:
-    return db.scalars(select(Attempt).where(Attempt.run_id == run_id).order_by(Attempt.number)).all()
+def last_ended_attempts(db: Session, run_ids: Sequence[int]) -> dict[int, Job]:
+    """Return the newest job of each run whose outcome is decided."""
+    mine = (Job.run_id.in_(run_ids), Job.exit_cause.is_not(None))
+    return {job.run_id: job for job in db.scalars(select(Job).where(*mine).order_by(Job.attempt))}
 
 
-def _before(run: Run, cause: Cause) -> list[Attempt]:
-    return [attempt for attempt in run.tried if attempt.cause == cause and attempt.number < run.attempt]
+def current(db: Session, run: Run) -> Job | None:
+    """Return the run's current job."""
+    return db.get(Job, run.current_job_id) if run.current_job_id is not None else None
+
+
+def _update(db: Session, job_ids: Sequence[int], change: dict[str, object]) -> None:
+    locked = lock_jobs(db, Job.id.in_(job_ids))
+    db.execute(update(Job).where(Job.id.in_(locked)).values(change).execution_options(synchronize_session=False))

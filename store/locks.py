@@ -1,17 +1,28 @@
-"""Runs in hand: who writes several in one transaction takes them in the order of their ids: nobody waits in a circle.
+"""Locks on runs and jobs, always taken in id order so that transactions never deadlock.
 
-PostgreSQL locks the rows of an UPDATE in the order in which it comes across them: two that go over the same rows by
-different ways would each wait for what the other has. In SQLite a writer has the whole database, and this is a query.
+Order: runs by id, then jobs by id. PostgreSQL locks the rows of an UPDATE in scan order, so an UPDATE of several rows
+comes after the lock. In SQLite a writer has the whole database, and the lock is a plain query.
 """
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from store.tables import Run
+from store.tables import IS_CURRENT, Job, Run
 
 
-def hold(db: Session, *which: ColumnElement[bool], most: int | None = None) -> list[int]:
-    """Lock the runs of which all of `which` is true once they are ours, at most so many; return their ids in order."""
-    query = select(Run.id).where(*which).order_by(Run.id).limit(most)
-    # as an UPDATE does that leaves keys alone: rows that refer to these are written meanwhile
+def lock_runs(db: Session, *where: ColumnElement[bool], limit: int | None = None) -> list[int]:
+    """Lock the runs for which `where` holds once they are locked, at most `limit`; return their ids in order."""
+    query = select(Run.id).where(*where).order_by(Run.id).limit(limit)
+    # the lock of an UPDATE that leaves keys alone: other transactions may insert rows that refer to these
     return list(db.scalars(query.with_for_update(key_share=True)))
+
+
+def lock_submission(db: Session, name: str, *where: ColumnElement[bool]) -> list[int]:
+    """Lock the runs whose current job belongs to the submission `name`; return their ids in order."""
+    query = select(Run.id).join(Job, IS_CURRENT).where(Job.name == name, *where).order_by(Run.id)
+    return list(db.scalars(query.with_for_update(of=Run, key_share=True)))
+
+
+def lock_jobs(db: Session, *where: ColumnElement[bool]) -> list[int]:
+    """Lock the jobs for which `where` holds; return their ids in order."""
+    return list(db.scalars(select(Job.id).where(*where).order_by(Job.id).with_for_update(key_share=True)))

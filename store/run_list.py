@@ -7,41 +7,60 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, UnaryExpression, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from store.tables import Run
+from contract.lifecycle.pending_reason import PendingReason
+from contract.lifecycle.reason import Reason
+from contract.lifecycle.state import State
+from store.tables import IS_CURRENT, Job, Run
 
 
 class ListedRun(NamedTuple):
-    """A row of a list; a whole run is its spec above all, and takes several times as long to read."""
+    """A row of a list. A whole run is mostly its spec, and takes several times as long to read."""
 
     id: int
     experiment_id: int
     number: int
     values: dict[str, Any]
-    state: str
-    reason: str | None
-    waits_for: str | None
-    waits_kind: str | None
+    state: State
+    reason: Reason | None
     not_before: datetime | None
     attempt: int
-    job_id: str | None
-    job_gone: bool
     cluster: str
-    unknown_since: datetime | None
+    world: int
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
     step: int
     steps: int
     latest: dict[str, float | None]
-    stop_wanted_at: datetime | None
-    stop_asked_at: datetime | None
-    stop_forced_at: datetime | None
+    stop_requested_at: datetime | None
+    job: "ListedJob | None"
+
+
+class ListedJob(NamedTuple):
+    """The current job of a listed run."""
+
+    external_id: str | None
+    is_gone: bool
+    pending_reason: PendingReason | None
+    pending_detail: str | None
+    unknown_since: datetime | None
+    stop_requested_at: datetime | None
+    kill_requested_at: datetime | None
+
+
+_RUN = [getattr(Run, name) for name in ListedRun._fields if name != "job"]
+_JOB = [getattr(Job, name) for name in ListedJob._fields]
 
 
 def page(
     db: Session, *which: ColumnElement[bool], by: InstrumentedAttribute[int] | UnaryExpression[int], limit: int
 ) -> tuple[Sequence[ListedRun], bool]:
-    """The first `limit` runs of which all of `which` is true, in the order `by`; True when there are more."""
-    columns = [getattr(Run, name) for name in ListedRun._fields]
-    rows = db.execute(select(*columns).where(*which).order_by(by).limit(limit + 1)).all()
-    return [ListedRun(*row) for row in rows[:limit]], len(rows) > limit
+    """Return the first `limit` runs for which `which` holds, in the order `by`, and whether there are more."""
+    query = select(*_RUN, Job.id, *_JOB).outerjoin(Job, IS_CURRENT)
+    rows = db.execute(query.where(*which).order_by(by).limit(limit + 1)).all()
+    return [_listed(tuple(row)) for row in rows[:limit]], len(rows) > limit
+
+
+def _listed(row: tuple[Any, ...]) -> ListedRun:
+    own, job_id, job = row[: len(_RUN)], row[len(_RUN)], row[len(_RUN) + 1 :]
+    return ListedRun._make((*own, None if job_id is None else ListedJob._make(job)))

@@ -14,16 +14,16 @@ from sqlalchemy.orm import Session
 
 from store import clock
 
-BUSY_S = 30  # how long a writer waits for another before it gives up
+BUSY_S = 30  # for so long a writer waits for another before it fails
 
 
 @cache
 def engine_for(url: str) -> Engine:
-    """The process's one engine for a database URL."""
+    """Return the process's one engine for a database URL."""
     if make_url(url).get_backend_name() != "sqlite":
-        # a connection an hour old is made anew, which sets our clock too
+        # a connection is replaced after an hour, which reads the clock again
         engine = create_engine(_with_driver(url), pool_pre_ping=True, pool_recycle=3600)
-        clock.keep(engine)
+        clock.follow(engine)
         return engine
     if path := make_url(url).database:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def engine_for(url: str) -> Engine:
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Session]:
-    """One unit of work: committed whole at the end, or not at all."""
+    """Yield a session whose work is committed as a whole at the end, or not at all."""
     with engine.connect() as connection:
         writing = connection.execution_options(writes=True)
         with Session(writing, expire_on_commit=False) as db, db.begin():
@@ -44,27 +44,27 @@ def transaction(engine: Engine) -> Iterator[Session]:
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Session]:
-    """A consistent view to read from; it never waits for a writer and makes none wait."""
-    # SQLite's snapshots are so by themselves
+    """Yield a session with a consistent view to read from; readers and writers never wait for each other."""
+    # SQLite's transactions are snapshots already
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(**level) as connection, Session(connection, expire_on_commit=False) as db:
         yield db
 
 
 def _with_driver(url: str) -> str:
-    """postgresql:// means psycopg 3 here, the driver that is installed."""
+    """Return the URL with psycopg 3, the installed driver, for postgresql://."""
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # sqlite3 must not begin transactions of its own; _begin_sqlite does
+    connection.isolation_level = None  # _begin_sqlite begins the transactions
     for pragma in (f"busy_timeout={BUSY_S * 1000}", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
     _use_wal(connection)
 
 
 def _use_wal(connection: Any) -> None:
-    """Let readers and a writer go side by side; for others at a new file SQLite does not wait here by itself."""
+    """Let readers and a writer work at once. SQLite does not wait here by itself for other processes at a new file."""
     until = time.monotonic() + BUSY_S
     while True:
         try:
@@ -77,6 +77,6 @@ def _use_wal(connection: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # a writer takes the lock at once: two that read first and write later could never both go on
+    # a writer takes the lock at its beginning: of two that read first and write later, one would fail
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

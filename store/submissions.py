@@ -1,28 +1,22 @@
-"""Many runs at once on their way to a cluster: grouped, taken, placed or given back, each in a statement or two."""
+"""Submissions: queued runs that share one call of sbatch, from their selection to the cluster's id."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, String, case, cast, distinct, func, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, distinct, func, insert, or_, select, update
 from sqlalchemy.orm import Session, load_only
 
-from contract.lifecycle.state import LIVE, MOVES, State
-from contract.spec.checks.packing import width
-from store import locks
-from store.runs import waiting_for
-from store.tables import Experiment, Move, Run, now
-
-FRESH: dict[str, Any] = {  # what a new attempt knows of its job
-    **dict.fromkeys(("job_id", "task", "member", "gone_reason", "gone_cause", "gone_at", "own_cause")),
-    **dict.fromkeys(("waits_for", "waits_kind", "unknown_since", "stop_asked_at", "stop_forced_at", "not_before")),
-    "job_gone": False,
-    "hosts": [],
-}
+from contract.lifecycle.reason import Reason
+from contract.lifecycle.state import LIVE, State
+from contract.spec.checks.packing import runs_per_job
+from store.locks import lock_jobs, lock_runs, lock_submission
+from store.runs import WITH_JOB, waiting_for
+from store.tables import IS_CURRENT, Experiment, Job, Move, Run, now
+from store.transitions import begin_submission
 
 
 class Group(NamedTuple):
-    """Queued runs that may share a submission: same need, same attempt, one experiment if that has a cap or packs."""
+    """Queued runs that may share a submission: equal need and attempt; one experiment if it has a cap or packs."""
 
     need: str
     attempt: int
@@ -33,7 +27,7 @@ class Group(NamedTuple):
 
 
 def groups(db: Session, cluster: str) -> list[Group]:
-    """What waits for `cluster`, the group with the oldest run first."""
+    """Return the groups that wait for `cluster`, the group with the oldest run first."""
     apart = case((_is_apart(), Run.experiment_id))
     query = (
         select(
@@ -49,7 +43,7 @@ def groups(db: Session, cluster: str) -> list[Group]:
 
 
 def members(db: Session, cluster: str, group: Group, limit: int) -> Sequence[Run]:
-    """The oldest runs of a group, as far as whoever takes them needs to know them."""
+    """Return the oldest runs of a group, at most `limit`, with the columns that a submission needs."""
     mine = [*waiting_for(cluster), Run.need == group.need, Run.attempt == group.attempt]
     apart = Run.experiment_id.in_(select(Experiment.id).where(_is_apart()))
     mine.append(Run.experiment_id == group.experiment_id if group.experiment_id is not None else ~apart)
@@ -58,143 +52,124 @@ def members(db: Session, cluster: str, group: Group, limit: int) -> Sequence[Run
 
 
 def _is_apart() -> ColumnElement[bool]:
-    """Whether an experiment's runs share their submissions with no other's."""
+    """Return the condition for experiments whose runs share no submission with another experiment's runs."""
     return or_(Experiment.max_parallel.is_not(None), Experiment.pack.is_not(None))
 
 
-def under_way(db: Session, cluster: str, experiment_id: int | None = None) -> dict[str, int]:
-    """How many runs of each submission have not ended, of all or of one experiment."""
-    there = _there(cluster)
+def count_live_runs(db: Session, cluster: str, experiment_id: int | None = None) -> dict[str, int]:
+    """Return the number of live runs of each submission, of all experiments or of one."""
+    live = _live(cluster)
     if experiment_id is not None:
-        there.append(Run.experiment_id == experiment_id)
-    rows = db.execute(select(Run.job_name, func.count()).where(*there).group_by(Run.job_name))
-    return {str(name): count for name, count in rows}
+        live.append(Run.experiment_id == experiment_id)
+    rows = db.execute(select(Job.name, func.count()).join(Run, IS_CURRENT).where(*live).group_by(Job.name))
+    return dict(rows.all())
 
 
-def jobs_under_way(db: Session, cluster: str) -> int:
-    """How many jobs, and tasks of arrays, carry runs that have not ended."""
-    tasks = func.count(distinct(func.coalesce(Run.task, -1)))
-    return sum(db.scalars(select(tasks).where(*_there(cluster)).group_by(Run.job_name)))
+def count_live_jobs(db: Session, cluster: str) -> int:
+    """Return the number of jobs and array tasks that carry live runs."""
+    tasks = func.count(distinct(func.coalesce(Job.array_task, -1)))
+    query = select(tasks).join(Run, IS_CURRENT).where(*_live(cluster)).group_by(Job.name)
+    return sum(db.scalars(query))
 
 
-def _there(cluster: str) -> list[ColumnElement[bool]]:
-    return [Run.cluster == cluster, Run.state.in_([*LIVE, State.SUBMITTING]), Run.job_name.is_not(None)]
+def _live(cluster: str) -> list[ColumnElement[bool]]:
+    return [Run.cluster == cluster, Run.state.in_([*LIVE, State.SUBMITTING])]
 
 
-def shared(db: Session, ending: Sequence[Run]) -> set[tuple[str | None, int | None]]:
-    """Of the submissions of these runs the jobs, by name and task, with a run that is not among them and goes on."""
-    names, ids = {run.job_name for run in ending if run.member is not None}, {run.id for run in ending}
-    if not names:
+def shared_jobs(db: Session, ending: Sequence[Run]) -> set[tuple[str, int | None]]:
+    """Return the jobs of these runs, as name and array task, that also carry a live run which is not among them."""
+    jobs = [run.current_job for run in ending if run.current_job and run.current_job.pack_member is not None]
+    ids = {run.id for run in ending}
+    if not jobs:
         return set()
-    live = [Run.job_name.in_(names), Run.state.in_([*LIVE, State.SUBMITTING]), Run.gone_reason.is_(None)]
-    live.append(Run.stop_wanted_at.is_(None))  # the job need not go on for one that is ending itself
-    rows = db.execute(select(Run.job_name, Run.task, Run.id).where(*live))
-    return {(name, task) for name, task, id_ in rows if id_ not in ids}
+    others = (
+        Job.name.in_({job.name for job in jobs}),
+        Run.state.in_([*LIVE, State.SUBMITTING]),
+        Job.observed_end.is_(None),
+        Run.stop_requested_at.is_(None),  # the job need not go on for a run that is itself ending
+    )
+    rows = db.execute(select(Job.name, Job.array_task, Run.id).join(Run, IS_CURRENT).where(*others))
+    return {(name, task) for name, task, run_id in rows if run_id not in ids}
 
 
-def left(cap: int, under_way: Mapping[str, int]) -> int:
-    """How many more runs of an experiment may run at once: each submission may take up to the cap by itself."""
-    return cap - sum(min(cap, runs) for runs in under_way.values())
+def free_slots(cap: int, live_runs: Mapping[str, int]) -> int:
+    """Return how many more runs of an experiment may run at once: each submission may use up to the whole cap."""
+    return cap - sum(min(cap, runs) for runs in live_runs.values())
 
 
 def take(
     db: Session, waiting: Sequence[Run], name: str, *, pack: int | None = None, parallel: int | None = None
 ) -> list[Run]:
-    """Make queued runs of one attempt ours alone, for the submission `name`; return those that nobody else took.
+    """Insert a job for each queued run and change the runs to submitting; return the runs, with their jobs.
 
-    The name is made of the first of them. Who does not win that one gets none: another launcher, which chose at another
-    moment and fewer or more, has the name already, and what is placed under it would be placed for both.
-    Several get a task each, or with `pack` so many of them a task together and a place in there each. With `parallel`,
-    which was left of their experiment's cap, none is taken when another launcher has used some of that since.
+    The name is made from the first run. If another worker has that run, none is taken: the other worker may use the
+    same name for other runs, and an id that is stored under the name would count for both submissions. Several runs get
+    an array task each, or with `pack` so many runs share a task. With `parallel`, the free slots of their experiment,
+    none is taken if another worker has used some of them since.
     """
-    if parallel is not None and _left(db, waiting[0]) < parallel:
+    if parallel is not None and _lock_free_slots(db, waiting[0]) < parallel:
         return []
     attempt = waiting[0].attempt
-    free = [Run.state == State.QUEUED, Run.attempt == attempt, Run.stop_wanted_at.is_(None)]
-    change = {"state": State.SUBMITTING, "attempt": attempt + 1, "job_name": name, "moved_at": now(), "reason": None}
-    won = set(locks.hold(db, Run.id.in_([run.id for run in waiting]), *free))
-    if waiting[0].id not in won:
+    free = (Run.state == State.QUEUED, Run.attempt == attempt, Run.stop_requested_at.is_(None))
+    taken = lock_runs(db, Run.id.in_([run.id for run in waiting]), *free)
+    if waiting[0].id not in taken:
         return []
-    mine = update(Run).where(Run.id.in_(won))
-    if len(won) > 1:
-        each, turns = width(len(won), pack), func.row_number().over(order_by=Run.id) - 1
-        turn = select(Run.id, turns.label("number")).where(Run.id.in_(won)).subquery()
-        mine = mine.where(Run.id == turn.c.id)
-        change |= {"task": turn.c.number // each, "member": turn.c.number % each if pack else None}
-    db.execute(_quietly(mine.values(**FRESH | change)))
-    _note(db, sorted(won), State.QUEUED, State.SUBMITTING, None)
-    return list(db.scalars(select(Run).where(Run.id.in_(won)).order_by(Run.id)))
+    each, is_array, at = runs_per_job(len(taken), pack), len(taken) > 1, now()
+    rows = [
+        {
+            "run_id": run_id,
+            "attempt": attempt + 1,
+            "name": name,
+            "cluster": waiting[0].cluster,
+            "array_task": number // each if is_array else None,
+            "pack_member": number % each if is_array and pack else None,
+            "lease_renewed_at": at,
+        }
+        for number, run_id in enumerate(taken)
+    ]
+    db.execute(insert(Job), rows)
+    begin_submission(db, taken, attempt + 1)
+    return list(named(db, name))
 
 
-def _left(db: Session, run: Run) -> int:
-    """What is left of the cap of the run's experiment; its launchers wait here for each other."""
+def _lock_free_slots(db: Session, run: Run) -> int:
+    """Return the free slots of the run's experiment, after its other launchers."""
     mine = select(Experiment.max_parallel).where(Experiment.id == run.experiment_id)
     cap = db.scalar(mine.with_for_update(key_share=True))
-    return 0 if cap is None else left(cap, under_way(db, run.cluster, run.experiment_id))
+    return 0 if cap is None else free_slots(cap, count_live_runs(db, run.cluster, run.experiment_id))
 
 
-def still_ours(db: Session, name: str) -> bool:
-    """Whether anything is still in submission under `name`; if so, its time begins anew: it was prepared until now."""
-    ours = hold(db, name)
-    db.execute(_quietly(update(Run).where(Run.id.in_(ours)).values(moved_at=now())))
-    return bool(ours)
+def renew_lease(db: Session, name: str) -> bool:
+    """Renew the lease of a submission; return False if no run of it is submitting any more."""
+    run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
+    jobs = lock_jobs(db, Job.name == name, Job.run_id.in_(run_ids))
+    if jobs:
+        db.execute(update(Job).where(Job.id.in_(jobs)).values(lease_renewed_at=now()))
+    return bool(run_ids)
 
 
-def hold(db: Session, name: str) -> list[int]:
-    """Lock what is in submission under `name`, for whoever moves some of it by itself and the rest together."""
-    return locks.hold(db, Run.job_name == name, Run.state == State.SUBMITTING)
+def write_doubt(db: Session, name: str, reason: Reason) -> None:
+    """Store why the outcome of a submission is not known."""
+    run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
+    change = update(Run).where(Run.id.in_(run_ids)).values(reason=reason)
+    db.execute(change.execution_options(synchronize_session=False))
 
 
-def place(db: Session, name: str, job_id: str, *, reason: str | None = None) -> list[int]:
-    """The cluster has the submission `name` as `job_id`: its runs are pending; return which were still waiting."""
-    task = cast(Run.task, String)
-    ids = case((Run.task.is_(None), literal(job_id)), else_=literal(f"{job_id}_").concat(task))
-    return move_named(db, name, State.PENDING, reason=reason, job_id=ids)
-
-
-def move_named(db: Session, name: str, new: State, *, reason: str | None = None, **columns: Any) -> list[int]:
-    """Move what is in submission under `name`; a name is of one attempt, so nobody else's runs can be meant."""
-    assert new in MOVES[State.SUBMITTING]
-    at = now()
-    ended: Mapping[str, datetime] = {"ended_at": at} if not MOVES[new] else {}
-    change = {"state": new, "reason": reason, "moved_at": at, **ended, **columns}
-    moved = hold(db, name)
-    db.execute(_quietly(update(Run).where(Run.id.in_(moved)).values(change)))
-    _note(db, moved, State.SUBMITTING, new, reason)
-    return moved
-
-
-def note_doubt(db: Session, name: str, words: str) -> None:
-    """Write down why nobody knows whether the cluster took the submission `name`."""
-    ours = hold(db, name)
-    db.execute(_quietly(update(Run).where(Run.id.in_(ours)).values(reason=words)))
-
-
-def returns(db: Session, run_id: int) -> int:
-    """How often in a row the run has come back to the queue from a submission, since a cluster last took it."""
+def count_returns(db: Session, run_id: int) -> int:
+    """Return how often in a row the run came back from a submission, since a cluster last accepted it."""
     taken = select(func.max(Move.id)).where(Move.run_id == run_id, Move.new == State.PENDING).scalar_subquery()
-    back = (Move.run_id == run_id, Move.old == State.SUBMITTING, Move.new == State.QUEUED)
-    return db.scalar(select(func.count()).where(*back, Move.id > func.coalesce(taken, 0))) or 0
+    back = and_(Move.run_id == run_id, Move.old == State.SUBMITTING, Move.new == State.QUEUED)
+    return db.scalar(select(func.count()).where(back, Move.id > func.coalesce(taken, 0))) or 0
 
 
-def is_of(run: Run, job_id: str) -> bool:
-    """Whether the run's job is that one, or a task of it."""
-    return str(run.job_id) == job_id or str(run.job_id).startswith(f"{job_id}_")
+def has_job(run: Run, job_id: str) -> bool:
+    """Return whether the run's current job is `job_id` or a task of that array."""
+    own = run.current_job.external_id if run.current_job else None
+    return own is not None and (own == job_id or own.startswith(f"{job_id}_"))
 
 
 def named(db: Session, name: str) -> Sequence[Run]:
-    """The runs of a submission, in the order of their tasks."""
-    return db.scalars(select(Run).where(Run.job_name == name).order_by(Run.task, Run.member, Run.id)).all()
-
-
-def _note(db: Session, run_ids: Sequence[int], old: State, new: State, reason: str | None) -> None:
-    if run_ids:
-        at = now()
-        db.execute(
-            insert(Move), [{"run_id": id_, "old": old, "new": new, "reason": reason, "at": at} for id_ in run_ids]
-        )
-
-
-def _quietly(statement: Any) -> Any:
-    """The session need not find out which loaded rows a statement meant: nobody reads them on."""
-    return statement.execution_options(synchronize_session=False)
+    """Return the runs whose current job belongs to the submission `name`, in task order, with their jobs."""
+    query = select(Run).join(Job, IS_CURRENT).where(Job.name == name)
+    in_order = query.order_by(Job.array_task, Job.pack_member, Run.id)
+    return db.scalars(in_order.options(WITH_JOB).execution_options(populate_existing=True)).all()

@@ -1,27 +1,27 @@
 """The tables. Migrations follow them; a test fails when the two differ."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, Index, MetaData, TypeDecorator, UniqueConstraint
+from pydantic import TypeAdapter
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint, and_
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import JobEnd
+from contract.lifecycle.pending_reason import PendingReason
+from contract.lifecycle.reason import Reason, StopSource, reason_adapter
+from contract.lifecycle.state import State
 from store import clock
+from store.column_types import EnumText, ModelJson, UtcDateTime
+
+REASON = ModelJson(reason_adapter)
+JOB_END = ModelJson(TypeAdapter(JobEnd))
 
 
 def now() -> datetime:
-    """The moment by the service's one clock."""
+    """Return the present moment by the service's one clock."""
     return clock.now()
-
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite forgets the zone, so it is put back when read."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
 
 
 class Table(DeclarativeBase):
@@ -33,7 +33,15 @@ class Table(DeclarativeBase):
             "uq": "uq_%(table_name)s_%(column_0_name)s",
         }
     )
-    type_annotation_map = {dict[str, Any]: JSON, list[str]: JSON, datetime: UtcDateTime}
+    type_annotation_map = {
+        dict[str, Any]: JSON,
+        list[str]: JSON,
+        datetime: UtcDateTime,
+        State: EnumText(State),
+        ExitCause: EnumText(ExitCause),
+        PendingReason: EnumText(PendingReason),
+        StopSource: EnumText(StopSource),
+    }
 
 
 class Experiment(Table):
@@ -67,50 +75,78 @@ class Run(Table):
     need: Mapped[str] = mapped_column(default="")  # runs of one need may share a submission
     world: Mapped[int]
     steps: Mapped[int]
-    state: Mapped[str] = mapped_column(default="queued", index=True)
-    reason: Mapped[str | None]
-    stop_wanted_at: Mapped[datetime | None]
-    stop_reason: Mapped[str | None]
-    attempt: Mapped[int] = mapped_column(default=0)
-    not_before: Mapped[datetime | None]  # a run that is tried again waits so long
-    excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that failed under it
-    job_name: Mapped[str | None] = mapped_column(index=True)  # by which the cluster is asked when the id is not known
-    task: Mapped[int | None]  # its place in the job array of that name
-    member: Mapped[int | None]  # its place in its task's job, where it shares that with others
-    job_id: Mapped[str | None]
-    job_gone: Mapped[bool] = mapped_column(default=False)  # the cluster has said that the last job has ended
-    gone_reason: Mapped[str | None]  # what it said
-    gone_cause: Mapped[str | None]
-    gone_at: Mapped[datetime | None]
-    own_cause: Mapped[str | None]  # what the run itself said of its end; node_failure: what it suspects
-    hosts: Mapped[list[str]] = mapped_column(default=list)  # of its attempt, once that began or one failed
-    waits_for: Mapped[str | None]  # why the cluster does not start the job yet, in a sentence, and of what kind that is
-    waits_kind: Mapped[str | None]
-    stop_asked_at: Mapped[datetime | None]  # when the cluster was first told to end the job
-    stop_forced_at: Mapped[datetime | None]  # when it was first told to kill it
-    cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file already stored
+    state: Mapped[State] = mapped_column(default=State.QUEUED, index=True)
+    reason: Mapped[Reason | None] = mapped_column(REASON)
+    stop_requested_at: Mapped[datetime | None]
+    stop_source: Mapped[StopSource | None]
+    attempt: Mapped[int] = mapped_column(default=0)  # the number of the current attempt; 0 before the first
+    current_job_id: Mapped[int | None] = mapped_column(
+        ForeignKey("jobs.id", use_alter=True, name="fk_runs_current_job_id")
+    )
+    not_before: Mapped[datetime | None]  # the next attempt is not submitted before
+    excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that the next attempts leave out
+    cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file that are stored
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
-    unknown_since: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
-    moved_at: Mapped[datetime] = mapped_column(default=now)
+    moved_at: Mapped[datetime] = mapped_column(default=now)  # when `state` last changed
     started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None] = mapped_column(index=True)
+    jobs: Mapped[list["Job"]] = relationship(foreign_keys="Job.run_id", order_by="Job.attempt")
+    current_job: Mapped["Job | None"] = relationship(foreign_keys=[current_job_id], viewonly=True)
+
+
+class Job(Table):
+    """One submission that carries one attempt of a run, alone, as an array task, or as a part of a shared job."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (UniqueConstraint("run_id", "attempt"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"))
+    attempt: Mapped[int]
+    name: Mapped[str] = mapped_column(index=True)  # of the submission; the cluster finds the job by this name
+    cluster: Mapped[str]
+    array_task: Mapped[int | None]
+    pack_member: Mapped[int | None]  # place among the runs that share the job
+    external_id: Mapped[str | None]  # the cluster's id; None until the submission is confirmed
+    lease_renewed_at: Mapped[datetime] = mapped_column(default=now)  # by the worker that submits the job
+    # what the cluster reports
+    pending_reason: Mapped[PendingReason | None]
+    pending_detail: Mapped[str | None]  # the cluster's own word
+    unknown_since: Mapped[datetime | None]  # since when the cluster gives no answer for this job
+    observed_end: Mapped[JobEnd | None] = mapped_column(JOB_END)
+    observed_cause: Mapped[ExitCause | None]
+    observed_at: Mapped[datetime | None]  # when the end was first seen
+    is_gone: Mapped[bool] = mapped_column(default=False, index=True)  # the cluster no longer runs it, or never had it
+    # what the run reports
+    reported_cause: Mapped[ExitCause | None]  # of its end; node_failure is a suspicion
+    hosts: Mapped[list[str]] = mapped_column(default=list)
+    # what the service has asked of the cluster
+    stop_requested_at: Mapped[datetime | None]
+    kill_requested_at: Mapped[datetime | None]  # the last kill
+    # the outcome, once it is decided
     ended_at: Mapped[datetime | None]
-    tried: Mapped[list["Attempt"]] = relationship(order_by="Attempt.number")  # as far as jobs have ended
+    exit_cause: Mapped[ExitCause | None]
+    exit_reason: Mapped[Reason | None] = mapped_column(REASON)
+    exit_step: Mapped[int | None]  # the last step of which something is stored
+
+
+# joins a run to its current job; with `run_id` a query that starts from jobs finds the runs by their primary key
+IS_CURRENT = and_(Run.id == Job.run_id, Job.id == Run.current_job_id)
 
 
 class Move(Table):
     __tablename__ = "moves"
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), index=True)
-    old: Mapped[str | None]
-    new: Mapped[str]
-    reason: Mapped[str | None]
+    old: Mapped[State | None]
+    new: Mapped[State]
+    reason: Mapped[Reason | None] = mapped_column(REASON)
     at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Restart(Table):
-    """Where an attempt took the run up again, and how many steps had been taken in vain before."""
+    """Where an attempt resumed the run, and how many steps an earlier attempt lost."""
 
     __tablename__ = "restarts"
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
@@ -118,20 +154,6 @@ class Restart(Table):
     step: Mapped[int]
     lost_steps: Mapped[int]
     at: Mapped[datetime] = mapped_column(default=now)
-
-
-class Attempt(Table):
-    """One job that carried a run, or a part of it, and how it ended."""
-
-    __tablename__ = "attempts"
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    job_id: Mapped[str | None]
-    ended_at: Mapped[datetime]
-    step: Mapped[int]  # the last one of which something is stored
-    cause: Mapped[str]
-    reason: Mapped[str | None]
-    hosts: Mapped[list[str]]
 
 
 class Series(Table):
@@ -153,14 +175,14 @@ class Point(Table):
 
 
 class Cluster(Table):
-    """What each cluster last said of itself; the scheduler writes it, the API reads it."""
+    """The newest report of each cluster; the scheduler writes it, the API reads it."""
 
     __tablename__ = "clusters"
     kind: Mapped[str] = mapped_column(primary_key=True)
     asked_at: Mapped[datetime]
     error: Mapped[str | None]
     report: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    look_after: Mapped[datetime | None]  # whoever asks it for jobs next does so after this moment
+    poll_after: Mapped[datetime | None]  # the next poll of its jobs comes after this moment
 
 
 class CallSlot(Table):
@@ -172,8 +194,8 @@ class CallSlot(Table):
     at: Mapped[float]  # seconds since 1970 when it was last used
 
 
-class Silence(Table):
-    """When a cluster's controller did not answer; 0 when it has answered since."""
+class NoAnswer(Table):
+    """When a cluster's controller last gave no answer; 0 once it answers again."""
 
     __tablename__ = "silences"
     cluster: Mapped[str] = mapped_column(primary_key=True)

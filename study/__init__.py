@@ -1,0 +1,1 @@
+"""Fair comparisons of runs and convergence tests."""

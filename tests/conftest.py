@@ -3,19 +3,32 @@
 import itertools
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
-from contract.spec.experiment import ExperimentSpec
-from migrations.commands import upgrade
 from store.session import engine_for
 from tests.testing import servers
+from tests.testing.databases import copy_sqlite, migrate_template, new_database
 from tests.testing.needs import require
+from tests.testing.specs import Experiment, small_experiment
 
 _numbers = itertools.count()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group what several processes cannot share, for `--dist loadgroup`; what takes longest comes first."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=lambda item: {"lab": 0, "browser": 1}.get(_group(item), 2))
+
+
+def _group(item: pytest.Item) -> str:
+    """Return "lab", of which a machine has one, "browser", whose service is seeded once, or the test's file."""
+    shared = {"slurm": "lab", "browser": "browser"}
+    return next((group for mark, group in shared.items() if item.get_closest_marker(mark)), item.path.as_posix())
 
 
 @pytest.fixture(scope="session")
@@ -39,55 +52,63 @@ def lab() -> Iterator[dict[str, str]]:
     command = [sys.executable, "-m", "lab"]
     was_up = subprocess.run([*command, "status"], capture_output=True).returncode == 0
     subprocess.run([*command, "up"], check=True)
-    told = subprocess.run([*command, "env"], check=True, capture_output=True, text=True).stdout
-    lines = [line.removeprefix("export ").split("=", 1) for line in told.splitlines() if line.startswith("export ")]
+    answer = subprocess.run([*command, "env"], check=True, capture_output=True, text=True).stdout
+    lines = [line.removeprefix("export ").split("=", 1) for line in answer.splitlines() if line.startswith("export ")]
     yield {name: value.strip("'\"") for name, value in lines}
     if not was_up:
         subprocess.run([*command, "down"], check=True)
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite database without rows, to be copied."""
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    migrate_template(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> str:
+    """The URL of a migrated PostgreSQL database without rows, to be copied."""
+    return migrate_template(new_database(postgres_server, "template"))
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of database that the service can use."""
+    return str(request.param)
+
+
+@pytest.fixture
+def empty_database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a database without tables, of either kind."""
-    if request.param == "sqlite":
+    if database_kind == "sqlite":
         return f"sqlite:///{tmp_path / 'test.db'}"
-    return servers.new_database(request.getfixturevalue("postgres_server"), f"test{next(_numbers)}")
+    return new_database(request.getfixturevalue("postgres_server"), f"test{next(_numbers)}")
 
 
 @pytest.fixture
-def engine(empty_database: str) -> Iterator[Engine]:
+def engine(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """A migrated database of either kind."""
-    upgrade(empty_database)
-    engine = engine_for(empty_database)
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
-def sqlite_engine(tmp_path: Path) -> Iterator[Engine]:
-    """A migrated SQLite database, where the kind does not matter."""
-    url = f"sqlite:///{tmp_path / 'bigbatch.db'}"
-    upgrade(url)
+    if database_kind == "sqlite":
+        url = copy_sqlite(request.getfixturevalue("sqlite_template"), tmp_path / "test.db")
+    else:
+        template = request.getfixturevalue("postgres_template")
+        url = new_database(template, f"test{next(_numbers)}", template=template)
     engine = engine_for(url)
     yield engine
     engine.dispose()
 
 
-Experiment = Callable[..., ExperimentSpec]
+@pytest.fixture
+def sqlite_engine(sqlite_template: Path, tmp_path: Path) -> Iterator[Engine]:
+    """A migrated SQLite database, where the kind does not matter."""
+    engine = engine_for(copy_sqlite(sqlite_template, tmp_path / "bigbatch.db"))
+    yield engine
+    engine.dispose()
 
 
 @pytest.fixture
 def experiment() -> Experiment:
-    """Make an experiment on two local ranks; keyword arguments replace fields of its base."""
-
-    def make(axes: dict[str, list[object]] | None = None, **base: object) -> ExperimentSpec:
-        small = {
-            "optimizer": {"kind": "sgd"},
-            "schedule": {"kind": "constant", "rate": 0.05},
-            "batch": 64,
-            "epochs": 2,
-            "resources": {"kind": "local", "ranks_per_node": 2},
-        }
-        return ExperimentSpec.model_validate({"name": "test", "base": {**small, **base}, "axes": axes or {}})
-
-    return make
+    """Make a small experiment; keyword arguments replace fields of its base."""
+    return small_experiment

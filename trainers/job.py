@@ -1,8 +1,8 @@
-"""A run folder comes to life: this process becomes one rank under Slurm, or the parent of all ranks elsewhere.
+"""Run one attempt of a run folder: as one rank under Slurm, or as the parent process of all ranks on one machine.
 
-The one file of this room that a scheduler imports: torch stays unloaded until a rank lives.
-Exit status: 0 done, 1 failed, 2 no spec that can be read, 3 another job has this attempt, 4 paused; 143 or 140: asked
-to pause by SIGTERM or SIGUSR2, without a common step in time.
+The scheduler imports this module, so torch must not be loaded before a rank trains.
+Exit status: 0 done; 1 failed; 2 the spec cannot be read; 3 another job owns the attempt; 4 paused; 143 or 140 the
+process received SIGTERM or SIGUSR2 and the ranks reached no common step in time.
 """
 
 import os
@@ -12,87 +12,88 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from contract.folder.job_identity import MEMBER, own_job_id
+from contract.folder.job_identity import JOB_MEMBER_VARIABLE, current_job_id
 from contract.folder.run_folder import RunFolder
 from contract.spec.resources import Local, Slurm
 from contract.spec.run import RunSpec
-from contract.validation import faults_of
-from trainers.attempt_claim import Refused, settle
-from trainers.ranks import cpu_binding as binding
-from trainers.ranks import local_ranks as local
-from trainers.ranks import rank_info as place
-from trainers.ranks import rank_process as rank
-from trainers.recovery.preemption_signal import Notice, leave_at_once
+from contract.validation import issues_of
+from trainers.attempt_claim import ClaimRefused, claim_attempt
+from trainers.ranks import cpu_binding, local_ranks, rank_process
+from trainers.ranks.rank_info import read_slurm_rank
+from trainers.recovery.preemption_signal import PreemptionSignal, exit_now
 
-NO_SPEC, NOT_OURS = 2, 3
-LATE_S = 60.0  # for so long a shared file system may not show what the scheduler has written
+SPEC_UNREADABLE, CLAIM_REFUSED = 2, 3  # exit status
+SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
 
 
-def carry_out(folder: RunFolder, attempt: int | None = None) -> None:
-    """Carry an attempt out; by hand, without a number, the next free one. Raise SystemExit unless all went well."""
-    run = _read(folder, patience_s=LATE_S if attempt else 0.0)
-    # a local run started from a shell inside a Slurm job is still a local one
+def run_attempt(folder: RunFolder, attempt: int | None = None) -> None:
+    """Run an attempt, or the next free attempt if `attempt` is None. Raise SystemExit unless the run is done."""
+    run = _read_spec(folder, timeout_s=SPEC_WAIT_S if attempt else 0.0)
+    # a user may start a local run from a shell inside a Slurm job
     is_one_rank = {"SLURM_JOB_ID", "SLURM_PROCID"} <= os.environ.keys() and not isinstance(run.resources, Local)
     try:
-        status = _one_rank(folder, attempt, run) if is_one_rank else _all_ranks(folder, attempt)
-    except Refused as refusal:
-        _leave(NOT_OURS, str(refusal))
+        status = _run_slurm_rank(folder, attempt, run) if is_one_rank else _run_all_ranks(folder, attempt)
+    except ClaimRefused as refusal:
+        _exit(CLAIM_REFUSED, str(refusal))
     if status:
         raise SystemExit(status)
 
 
-def _read(folder: RunFolder, *, patience_s: float) -> RunSpec:
+def _read_spec(folder: RunFolder, *, timeout_s: float) -> RunSpec:
     try:
-        await_spec(folder, patience_s)
+        wait_for_spec(folder, timeout_s)
         return folder.read_spec()
     except OSError as error:
-        _leave(NO_SPEC, f"no spec can be read in {folder.path}: {error.strerror}")
+        _exit(SPEC_UNREADABLE, f"no spec can be read in {folder.path}: {error.strerror}")
     except ValidationError as error:
-        faults = "; ".join(
-            f"{fault.path}: {fault.message}" if fault.path else fault.message for fault in faults_of(error)
+        issues = "; ".join(
+            f"{issue.path}: {issue.message}" if issue.path else issue.message for issue in issues_of(error)
         )
-        _leave(NO_SPEC, f"the spec in {folder.path} cannot be carried out: {faults}")
+        _exit(SPEC_UNREADABLE, f"the spec in {folder.path} cannot be carried out: {issues}")
 
 
-def await_spec(folder: RunFolder, patience_s: float) -> None:
-    """Wait for a spec that was written before this job was submitted: a shared file system may show it late."""
-    until, needed = time.monotonic() + patience_s, [folder.path / "attempts", folder.path / "spec.json"]
+def wait_for_spec(folder: RunFolder, timeout_s: float) -> None:
+    """Wait at most `timeout_s` until the spec is visible: a shared file system may show a new file late."""
+    until, needed = time.monotonic() + timeout_s, [folder.path / "attempts", folder.path / "spec.json"]
     while not all(path.exists() for path in needed) and time.monotonic() < until:
         time.sleep(0.5)
 
 
-def _leave(status: int, message: str) -> NoReturn:
-    sys.stderr.write(f"{' '.join(message.split())}\n")  # in one write: several ranks may say it
+def _exit(status: int, message: str) -> NoReturn:
+    sys.stderr.write(f"{' '.join(message.split())}\n")  # one write, because several ranks may write at once
     raise SystemExit(status)
 
 
-def _one_rank(folder: RunFolder, attempt: int | None, run: RunSpec) -> int:
-    here, need = place.in_slurm(), run.resources
-    if isinstance(need, Slurm) and need.many_core:
-        here = binding.take(need.many_core, here, rank_cpus=need.rank_cpus)
-    # submitit lets SIGTERM pass by and requeues on SIGUSR2; here both ask for a pause
-    notice = Notice(leave_at_once)
-    notice.listen()
-    rank.live(folder, settle(folder, attempt, job=_slurm_job()), here, notice=notice)
+def _run_slurm_rank(folder: RunFolder, attempt: int | None, run: RunSpec) -> int:
+    rank_info, resources = read_slurm_rank(), run.resources
+    if isinstance(resources, Slurm) and resources.many_core:
+        rank_info = cpu_binding.bind_process(resources.many_core, rank_info, rank_cpus=resources.rank_cpus)
+    # this replaces submitit's handlers, which ignore SIGTERM and requeue the job at SIGUSR2
+    preemption = PreemptionSignal(exit_now)
+    preemption.listen()
+    rank_process.run_rank(
+        folder, claim_attempt(folder, attempt, job=_slurm_job_name()), rank_info, preemption=preemption
+    )
     return 0
 
 
-def _slurm_job() -> str:
-    """The job's id; a job that Slurm has requeued, or a second step of one, is not who claimed the attempt.
+def _slurm_job_name() -> str:
+    """Return the name by which this job claims an attempt.
 
-    Where runs share a job each is a step of it, of whatever number, and known by its place.
+    A requeued job and a second job step get names of their own, because the claim belongs to the first start. Runs
+    that share a job are job steps too; their member number identifies them.
     """
     restarts, step = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_STEP_ID", "0")
-    again = f" (restart {restarts})" if restarts != "0" else ""
-    member = os.environ.get(MEMBER)
+    restart = f" (restart {restarts})" if restarts != "0" else ""
+    member = os.environ.get(JOB_MEMBER_VARIABLE)
     array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return (
         (f"{array}_{task}" if array and task else os.environ["SLURM_JOB_ID"])
         + (f" (member {member})" if member else "")
-        + again
+        + restart
         + (f" (step {step})" if step != "0" and not member else "")
     )
 
 
-def _all_ranks(folder: RunFolder, attempt: int | None) -> int:
-    return local.carry_out(folder, settle(folder, attempt, job=own_job_id()))
+def _run_all_ranks(folder: RunFolder, attempt: int | None) -> int:
+    return local_ranks.run_local_ranks(folder, claim_attempt(folder, attempt, job=current_job_id()))

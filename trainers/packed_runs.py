@@ -1,10 +1,9 @@
-"""`python -m trainers.packed_runs FOLDER --attempt N -- COMMAND`: several runs side by side in one Slurm job, a step
-for each.
+"""`python -m trainers.packed_runs FOLDER --attempt N -- COMMAND`: several runs in one Slurm job, one job step each.
 
-FOLDER leads to the runs' folders; COMMAND begins one of them, with {} in the place of its folder. On the job's host,
-without torch. A run that is to end finds the wish in its folder (attempts/N.stop), and how its step ended is written
-there (attempts/N.end), except when Slurm ends the whole job: then Slurm's word counts for all that still live.
-Exit status: 0 when every end is written, else 1, or 143 when the job was ended.
+FOLDER lists the runs' folders. COMMAND starts one run; {} stands for the run's folder. This program runs on the job's
+first host, without torch. A request to end a run is a file in its folder (attempts/N.stop); the exit status of its job
+step is written to attempts/N.end, unless Slurm ends the whole job: then Slurm's answer counts for every active run.
+Exit status: 0 when every exit status is written; 143 when Slurm ended the job; else 1.
 """
 
 import argparse
@@ -17,107 +16,106 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from contract.folder.array_folder import members_in
-from contract.folder.job_identity import MEMBER
+from contract.folder.array_folder import read_members
+from contract.folder.job_identity import JOB_MEMBER_VARIABLE
 from contract.folder.run_folder import RunFolder
 
-LOOK_S = 1.0
-SETTLE_S = 3.0  # after a step's bad end: were the job ended, Slurm would have said so by now
+POLL_S = 1.0
+JOB_END_WAIT_S = 3.0  # after a failed step: if Slurm were ending the job, SIGTERM would arrive in this time
 KILL_AGAIN_S = 10.0
-LATE_S = 60.0  # for so long a shared file system may not show what the scheduler has written
-KEEP_TRYING_S = 60.0  # to write an end on a disk that is full
-NO_STEP = 127  # a shell's status for a command that cannot be begun
+MEMBERS_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
+WRITE_RETRY_S = 60.0  # how long to retry an exit status that a full disk rejects
+COMMAND_NOT_FOUND = 127  # the exit status of a shell for a command that cannot start
 
 
-class Member:
-    """One of the runs, and the srun that carries it."""
+class PackedRun:
+    """One run of a shared job, and the srun process of its job step."""
 
     def __init__(self, folder: RunFolder, attempt: int) -> None:
         self.folder, self.attempt = folder, attempt
-        self.is_written = folder.end_status(attempt) is not None  # in a job that was requeued
+        self.is_written = folder.read_part_exit(attempt) is not None  # true if an earlier start of the job wrote it
         self._step: subprocess.Popen[bytes] | None = None
         self._status: int | None = None
         self._ended = self._killed = 0.0  # by the monotonic clock
-        self._asked = False
+        self._pause_requested = False
 
-    def begin(self, place: int, command: Sequence[str]) -> None:
-        """Start the step; one that cannot be started has ended."""
+    def start(self, member: int, command: Sequence[str]) -> None:
+        """Start the job step; if it cannot start, it has ended with COMMAND_NOT_FOUND."""
         words = [word.replace("{}", str(self.folder.path)) for word in command]
         try:
             with self.folder.log.open("ab") as log:
-                environment = {**os.environ, MEMBER: str(place)}
+                environment = {**os.environ, JOB_MEMBER_VARIABLE: str(member)}
                 self._step = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
         except OSError as error:
-            print(f"member {place}: {error}", file=sys.stderr, flush=True)
-            self._status, self._ended = NO_STEP, time.monotonic()
+            print(f"member {member}: {error}", file=sys.stderr, flush=True)
+            self._status, self._ended = COMMAND_NOT_FOUND, time.monotonic()
 
-    def goes_on(self, *, job_ends: bool) -> bool:
-        """Carry out what is wished, write down an end; False when there is nothing more to do."""
+    def poll(self, *, job_ends: bool) -> bool:
+        """Act on requests and write an exit status; return False when nothing remains to be done."""
         if self.is_written:
             return False
         if self._step and self._status is None:
             self._status, self._ended = self._step.poll(), time.monotonic()
         if self._status is None:
-            self._heed()
+            self._forward_request()
             return True
         since_s = time.monotonic() - self._ended
         if self._status and job_ends:
             return False
-        if self._status == 0 or since_s >= SETTLE_S:
-            self._write()
-        return not self.is_written and since_s < KEEP_TRYING_S
+        if self._status == 0 or since_s >= JOB_END_WAIT_S:
+            self._write_status()
+        return not self.is_written and since_s < WRITE_RETRY_S
 
-    def _heed(self) -> None:
-        """srun hands USR2 on to the ranks, and on TERM kills them."""
+    def _forward_request(self) -> None:
+        """Send srun the signal for the request: srun forwards SIGUSR2 to the ranks, and kills them at SIGTERM."""
         assert self._step
-        wish = None
-        with suppress(OSError):  # a file system that is away for a moment: the next look may get through
-            wish = self.folder.wished_end(self.attempt)
-        if wish == "KILL" and time.monotonic() - self._killed >= KILL_AGAIN_S:
+        request = None
+        with suppress(OSError):  # the next poll reads again after a file system error
+            request = self.folder.read_end_request(self.attempt)
+        if request == "KILL" and time.monotonic() - self._killed >= KILL_AGAIN_S:
             self._killed = time.monotonic()
             self._step.send_signal(signal.SIGTERM)
-        elif wish == "TERM" and not self._asked:
-            self._asked = True
+        elif request == "TERM" and not self._pause_requested:
+            self._pause_requested = True
             self._step.send_signal(signal.SIGUSR2)
 
-    def _write(self) -> None:
+    def _write_status(self) -> None:
         assert self._status is not None
         try:
-            self.folder.note_end(self.attempt, self._status if self._status >= 0 else 128 - self._status)
+            self.folder.write_part_exit(self.attempt, self._status if self._status >= 0 else 128 - self._status)
         except OSError as error:
-            print(f"{self.folder.path}: its end cannot be written: {error}", file=sys.stderr, flush=True)
+            print(f"{self.folder.path}: its exit status cannot be written: {error}", file=sys.stderr, flush=True)
         else:
             self.is_written = True
 
 
-def carry_out(task: Path, attempt: int, command: Sequence[str]) -> int:
-    """Begin all runs of the task at once and look after them until the last has ended; return the exit status."""
-    ending: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: ending.append(number))
-    signal.signal(signal.SIGUSR2, lambda *_: None)  # the warning before the time limit is for the ranks
-    until = time.monotonic() + LATE_S
-    while not (folders := members_in(task)) and time.monotonic() < until:
-        time.sleep(LOOK_S)
-    members = {place: Member(folder, attempt) for place, folder in folders.items()}
-    for place, member in members.items():
+def run_packed(task: Path, attempt: int, command: Sequence[str]) -> int:
+    """Start all runs of the task at once, poll them until the last one ends, and return the exit status."""
+    terminations: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: terminations.append(number))
+    signal.signal(signal.SIGUSR2, lambda *_: None)  # the warning before the time limit is meant for the ranks
+    until = time.monotonic() + MEMBERS_WAIT_S
+    while not (folders := read_members(task)) and time.monotonic() < until:
+        time.sleep(POLL_S)
+    members = {number: PackedRun(folder, attempt) for number, folder in folders.items()}
+    for number, member in members.items():
         if not member.is_written:
-            member.begin(place, command)
-    while [member for member in members.values() if member.goes_on(job_ends=bool(ending))]:
-        time.sleep(LOOK_S)
+            member.start(number, command)
+    while [member for member in members.values() if member.poll(job_ends=bool(terminations))]:
+        time.sleep(POLL_S)
     if members and all(member.is_written for member in members.values()):
         return 0
-    return 128 + signal.SIGTERM if ending else 1
+    return 128 + signal.SIGTERM if terminations else 1
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m trainers.packed_runs", description="Carry out the runs of one job."
-    )
+    """Parse the command line and run the packed runs."""
+    parser = argparse.ArgumentParser(prog="python -m trainers.packed_runs", description="Run the runs of one job.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--attempt", type=int, required=True)
-    parser.add_argument("command", nargs="+", help="begins one run; {} stands for its folder")
-    asked = parser.parse_args()
-    raise SystemExit(carry_out(asked.folder.absolute(), asked.attempt, asked.command))
+    parser.add_argument("command", nargs="+", help="starts one run; {} stands for its folder")
+    options = parser.parse_args()
+    raise SystemExit(run_packed(options.folder.absolute(), options.attempt, options.command))
 
 
 if __name__ == "__main__":

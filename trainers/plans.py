@@ -1,4 +1,4 @@
-"""From a run's collective to its plan. Free of torch: the service prices and draws plans with it."""
+"""Make the plan of a run's collective. This module loads no torch, because the API prices and draws plans with it."""
 
 from typing import assert_never
 
@@ -8,8 +8,8 @@ from trainers.collectives.plan import Plan
 from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
 
 
-def plan_of(choice: choices.Planned, hosts: Hosts) -> Plan:
-    """The plan of `choice` among the ranks of `hosts`."""
+def plan_of(choice: choices.PlannedCollective, hosts: Hosts) -> Plan:
+    """Return the plan of `choice` among the ranks of `hosts`."""
     match choice:
         case choices.Ring():
             return ring.plan(hosts)

@@ -1,9 +1,9 @@
-"""`python -m trainers.probe FOLDER`: a compute node tells `bigbatch doctor` what it sees, through the shared folder.
+"""`python -m trainers.probe FOLDER`: report to `bigbatch doctor`, through the shared folder, how a compute node looks.
 
-here.json   which host, which Python, what it reads of `asked`, and whether a claim of another's is respected
-ping        the doctor's call
-pong.json   the time on this host as soon as it saw the call
-torch.json  whether PyTorch loads, and what it finds
+here.json   the host, its Python, the content of `asked`, and whether an existing claim is respected
+ping        written by the doctor
+pong.json   the time on this host when this program saw `ping`
+torch.json  whether PyTorch can be imported, and its devices
 """
 
 import json
@@ -15,41 +15,41 @@ from pathlib import Path
 from typing import Any
 
 from contract.folder.run_folder import RunFolder
-from trainers.progress.software_versions import versions
+from trainers.progress.software_versions import read_versions
 
-PATIENCE_S = 180.0
-LOOK_S = 0.05
+PING_TIMEOUT_S = 180.0
+POLL_S = 0.05
 
 
 def main(folder: Path) -> None:
-    """Answer, and wait for one call."""
-    asked = (folder / "asked").read_text()
+    """Write the report, and answer one ping."""
+    content = (folder / "asked").read_text()
     holder = RunFolder(folder).claim(1, "the job")
-    _say(folder / "here.json", {"host": socket.gethostname(), "asked": asked, "holder": holder, **_python()})
-    until = time.monotonic() + PATIENCE_S
+    _write(folder / "here.json", {"host": socket.gethostname(), "asked": content, "holder": holder, **_python()})
+    until = time.monotonic() + PING_TIMEOUT_S
     while not (folder / "ping").exists():
         if time.monotonic() > until:
-            sys.exit("the doctor did not call")
-        time.sleep(LOOK_S)
-    _say(folder / "pong.json", {"at": time.time()})
-    _say(folder / "torch.json", _torch())
+            sys.exit(f"the doctor wrote no {folder / 'ping'} within {PING_TIMEOUT_S:g} s")
+        time.sleep(POLL_S)
+    _write(folder / "pong.json", {"at": time.time()})
+    _write(folder / "torch.json", _torch())
 
 
 def _python() -> dict[str, Any]:
-    return {"python": sys.executable, "versions": versions()}
+    return {"python": sys.executable, "versions": read_versions()}
 
 
 def _torch() -> dict[str, Any]:
     try:
         import torch
-    except Exception as error:  # a library that is missing is no ImportError
+    except Exception as error:  # a missing shared library raises other errors than ImportError
         return {"error": f"{type(error).__name__}: {error}"}
     return {"version": torch.__version__, "gpus": torch.cuda.device_count(), "cores": len(os.sched_getaffinity(0))}
 
 
-def _say(path: Path, what: dict[str, Any]) -> None:
+def _write(path: Path, content: dict[str, Any]) -> None:
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(what))
+    draft.write_text(json.dumps(content))
     draft.replace(path)
 
 

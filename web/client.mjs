@@ -1,4 +1,4 @@
-// Writes src/shared/api/schema.d.ts from the service's own OpenAPI document; with --check only says whether it is stale.
+// Write src/shared/api/schema.d.ts from the OpenAPI document of the service; with --check only report whether it is stale.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import openapiTS, { astToString } from "openapi-typescript";

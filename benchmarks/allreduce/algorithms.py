@@ -1,4 +1,4 @@
-"""The algorithms that the all-reduce benchmark compares, by the names of its rows: how to call, what to expect."""
+"""The algorithms of the all-reduce benchmark by name, each with its predicted time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from trainers.collectives.plans import colors, halving_doubling, hierarchical, r
 from trainers.collectives.plans.catalog import candidates
 from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.price import Price, price
-from trainers.collectives.pricing.size_classes import cheapest
+from trainers.collectives.pricing.size_classes import cheapest_by_size
 from trainers.collectives.runners import native
-from trainers.collectives.runners.allreduce import Allreduce, follow
-from trainers.collectives.runners.auto import Auto
+from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
+from trainers.collectives.runners.auto import AutoAllreduce
 
-MOST_COLORS = 4  # as in the paper
+MAX_COLORS = 4  # as in the paper
 
-# The servers come first, `auto` last: the connections are shared, and right after a server, when many had sent to one
-# host at once, the same plan took up to a tenth longer (docs/log.md).
+# The servers come first and `auto` last, because the algorithms share connections: directly after a server, to which
+# many hosts send at the same time, a plan took up to 10 % longer (docs/log/collectives.md).
 PLANS: dict[str, Callable[[Hosts], Plan]] = {
     "server": server.plan,
     "sharded_server": lambda hosts: server.plan(hosts, servers=sum(map(len, hosts))),
-    "colors": lambda hosts: colors.plan(hosts, k=min(MOST_COLORS, sum(map(len, hosts)))),
+    "colors": lambda hosts: colors.plan(hosts, k=min(MAX_COLORS, sum(map(len, hosts)))),
     "tree": tree.plan,
     "ring": ring.plan,
     "hierarchical": hierarchical.plan,
@@ -33,31 +33,31 @@ NAMES = ("gloo", *PLANS, "auto")
 
 @dataclass(frozen=True)
 class Algorithm:
-    """How to sum, and how long that should take for so many bytes."""
+    """An all-reduce, and its predicted seconds as a function of the bytes."""
 
     allreduce: Allreduce
     predicted_s: Callable[[int], float]
 
 
 def algorithms(network: Network) -> dict[str, Algorithm]:
-    """All of them on a measured network, by name."""
-    made = {name: _carried_out(price(plan(network.hosts), network)) for name, plan in PLANS.items()}
-    # gloo's own is a ring in the order of the ranks, in segments of its own
+    """Return all algorithms on a measured network by name."""
+    plans = {name: _from_plan(price(plan(network.hosts), network)) for name, plan in PLANS.items()}
+    # gloo uses a ring in the order of the ranks, with other segments
     gloo = Algorithm(native.allreduce, price(ring.plan(network.hosts), network).seconds)
-    return {"gloo": gloo, "auto": _auto(network), **made}
+    return {"gloo": gloo, "auto": _auto(network), **plans}
 
 
-def _carried_out(found: Price) -> Algorithm:
-    return Algorithm(follow(found.plan, chunks=found.plan.chunks), found.by_runner)
+def _from_plan(found: Price) -> Algorithm:
+    return Algorithm(make_allreduce(found.plan, chunks=found.plan.chunks), found.runner_seconds)
 
 
 def _auto(network: Network) -> Algorithm:
-    """What a run with `auto` takes for each size, on the links as they were measured."""
+    """Return the algorithm `auto` of a run, which chooses the cheapest plan for each size on the measured links."""
     prices = {str(found.plan): found for found in (price(plan, network) for plan in candidates(network.hosts))}
-    steps = cheapest(list(prices.values()))
+    steps = cheapest_by_size(list(prices.values()))
 
     def choose(nbytes: int) -> str:
         return str(next(plan for start, plan in reversed(steps) if start <= nbytes))
 
-    bound = {name: follow(one.plan, chunks=one.plan.chunks) for name, one in prices.items()}
-    return Algorithm(Auto(bound, choose=choose), lambda nbytes: prices[choose(nbytes)].by_runner(nbytes))
+    bound = {name: make_allreduce(entry.plan, chunks=entry.plan.chunks) for name, entry in prices.items()}
+    return Algorithm(AutoAllreduce(bound, choose=choose), lambda nbytes: prices[choose(nbytes)].runner_seconds(nbytes))

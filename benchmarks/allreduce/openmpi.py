@@ -1,4 +1,4 @@
-"""OpenMPI on the lab's hosts: what a user without this project would reach for."""
+"""OpenMPI's all-reduce on the lab's hosts, as the alternative of a user without Bigbatch."""
 
 import shutil
 import subprocess
@@ -15,22 +15,22 @@ ALGORITHMS = {
 
 
 def missing() -> str:
-    """Return what OpenMPI lacks here and how to get it, or nothing."""
+    """Return a sentence about missing programs and their packages, or an empty string."""
     if shutil.which("mpirun") and shutil.which("mpicc"):
         return ""
-    return "no mpirun or mpicc: apt-get install openmpi-bin libopenmpi-dev"
+    return "mpirun or mpicc is missing; OpenMPI is not measured: apt-get install openmpi-bin libopenmpi-dev"
 
 
 def allreduce_s(
     algorithm: str, hosts: list[str], ranks_per_host: int, *, sizes: list[int], repeats: int
 ) -> dict[int, float]:
-    """Return the median seconds of an all-reduce for every size."""
+    """Return bytes -> median seconds of an all-reduce for every size."""
     with tempfile.TemporaryDirectory() as folder:
         program, agent = Path(folder) / "allreduce", Path(folder) / "agent"
         subprocess.run(["mpicc", "-O2", "-o", str(program), str(SOURCE)], check=True)
-        # mpirun calls it as it would call ssh
-        go_there = f'exec nsenter --target "$(cat {LAB}/run/slurmd-$host.pid)" --net --uts sh -c "$*"'
-        agent.write_text(f"#!/bin/sh\nhost=$1; shift\n{go_there}\n")
+        # mpirun calls the agent in place of ssh.
+        enter_host = f'exec nsenter --target "$(cat {LAB}/run/slurmd-$host.pid)" --net --uts sh -c "$*"'
+        agent.write_text(f"#!/bin/sh\nhost=$1; shift\n{enter_host}\n")
         agent.chmod(0o755)
         command = [*on_host(hosts[0]), "nice", "-n", "-10", "mpirun", "--allow-run-as-root", "--oversubscribe"]
         command += ["--host", ",".join(f"{host}:{ranks_per_host}" for host in hosts), "--map-by", "slot"]
@@ -43,13 +43,13 @@ def allreduce_s(
 
 
 def _output(command: list[str]) -> str:
-    """What the command prints; whoever ends this process ends it and its ranks too."""
+    """Return the output of the command; end the command and its ranks if this process is interrupted."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             out, _ = process.communicate()
         except BaseException:
-            process.terminate()  # mpirun ends its ranks; killed, it would leave them
+            process.terminate()  # on SIGTERM mpirun ends its ranks; on SIGKILL the ranks would survive
             raise
     if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+        raise RuntimeError(f"{' '.join(command)} ended with status {process.returncode}")
     return out

@@ -1,4 +1,4 @@
-/* OpenMPI's all-reduce, timed as benchmarks/allreduce/rank.py times ours: REPEATS BYTES... -> a line "BYTES SECONDS" each. */
+/* Time OpenMPI's all-reduce as benchmarks/allreduce/rank.py does: REPEATS BYTES... -> one line "BYTES SECONDS" per size. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
         repeats = bytes <= 1 << 20 ? 4 * repeats : bytes >> 26 && repeats > 2 ? 2 : repeats;
         float *x = calloc(count, sizeof(float));
         double *seconds = calloc(repeats + 1, sizeof(double));
-        for (int repeat = bytes >> 26 ? 1 : 0; repeat <= repeats; repeat++) { /* small ones connect and warm up */
+        for (int repeat = bytes >> 26 ? 1 : 0; repeat <= repeats; repeat++) { /* the first repeat of small sizes is a warm-up */
             MPI_Barrier(MPI_COMM_WORLD);
             double spent = -MPI_Wtime();
             MPI_Allreduce(MPI_IN_PLACE, x, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);

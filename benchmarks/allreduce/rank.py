@@ -1,4 +1,4 @@
-"""One rank of the all-reduce benchmark: sums vectors by every algorithm in turn, and rank 0 says how long each took."""
+"""One rank of the all-reduce benchmark: time every algorithm; rank 0 prints the rows."""
 
 import json
 import os
@@ -17,41 +17,41 @@ from benchmarks.allreduce.algorithms import Algorithm, algorithms
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.pricing import links
 from trainers.collectives.runners.allreduce import Allreduce
-from trainers.collectives.wire.group_connections import mesh_of
+from trainers.collectives.wire.group_connections import connections_of
 
-PATIENCE_S = 14.0  # for the repeats of one algorithm on one size
+MAX_S = 14.0  # for the repeats of one algorithm and size
 
 
 def main() -> None:
-    """Carry out the task that the environment holds."""
+    """Execute the task in the environment variable TASK."""
     torch.set_num_threads(1)
     task = json.loads(os.environ["TASK"])
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
-    network = links.measure(mesh_of(None)).network(hosts_of(world, world // task["ranks_per_host"]))
+    network = links.measure(connections_of(None)).network(hosts_of(world, world // task["ranks_per_host"]))
     found = {name: value for name, value in asdict(network).items() if name != "hosts" and value != inf}
-    say(f"measured: {found}")
-    made = algorithms(network)
-    chosen = {name: made[name] for name in task["algorithms"]}
-    rows = [row for nbytes in task["sizes"] for row in sized(nbytes, task["repeats"], chosen)]
+    print_progress(f"measured: {found}")
+    available = algorithms(network)
+    chosen = {name: available[name] for name in task["algorithms"]}
+    rows = [row for nbytes in task["sizes"] for row in measure_size(nbytes, task["repeats"], chosen)]
     dist.barrier()
     if rank == 0:
         print(json.dumps({"network": found, "rows": rows}), flush=True)
     dist.destroy_process_group()
 
 
-def sized(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> list[dict[str, Any]]:
-    """Time every algorithm on vectors of this size, its repeats in a row, as mpirun's are.
+def measure_size(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> list[dict[str, Any]]:
+    """Time every algorithm on vectors of this size, with all repeats in succession, as in the OpenMPI program.
 
-    In turns, one would pay for what another left to the connections that they share.
+    With interleaved repeats one algorithm would affect the shared connections of the next one.
     """
     rows = []
-    for name, one in chosen.items():
-        all_s = [timed(one.allreduce, nbytes)]
-        for _ in range(how_often(nbytes, repeats, all_s[0])):
-            all_s.append(timed(one.allreduce, nbytes))
-        spent_s = sorted(all_s[min(len(all_s) - 1, 1 if nbytes >> 26 else 2) :])  # the first ones warmed up
-        predicted_s = one.predicted_s(nbytes)
+    for name, algorithm in chosen.items():
+        all_s = [time_allreduce(algorithm.allreduce, nbytes)]
+        for _ in range(count_repeats(nbytes, repeats, all_s[0])):
+            all_s.append(time_allreduce(algorithm.allreduce, nbytes))
+        spent_s = sorted(all_s[min(len(all_s) - 1, 1 if nbytes >> 26 else 2) :])  # without the warm-up
+        predicted_s = algorithm.predicted_s(nbytes)
         rows.append(
             {
                 "bytes": nbytes,
@@ -62,17 +62,19 @@ def sized(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> list[dict[
                 "repeats": len(spent_s),
             }
         )
-        say(f"{nbytes / 1024:8.0f} KiB  {name:17}{median(spent_s) * 1e3:10.2f} ms, {predicted_s * 1e3:10.2f} predicted")
+        print_progress(
+            f"{nbytes / 1024:8.0f} KiB  {name:17}{median(spent_s) * 1e3:10.2f} ms, {predicted_s * 1e3:10.2f} predicted"
+        )
     return rows
 
 
-def how_often(nbytes: int, repeats: int, first_s: float) -> int:
-    """Four times as often up to 1 MiB, fewer times than asked for, or never again, what takes long."""
-    return min(int(PATIENCE_S / first_s), 4 * repeats if nbytes <= 1 << 20 else repeats)
+def count_repeats(nbytes: int, repeats: int, first_s: float) -> int:
+    """Return the number of repeats: four times as many up to 1 MiB, fewer if one takes long, possibly none."""
+    return min(int(MAX_S / first_s), 4 * repeats if nbytes <= 1 << 20 else repeats)
 
 
-def timed(allreduce: Allreduce, nbytes: int) -> float:
-    """Return the seconds that the slowest rank took."""
+def time_allreduce(allreduce: Allreduce, nbytes: int) -> float:
+    """Return the seconds of the slowest rank."""
     x_N = torch.full((nbytes // 4,), float(dist.get_rank() + 1))
     dist.barrier()
     started = time.perf_counter()
@@ -84,10 +86,10 @@ def timed(allreduce: Allreduce, nbytes: int) -> float:
     return float(spent_s)
 
 
-def say(what: str) -> None:
-    """Tell whoever watches how far it is."""
+def print_progress(text: str) -> None:
+    """Print a line on rank 0's stderr."""
     if dist.get_rank() == 0:
-        print(f"  {what}", file=sys.stderr, flush=True)
+        print(f"  {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

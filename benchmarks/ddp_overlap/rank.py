@@ -1,4 +1,4 @@
-"""One rank of the overlap benchmark: backward alone, the sums alone, and both at once, by our hook and by plain DDP."""
+"""One rank of the overlap benchmark: time backward, all-reduce, and both together, with the hook and plain DDP."""
 
 import json
 import os
@@ -15,45 +15,45 @@ from torch.nn.parallel import DistributedDataParallel
 
 from trainers.collectives import hook
 
-WIDTH, LAYERS = 512, 32  # 1.05 MB a layer, 34 MB: 1.34 s on a link of 200 Mbit/s between two hosts
+WIDTH, LAYERS = 512, 32  # 1.05 MB per layer, 34 MB in total: 1.34 s on a link of 200 Mbit/s between two hosts
 CALIBRATION_BATCH = 256
 
 
 def main() -> None:
-    """Carry out the task that the environment holds."""
+    """Execute the task in the environment variable TASK."""
     torch.set_num_threads(1)
     task = json.loads(os.environ["TASK"])
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
-    rows = [row for bucket_mb in task["buckets_mb"] for row in with_buckets(bucket_mb, task["repeats"])]
+    rows = [row for bucket_mb in task["buckets_mb"] for row in measure_bucket_size(bucket_mb, task["repeats"])]
     if rank == 0:
         print(json.dumps(rows), flush=True)
     dist.barrier()
     dist.destroy_process_group()
 
 
-def with_buckets(bucket_mb: float, repeats: int) -> list[dict[str, Any]]:
-    """Time the four for one size of bucket, in turns, so that noise meets all alike."""
-    alone, ours, theirs = net(), ddp(bucket_mb), ddp(bucket_mb)
-    hook.torus(ours)
+def measure_bucket_size(bucket_mb: float, repeats: int) -> list[dict[str, Any]]:
+    """Time all tasks for one bucket size in turn, so that other load affects them alike."""
+    plain, hooked, gloo = net(), ddp(bucket_mb), ddp(bucket_mb)
+    hook.torus(hooked)
     one_BD = torch.randn(1, WIDTH)
-    for model in (ours, theirs, ours, theirs):  # connects; DDP cuts its buckets after the first pass
+    for model in (hooked, gloo, hooked, gloo):  # connect; DDP defines its buckets after the first pass
         backward(model, one_BD)
-    sums_s = median(backward(ours, one_BD) for _ in range(3))
+    sums_s = median(backward(hooked, one_BD) for _ in range(3))
     x_BD = torch.randn(CALIBRATION_BATCH, WIDTH)
-    for _ in range(2):  # so that backward takes about as long as the sums
-        x_BD = torch.randn(round(len(x_BD) * sums_s / median(backward(alone, x_BD) for _ in range(3))), WIDTH)
+    for _ in range(2):  # until backward takes about as long as the all-reduce
+        x_BD = torch.randn(round(len(x_BD) * sums_s / median(backward(plain, x_BD) for _ in range(3))), WIDTH)
     tasks: dict[str, Callable[[], float]] = {
-        "backward": lambda: backward(alone, x_BD),
-        "sums": lambda: backward(ours, one_BD),  # a backward pass of one sample takes no time beside them
-        "step": lambda: backward(ours, x_BD),
-        "gloo sums": lambda: backward(theirs, one_BD),
-        "gloo step": lambda: backward(theirs, x_BD),
+        "backward": lambda: backward(plain, x_BD),
+        "sums": lambda: backward(hooked, one_BD),  # the backward pass of one sample takes almost no time
+        "step": lambda: backward(hooked, x_BD),
+        "gloo sums": lambda: backward(gloo, one_BD),
+        "gloo step": lambda: backward(gloo, x_BD),
     }
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     for repeat in range(repeats + 1):
-        for name, timed in tasks.items():
-            spent_s = timed()
+        for name, run_task in tasks.items():
+            spent_s = run_task()
             if repeat:
                 seconds[name].append(spent_s)
     found = {name.replace(" ", "_") + "_s": median(all_s) for name, all_s in seconds.items()}
@@ -62,17 +62,18 @@ def with_buckets(bucket_mb: float, repeats: int) -> list[dict[str, Any]]:
 
 
 def net() -> nn.Module:
-    """A stack of equal layers, so that gradients come evenly."""
+    """Return a stack of equal layers, whose gradients become ready at regular intervals."""
     torch.manual_seed(0)
     return nn.Sequential(*[nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(LAYERS)])
 
 
 def ddp(bucket_mb: float) -> DistributedDataParallel:
+    """Return the net under DDP with a bucket size."""
     return DistributedDataParallel(net(), bucket_cap_mb=bucket_mb)
 
 
 def backward(model: nn.Module, x_BD: Tensor) -> float:
-    """Return the seconds that the slowest rank's backward pass took, sums included."""
+    """Return the seconds of the slowest rank's backward pass, with the all-reduce."""
     model.zero_grad(set_to_none=False)
     loss = model(x_BD).square().mean()
     dist.barrier()

@@ -1,11 +1,11 @@
-"""Twelve ways for replicas to agree: time to a stated accuracy, and where it goes, on hosts with slow links.
+"""Twelve update rules: the time to a given accuracy and its parts, on hosts with slow links.
 
-`make bench NAME=easgd` writes benchmarks/results/easgd.json and docs/images/easgd.png; options try a part of it and
-print only: `python -m benchmarks.easgd --method "Sync EASGD 3" --seed 1 --epochs 3`.
+`make bench NAME=easgd` writes benchmarks/results/easgd.json and docs/images/easgd.png; options measure a part and only
+print: `python -m benchmarks.easgd --method "Sync EASGD 3" --seed 1 --epochs 3`.
 
-Four hosts of two ranks, as You, Buluc and Demmel (2017) compared their methods. Every rate is tuned before, by `--tune`
-(benchmarks/results/easgd_tuning.json), with a seed of its own on links that are not shaped: it needs no quiet machine.
-The ranks share one machine's cores: what they compute takes as long as they are many.
+The benchmark uses four hosts with two ranks each, for the methods of You, Buluc and Demmel (2017). `--tune` tunes every
+rate beforehand (benchmarks/results/easgd_tuning.json), with a separate seed and unlimited links; other load does not
+affect its result. All ranks share the cores of one machine, so computation slows down with the number of ranks.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -24,10 +23,10 @@ from typing import Any
 import torch
 
 from benchmarks.easgd.plot import plot
-from benchmarks.easgd.summary import TARGET, findings, say, summary, told
-from benchmarks.launcher import on_ranks
-from contract import metric_names as series
-from contract.folder.events import Points, reader
+from benchmarks.easgd.summary import TARGET, compare_methods, print_packing, print_points, summarize
+from benchmarks.launcher import run_ranks, shape_links
+from contract import metric_names
+from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 
@@ -47,7 +46,7 @@ BASE: dict[str, Any] = {
 }
 EPOCHS = 6
 
-# method: its rule, momentum and collective, and whose rate it takes, as its arithmetic is the same
+# method -> rule, momentum, collective, and in `as` the method with equal arithmetic whose rate it uses
 METHODS: dict[str, dict[str, Any]] = {
     "Original EASGD": {"rule": {"kind": "easgd", "variant": "original"}},
     "Async EASGD": {"rule": {"kind": "easgd", "variant": "async"}},
@@ -71,13 +70,13 @@ GRID = {
     "Async MSGD": [0.0005, 0.001],
     "Sync SGD": [0.05, 0.1],
 }
-Wanted = tuple[str, float, int]  # method, rate, seed
+Case = tuple[str, float, int]  # method, rate, seed
 Values = dict[str, float | None]  # of one point, by series
 
 
-def spec(wanted: Wanted, epochs: int) -> RunSpec:
-    """One run."""
-    method, rate, seed = wanted
+def spec(case: Case, epochs: int) -> RunSpec:
+    """Return the spec of one run."""
+    method, rate, seed = case
     choice = METHODS[method]
     own = {"rule": choice["rule"], "collective": choice.get("collective", BASE["collective"])}
     optimizer = {"kind": "sgd", "momentum": choice.get("momentum", 0.0)}
@@ -87,48 +86,50 @@ def spec(wanted: Wanted, epochs: int) -> RunSpec:
     )
 
 
-def carried_out(wanted: list[Wanted], epochs: int) -> list[dict[str, Any]]:
-    """Carry the runs out on the lab's hosts, one after the other; return what each came to."""
+def execute_cases(wanted: list[Case], epochs: int) -> list[dict[str, Any]]:
+    """Execute the runs in order on the lab's hosts and return a row for each."""
     with tempfile.TemporaryDirectory() as home:
         names = [
             f"{number:02} {method} rate {rate:g} seed {seed}" for number, (method, rate, seed) in enumerate(wanted)
         ]
-        for name, one in zip(names, wanted, strict=True):
-            RunFolder(Path(home) / name).prepare(spec(one, epochs))
+        for name, case in zip(names, wanted, strict=True):
+            RunFolder(Path(home) / name).prepare(spec(case, epochs))
         task = {"folder": home, "runs": names, "ranks_per_host": RANKS_PER_HOST}
-        on_ranks("benchmarks.easgd.rank", hosts(), RANKS_PER_HOST, task)
-        return [row_of(one, RunFolder(Path(home) / name)) for name, one in zip(names, wanted, strict=True)]
+        run_ranks("benchmarks.easgd.rank", hosts(), RANKS_PER_HOST, task)
+        return [row_of(case, RunFolder(Path(home) / name)) for name, case in zip(names, wanted, strict=True)]
 
 
-def row_of(wanted: Wanted, folder: RunFolder) -> dict[str, Any]:
-    """What a run came to: accuracies and times by epoch, and a step's mean seconds, part by part."""
-    method, rate, seed = wanted
-    said = [reader.validate_json(line) for line in folder.events.read_bytes().splitlines()]
-    points = [event.values for event in said if isinstance(event, Points)]
-    epochs = [values for values in points if series.HELDOUT_ACCURACY in values]
-    steps = [values for values in points if series.COMPUTE_S in values]
-    parts = {part: mean(values[part] or 0.0 for values in steps) for part in series.PARTS}
-    reached = [values[series.TRAINED_S] for values in epochs if (values[series.HELDOUT_ACCURACY] or 0.0) >= TARGET]
+def row_of(case: Case, folder: RunFolder) -> dict[str, Any]:
+    """Return accuracies and times by epoch, and the mean seconds of a step with its parts."""
+    method, rate, seed = case
+    lines = [event_reader.validate_json(line) for line in folder.events.read_bytes().splitlines()]
+    points = [event.values for event in lines if isinstance(event, Points)]
+    epochs = [values for values in points if metric_names.HELDOUT_ACCURACY in values]
+    steps = [values for values in points if metric_names.COMPUTE_S in values]
+    parts = {part: mean(values[part] or 0.0 for values in steps) for part in metric_names.TIME_PARTS}
+    reached = [
+        values[metric_names.TRAINED_S] for values in epochs if (values[metric_names.HELDOUT_ACCURACY] or 0.0) >= TARGET
+    ]
     return {
         "method": method,
         "rate": rate,
         "seed": seed,
-        "accuracies": [values[series.HELDOUT_ACCURACY] for values in epochs],
-        "trained_s": [values[series.TRAINED_S] for values in epochs],
+        "accuracies": [values[metric_names.HELDOUT_ACCURACY] for values in epochs],
+        "trained_s": [values[metric_names.TRAINED_S] for values in epochs],
         "to_target_s": reached[0] if reached else None,
-        "crossed_s": crossed(epochs),
+        "crossed_s": crossing_time(epochs),
         "step_s": sum(parts.values()),
         "parts_s": parts,
-        "communication_share": (parts[series.COMMUNICATION_S] + parts[series.IDLE_S]) / sum(parts.values()),
-        "idle_share": parts[series.IDLE_S] / sum(parts.values()),
+        "communication_share": (parts[metric_names.COMMUNICATION_S] + parts[metric_names.IDLE_S]) / sum(parts.values()),
+        "idle_share": parts[metric_names.IDLE_S] / sum(parts.values()),
     }
 
 
-def crossed(epochs: list[Values]) -> float | None:
-    """When the accuracy would have crossed the target, had it gone straight from one evaluation to the next."""
+def crossing_time(epochs: list[Values]) -> float | None:
+    """Return the time at which the accuracy, interpolated between evaluations, reaches the target; None if never."""
     before_s, before = 0.0, 0.0
     for values in epochs:
-        at_s, accuracy = values[series.TRAINED_S] or 0.0, values[series.HELDOUT_ACCURACY] or 0.0
+        at_s, accuracy = values[metric_names.TRAINED_S] or 0.0, values[metric_names.HELDOUT_ACCURACY] or 0.0
         if accuracy >= TARGET:
             return before_s + (at_s - before_s) * (TARGET - before) / (accuracy - before)
         before_s, before = at_s, accuracy
@@ -136,116 +137,111 @@ def crossed(epochs: list[Values]) -> float | None:
 
 
 def tune(methods: Sequence[str]) -> None:
-    """Try every rate of the grid, and write each method's best into the report of these tries."""
-    shape()
-    rows = carried_out([(method, rate, TUNING_SEED) for method in methods for rate in GRID[method]], EPOCHS)
+    """Run every rate of the grid, and write the best rate of each method into the tuning report."""
+    shape_links()
+    rows = execute_cases([(method, rate, TUNING_SEED) for method in methods for rate in GRID[method]], EPOCHS)
     known = json.loads(TUNING.read_text())["rows"] if TUNING.exists() else []
     rows = [row for row in known if row["method"] not in methods] + rows
     best = {
-        row["method"]: row["rate"] for row in sorted(rows, key=lambda row: rank_of(row["accuracies"]), reverse=True)
+        row["method"]: row["rate"] for row in sorted(rows, key=lambda row: tuning_key(row["accuracies"]), reverse=True)
     }
     TUNING.write_text(json.dumps({"rates": best, "rows": rows}, indent=1) + "\n")
     for row in rows:
         print(f"{row['method']:18} {row['rate']:6g}  {' '.join(f'{a:.3f}' for a in row['accuracies'])}", flush=True)
 
 
-def tuned() -> dict[str, float]:
-    """Every method's rate, its own or that of the method whose arithmetic it shares."""
+def read_rates() -> dict[str, float]:
+    """Return the tuned rate of every method, or that of the method with equal arithmetic."""
     best = json.loads(TUNING.read_text())["rates"]
     return {method: best[choice.get("as", method)] for method, choice in METHODS.items()}
 
 
-def rank_of(accuracies: list[float]) -> tuple[int, float]:
-    """How good a tuning run was: epochs to the target, then accuracy at the end, less is better."""
+def tuning_key(accuracies: list[float]) -> tuple[int, float]:
+    """Return the sort key of a tuning run: epochs to the target, then the negative final accuracy."""
     needed = next((epoch for epoch, accuracy in enumerate(accuracies) if accuracy >= TARGET), len(accuracies))
     return needed, -accuracies[-1]
 
 
-def packing(repeats: int) -> list[dict[str, Any]]:
-    """Exchanges of 153 tensors, packed and per layer."""
+def measure_packing(repeats: int) -> list[dict[str, Any]]:
+    """Time exchanges of 153 tensors, packed and per layer."""
     specs: dict[str, Any] = {}
     for method in ("Original EASGD", "Async EASGD", "Sync EASGD 1", "Sync EASGD 2", "Sync SGD"):
         for packed in (True, False):
             run = spec((method, 0.1, 1), EPOCHS)
-            chosen = run.model_copy(update={"rule": run.rule.model_copy(update={"packed": packed})})
-            specs[f"{method}, {'packed' if packed else 'per layer'}"] = chosen.model_dump(mode="json")
+            variant = run.model_copy(update={"rule": run.rule.model_copy(update={"packed": packed})})
+            specs[f"{method}, {'packed' if packed else 'per layer'}"] = variant.model_dump(mode="json")
     task = {"divisor": 8, "repeats": repeats, "specs": specs}
-    rows: list[dict[str, Any]] = on_ranks("benchmarks.easgd.packing_rank", hosts(), RANKS_PER_HOST, task)
+    rows: list[dict[str, Any]] = run_ranks("benchmarks.easgd.packing_rank", hosts(), RANKS_PER_HOST, task)
     return rows
 
 
-def pack() -> None:
-    """Packed against per layer on faster links, where what a message costs beside its bytes weighs more."""
+def write_packing() -> None:
+    """Compare packed and per-layer exchanges on faster links, where the cost per message matters more."""
     found = {}
     for rate in FASTER:
-        shape(*(["--rate", rate] if rate else []))
-        found[rate or "unshaped"] = packing(repeats=10)
+        shape_links(*(["--rate", rate] if rate else []))
+        found[rate or "unshaped"] = measure_packing(repeats=10)
         print(rate or "unshaped")
-        told(found[rate or "unshaped"])
+        print_packing(found[rate or "unshaped"])
     PACKING.write_text(json.dumps(machine() | {"links": ", ".join(found), "packing": found}, indent=1) + "\n")
 
 
 def hosts() -> list[str]:
-    """The lab's hosts."""
+    """Return the names of the lab's hosts."""
     return [f"gpu{number + 1}" for number in range(HOSTS)]
 
 
-def shape(*rate: str) -> None:
-    """Give the lab's links this rate, or none."""
-    subprocess.run([sys.executable, "-m", "lab", "up", *rate], check=True, stdout=subprocess.DEVNULL)
-
-
 def main() -> None:
-    """Run, compare, write the report and the plot."""
+    """Run and compare the methods; write the report and the plot."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", action="append", choices=METHODS)
     parser.add_argument("--seed", action="append", type=int)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--tune", action="store_true", help="only look for rates, of the methods given or of all")
-    parser.add_argument("--packing", action="store_true", help="only the exchanges of many tensors, on faster links")
+    parser.add_argument("--tune", action="store_true", help="only tune the rates of the given methods or of all")
+    parser.add_argument("--packing", action="store_true", help="only time exchanges of many tensors on faster links")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM; what was whole by then is in the report"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM; the report contains the finished seeds"))
     try:
         if options.packing:
-            pack()
+            write_packing()
         elif options.tune:
             tune(options.method or list(GRID))
         elif options.method or options.seed or options.epochs != EPOCHS:
-            shape("--rate", RATE)
-            rates = tuned()
+            shape_links("--rate", RATE)
+            rates = read_rates()
             for seed in options.seed or SEEDS:
                 wanted = [(method, rates[method], seed) for method in options.method or METHODS]
-                say(summary(carried_out(wanted, options.epochs)))
+                print_points(summarize(execute_cases(wanted, options.epochs)))
         else:
-            whole()
+            run_all()
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-        shape()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second SIGTERM must not interrupt the cleanup
+        shape_links()
 
 
-def whole() -> None:
-    """Compare at the tuned rates, and write the report anew after every seed."""
-    shape("--rate", RATE)
-    rates, rows = tuned(), list[dict[str, Any]]()
-    packed = packing(repeats=10)
-    told(packed)
+def run_all() -> None:
+    """Compare all methods at their tuned rates, and write the report after every seed."""
+    shape_links("--rate", RATE)
+    rates, rows = read_rates(), list[dict[str, Any]]()
+    packed = measure_packing(repeats=10)
+    print_packing(packed)
     for seed in SEEDS:
-        rows += carried_out([(method, rates[method], seed) for method in METHODS], EPOCHS)
-        points = summary(rows)
-        say(points)
-        found = findings(points)
+        rows += execute_cases([(method, rates[method], seed) for method in METHODS], EPOCHS)
+        points = summarize(rows)
+        print_points(points)
+        found = compare_methods(points)
         print(json.dumps(found, indent=1), flush=True)
-        example = {method: spec((method, rates[method], seed), EPOCHS).model_dump(mode="json") for method in METHODS}
+        specs = {method: spec((method, rates[method], seed), EPOCHS).model_dump(mode="json") for method in METHODS}
         compared = {"target": TARGET, "findings": found, "points": points, "packing": packed}
-        report = machine() | compared | {"rows": rows, "specs": example}
+        report = machine() | compared | {"rows": rows, "specs": specs}
         RESULTS.write_text(json.dumps(report, indent=1) + "\n")
         plot(rows, points, target=TARGET)
 
 
 def machine() -> dict[str, str]:
-    """Say what this ran on."""
-    place = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}"
-    return {"machine": place, "links": RATE, "python": platform.python_version(), "torch": torch.__version__}
+    """Return the machine and the versions for the report."""
+    description = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}"
+    return {"machine": description, "links": RATE, "python": platform.python_version(), "torch": torch.__version__}
 
 
 if __name__ == "__main__":

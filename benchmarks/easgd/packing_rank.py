@@ -1,7 +1,7 @@
-"""One rank that times exchanges of a net of many tensors, packed into one message and as a message per layer.
+"""One rank that times exchanges of a net with many tensors, packed into one message or with one message per layer.
 
-Nothing is computed but the exchange and the update: the parameters have the shapes of ResNet-50-v2's, each side of a
-layer divided by `divisor`, and gradients of zero.
+A step consists only of the exchange and the update: the parameters have the shapes of ResNet-50-v2, with the first two
+dimensions divided by `divisor`, and the gradients are 0.
 """
 
 import json
@@ -18,61 +18,63 @@ from torch.distributed import FileStore  # type: ignore[attr-defined]
 from contract.spec.run import RunSpec
 from trainers.build import collectives, rules
 from trainers.models.resnet_v2 import ResNet50V2
-from trainers.progress.auto_choice_store import Kept
+from trainers.progress.auto_choice_store import AutoChoiceStore
 
 
 class Layers(nn.Module):
-    """The parameters of ResNet-50-v2 for ten classes, narrower by a divisor."""
+    """The parameters of ResNet-50-v2 for ten classes, with smaller layers."""
 
     def __init__(self, divisor: int) -> None:
         super().__init__()
         shapes = [p.shape for p in ResNet50V2(3, 10).parameters()]
         self.layers = nn.ParameterList(
-            torch.zeros([max(1, side // divisor) if place < 2 else side for place, side in enumerate(shape)])
+            torch.zeros([max(1, side // divisor) if dim < 2 else side for dim, side in enumerate(shape)])
             for shape in shapes
         )
 
 
 def main() -> None:
-    """Carry out the task that the environment holds."""
+    """Execute the task in the environment variable TASK."""
     torch.set_num_threads(1)
     task = json.loads(os.environ["TASK"])
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
-    rows = [timed(name, spec, task) for name, spec in task["specs"].items()]
+    rows = [time_exchange(name, spec, task) for name, spec in task["specs"].items()]
     if rank == 0:
         print(json.dumps(rows), flush=True)
     dist.barrier()
     dist.destroy_process_group()
 
 
-def timed(name: str, spec: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
-    """The median seconds of an exchange under the rule of `spec`, of the rank that took longest."""
+def time_exchange(name: str, spec: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with the median seconds of an exchange with the rule of `spec`, on the slowest rank."""
     run, net = RunSpec.model_validate(spec), Layers(task["divisor"])
     params = list(net.parameters())
     optimizer = torch.optim.SGD(params, lr=0.01)
-    allreduce = collectives.allreduce(run.collective, run.resources.world, kept=NOBODY, nodes=run.resources.nodes)
-    rule, all_s = rules.rule(run, net, optimizer, allreduce=allreduce), []
+    allreduce = collectives.build_allreduce(
+        run.collective, run.resources.world, choice_store=NO_CHOICE, nodes=run.resources.nodes
+    )
+    rule, all_s = rules.build_rule(run, net, optimizer, allreduce=allreduce), []
     for _ in range(task["repeats"] + 1):
         for p in params:
             p.grad = torch.zeros_like(p) if p.grad is None else p.grad
         dist.barrier()
         began_s = time.perf_counter()
-        rule.begin()
+        rule.begin_step()
         rule.step(torch.tensor(0.0))
         spent_s = torch.tensor(time.perf_counter() - began_s)
         dist.all_reduce(spent_s, dist.ReduceOp.MAX)
         all_s.append(float(spent_s))
-    rule.settle()
+    rule.wait_for_all()
     tensors, count = len(params), sum(p.numel() for p in params)
     return {"rule": name, "tensors": tensors, "parameters": count, "seconds": median(all_s[1:]), "all_s": all_s[1:]}
 
 
-def _nobody(*_: object) -> None:
-    raise AssertionError("no collective is chosen here")
+def _refuse_choice(*_: object) -> None:
+    raise AssertionError("the specs of this benchmark name their collective")
 
 
-NOBODY: Kept = Kept(None, _nobody)  # type: ignore[arg-type]
+NO_CHOICE: AutoChoiceStore = AutoChoiceStore(None, _refuse_choice)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""The site that `make bench NAME=scale` measures: many runs on a stand-in Slurm whose jobs are rows, led by hand."""
+"""The testbed of `make bench NAME=scale`: a scheduler with group runs on a fake Slurm whose jobs are rows."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sqlalchemy import func, select
 
@@ -11,17 +10,16 @@ from contract.folder.events import Event, Finished, Points, Started
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
-from lab.fake_slurm import programs
-from lab.fake_slurm import scheduler as room
-from lab.fake_slurm.state import Settings as Standing
-from lab.fake_slurm.state import Stage
+from lab.fake_slurm import programs, scheduler
+from lab.fake_slurm.state import ClusterState
+from lab.fake_slurm.state import Settings as ClusterSettings
 from migrations.commands import upgrade
-from scheduler.clusters.rate_limit import OpenGate
+from scheduler.clusters.rate_limit import UnlimitedRate
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.context import Site
+from scheduler.context import Context
 from store import runs
 from store.session import engine_for, snapshot, transaction
-from store.tables import Run
+from store.tables import Job, Run
 
 SPEC = {
     "optimizer": {"kind": "sgd"},
@@ -32,100 +30,109 @@ SPEC = {
 }
 
 
-class Noted(OpenGate):
-    """Lets every call pass, and notes how long it took."""
+class CallTimer(UnlimitedRate):
+    """Allow every call of Slurm and record its duration."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, float]] = []
 
-    def note(self, command: str, outcome: str, seconds: float) -> None:
+    def record(self, command: str, outcome: str, seconds: float) -> None:
+        """Record the duration of a call."""
         self.calls.append((command, seconds))
 
     def seconds(self, command: str) -> float:
-        """How long the calls of a command took since this was asked last."""
-        took = sum(seconds for made, seconds in self.calls if made == command)
+        """Return the total seconds of a command's calls since the previous query, and clear all records."""
+        took = sum(seconds for called, seconds in self.calls if called == command)
         self.calls.clear()
         return took
 
 
 @dataclass(frozen=True)
-class World:
-    stage: Stage
-    site: Site
-    told: Noted = field(default_factory=Noted)
-    room: int = 0  # runs that Slurm takes in all
+class Testbed:
+    """A scheduler's site and its fake cluster."""
+
+    cluster: ClusterState
+    site: Context
+    timer: CallTimer = field(default_factory=CallTimer)
+    job_limit: int = 0  # jobs that Slurm accepts in total
 
     @classmethod
-    def make(cls, settings: Settings, live: int) -> "World":
-        """A database, and a cluster with room for so many runs at once. The budget of calls is left open."""
+    def create(cls, settings: Settings, live: int) -> "Testbed":
+        """Create a database and a cluster that can run `live` runs at the same time, without a rate limit of calls."""
         upgrade(settings.database_url())
-        stage = Stage.make(settings.home_folder() / "slurm", Standing(carried=0, hosts=1, cpus=live))
-        os.environ["PATH"] = os.pathsep.join([str(programs.write(stage.folder)), os.environ["PATH"]])
-        site = Site(engine_for(settings.database_url()), {"slurm": Slurm()}, settings.runs_folder(), local_ranks=1)
-        return cls(stage, site)
+        cluster = ClusterState.create(settings.home_folder() / "slurm", ClusterSettings(carried=0, hosts=1, cpus=live))
+        os.environ["PATH"] = os.pathsep.join([str(programs.write(cluster.folder)), os.environ["PATH"]])
+        site = Context(engine_for(settings.database_url()), {"slurm": Slurm()}, settings.runs_folder(), local_ranks=1)
+        return cls(cluster, site)
 
-    def admits(self, more: int) -> "World":
-        """The same with a Slurm that takes so many jobs more, and has said so."""
+    def with_job_limit(self, more: int) -> "Testbed":
+        """Return the testbed with a Slurm that accepts `more` additional jobs; the scheduler has read this limit."""
         with snapshot(self.site.engine) as db:
-            under_way = db.scalar(select(func.count()).where(Run.state.in_([State.PENDING, State.RUNNING]))) or 0
-        self.stage.set("max_submit", under_way + more)
-        slurm = Slurm(gate=self.told)
+            active = db.scalar(select(func.count()).where(Run.state.in_([State.PENDING, State.RUNNING]))) or 0
+        self.cluster.set("max_submit", active + more)
+        slurm = Slurm(rate_limit=self.timer)
         slurm.limits()
-        return replace(self, site=replace(self.site, clusters={"slurm": slurm}), room=under_way + more)
+        return replace(self, site=replace(self.site, clusters={"slurm": slurm}), job_limit=active + more)
 
-    def add(self, size: int, name: str) -> int:
-        """POST an experiment of so many runs; return its id."""
+    def add_runs(self, size: int, name: str) -> int:
+        """Insert an experiment with `size` runs; return its id."""
         document = {"name": name, "base": SPEC, "axes": {"seed": list(range(size))}}
         with transaction(self.site.engine) as db:
             return runs.create(db, ExperimentSpec.model_validate(document))[0]
 
     def count(self, *states: State) -> int:
+        """Return the number of runs in these states."""
         with snapshot(self.site.engine) as db:
             return db.scalar(select(func.count()).where(Run.state.in_(states))) or 0
 
-    def some(self, state: State, most: int) -> Sequence[Run]:
-        """The oldest runs in a state, at most so many."""
+    def oldest(self, state: State, limit: int) -> Sequence[Run]:
+        """Return the oldest runs in a state, at most `limit`."""
         with snapshot(self.site.engine) as db:
-            return db.scalars(select(Run).where(Run.state == state).order_by(Run.id).limit(most)).all()
+            return db.scalars(select(Run).where(Run.state == state).order_by(Run.id).limit(limit)).all()
 
-    def begin(self, many: Sequence[Run]) -> None:
-        for run in many:
-            self.say(run, Started(attempt=1, at=0.0, world=1, hosts=["h"], device="cpu", steps=44, versions={}))
+    def start_runs(self, group: Sequence[Run]) -> None:
+        """Write the start event of every run."""
+        for run in group:
+            self.write_event(run, Started(attempt=1, at=0.0, world=1, hosts=["h"], device="cpu", steps=44, versions={}))
 
-    def step(self, many: Sequence[Run]) -> None:
-        """Every run tells one step more."""
+    def step_runs(self, group: Sequence[Run]) -> None:
+        """Write one more step of every run."""
         values = {"loss": 1.0, "learning_rate": 0.1, "samples_per_s": 1.0, "compute_s": 0.1}
-        for run in many:
-            self.say(run, Points(attempt=1, at=0.0, step=run.step + 1, values=dict(values)))
+        for run in group:
+            self.write_event(run, Points(attempt=1, at=0.0, step=run.step + 1, values=dict(values)))
 
-    def finish(self, many: Sequence[Run]) -> None:
-        """Every run says its last word."""
-        for run in many:
-            self.say(run, Finished(attempt=1, at=0.0, step=44))
+    def finish_runs(self, group: Sequence[Run]) -> None:
+        """Write the final event of every run."""
+        for run in group:
+            self.write_event(run, Finished(attempt=1, at=0.0, step=44))
 
-    def fall(self, many: Sequence[Run]) -> None:
-        """Every run's only rank falls without a word, and srun tells of it in the log."""
-        for run in many:
+    def fail_ranks(self, group: Sequence[Run]) -> None:
+        """Let the only rank of every run fail without an event, and write srun's error into the log."""
+        for run in group:
             self.site.folder_of(run).log.write_text("srun: error: h: task 0: Exited with exit code 1\n")
 
-    def say(self, run: Run, event: Event) -> None:
+    def write_event(self, run: Run, event: Event) -> None:
+        """Append an event to the run's file."""
         with self.site.folder_of(run).events.open("a") as file:
             file.write(event.model_dump_json() + "\n")
 
-    def end_jobs(self, many: Sequence[Run], state: str, code: str) -> None:
-        """The cluster ends these runs' jobs, all at one moment."""
-        ids = {str(run.job_id) for run in many}
-        with self.stage.alone():
-            for job in self.stage.jobs("state = 'RUNNING'"):
-                if job.spelled in ids:
-                    self.stage.end(job, state, code)
-            room.begin(self.stage)
+    def end_jobs(self, group: Sequence[Run], state: str, code: str) -> None:
+        """End the jobs of these runs in the cluster, all in one transaction."""
+        with snapshot(self.site.engine) as db:
+            jobs = select(Job.external_id).where(Job.id.in_([run.current_job_id for run in group]))
+            ids = set(db.scalars(jobs))
+        with self.cluster.transaction():
+            for job in self.cluster.jobs("state = 'RUNNING'"):
+                if job.full_id in ids:
+                    self.cluster.end(job, state, code)
+            scheduler.start_jobs(self.cluster)
 
-    def want_stop(self, many: Sequence[Run]) -> None:
+    def request_stop(self, group: Sequence[Run]) -> None:
+        """Request the stop of these runs."""
         with transaction(self.site.engine) as db:
-            runs.want_stop(db, Run.id.between(many[0].id, many[-1].id) & (Run.state == many[0].state))
+            runs.request_stop(db, Run.id.between(group[0].id, group[-1].id) & (Run.state == group[0].state))
 
-    def page(self) -> dict[str, Any]:
-        """How many runs are in each state."""
+    def state_counts(self) -> dict[State, int]:
+        """Return the number of runs in each state."""
         with snapshot(self.site.engine) as db:
             return runs.counts(db)

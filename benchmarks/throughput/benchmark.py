@@ -1,8 +1,8 @@
-"""How many samples a second does a step train, beside plain PyTorch? `make bench NAME=throughput`, some eight minutes.
+"""Samples per second of the engine compared with plain PyTorch: `make bench NAME=throughput`, about eight minutes.
 
-The same net, data, batch and optimizer, turn by turn within one run: the engine's steps as they are, with their time
-split and report, and what a user would write, under DistributedDataParallel from two ranks on. The goal is a median
-ratio of at least 1.0 for every net. The images are small so that the run is short.
+Both use the same net, data, batch and optimizer, in alternating blocks within one run: the engine's steps with time
+measurement and report, and a plain training loop, with DistributedDataParallel from two ranks on. The goal is a median
+ratio of at least 1.0 for every net. The images are small, so that the benchmark is short.
 """
 
 import json
@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from benchmarks.launcher import on_ranks
+from benchmarks.launcher import run_ranks
 
-SPAN_S = 16.0  # all turns of a net; short ones, many times, since what else a machine does comes and goes
-CASES: dict[str, tuple[int, int]] = {  # net -> pixels of a side, samples per rank
+SPAN_S = 16.0  # for all blocks of a net; many short blocks reduce the effect of other load
+CASES: dict[str, tuple[int, int]] = {  # net -> side in pixels, samples per rank
     "convnet": (28, 64),
     "lenet": (28, 64),
     "alexnet": (67, 32),
@@ -27,16 +27,16 @@ CASES: dict[str, tuple[int, int]] = {  # net -> pixels of a side, samples per ra
     "resnet50": (64, 16),
     "resnet50_v2": (64, 16),
 }
-GPU_CASE = ("resnet50", 224, 256)  # net, pixels of a side, images per GPU
-PUBLISHED_PER_S = {  # images of ResNet-50 on one GPU
+GPU_CASE = ("resnet50", 224, 256)  # net, side in pixels, images per GPU
+PUBLISHED_PER_S = {  # images/s of ResNet-50 on one GPU
     "A100": 2470,  # NVIDIA's DeepLearningExamples, PyTorch 21.03, mixed precision
-    "H100": 6900,  # what MLPerf 3.0's 13.466 minutes on eight imply for 35 epochs
+    "H100": 6900,  # from MLPerf 3.0: 13.466 minutes for 35 epochs on eight GPUs
 }
 RESULT = Path(__file__).parents[1] / "results" / "throughput.json"
 
 
 def main() -> None:
-    """Measure every net on one and two ranks, print the table and write the report."""
+    """Measure every net on one and two ranks, print a table and write the report."""
     gpus = torch.cuda.device_count()
     if gpus:
         rows = [measure(GPU_CASE[0], ranks, on_gpu=True) for ranks in sorted({1, gpus})]
@@ -49,11 +49,11 @@ def main() -> None:
 
 
 def measure(kind: str, ranks: int, *, on_gpu: bool = False) -> dict[str, Any]:
-    """One net on so many ranks of this machine; on a GPU compiled, in bfloat16, with its channels innermost."""
+    """Measure one net on this machine and return a row; on a GPU compiled, in bfloat16, with channels_last."""
     run = gpu_spec(ranks) if on_gpu else spec(kind, ranks, *CASES[kind])
     task = {"run": run, "span_s": SPAN_S, "compiled": on_gpu}
-    found = on_ranks("benchmarks.throughput.rank", [""], ranks, task)
-    row = {"net": kind, "ranks": ranks, **compared(found.pop("seconds"), run["batch"]), **found}
+    found = run_ranks("benchmarks.throughput.rank", [""], ranks, task)
+    row = {"net": kind, "ranks": ranks, **compare(found.pop("seconds"), run["batch"]), **found}
     print(
         f"{kind:12} {ranks} x {row['device']}: {row['ours_per_s']:8.1f} samples/s, {row['ratio']:.3f} x plain PyTorch"
     )
@@ -64,12 +64,14 @@ def measure(kind: str, ranks: int, *, on_gpu: bool = False) -> dict[str, Any]:
 
 
 def gpu_spec(ranks: int) -> dict[str, Any]:
+    """Return the spec of the GPU case."""
     kind, pixels, share = GPU_CASE
     run = spec(kind, ranks, pixels, share, classes=1000)
     return {**run, "precision": "bfloat16", "channels_last": True}
 
 
 def spec(kind: str, ranks: int, pixels: int, share: int, classes: int = 10) -> dict[str, Any]:
+    """Return the spec of a case."""
     return {
         "model": {"kind": kind},
         "data": {
@@ -87,8 +89,8 @@ def spec(kind: str, ranks: int, pixels: int, share: int, classes: int = 10) -> d
     }
 
 
-def compared(seconds: dict[str, list[float]], batch: int) -> dict[str, Any]:
-    """Samples a second of both, and how many times as many are ours: the median over the rounds."""
+def compare(seconds: dict[str, list[float]], batch: int) -> dict[str, Any]:
+    """Return samples/s of both, and the median over the rounds of their ratio."""
     ratios = [plain / ours for ours, plain in zip(seconds["ours"], seconds["plain"], strict=True)]
     return {
         "ours_per_s": batch / median(seconds["ours"]),

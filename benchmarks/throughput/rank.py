@@ -1,4 +1,4 @@
-"""One rank of the throughput benchmark: our step and plain PyTorch's in turn, and rank 0 says how long each took."""
+"""One rank of the throughput benchmark: time steps of the engine and of plain PyTorch; rank 0 prints the result."""
 
 import json
 import os
@@ -15,75 +15,77 @@ from torch.distributed import FileStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
-from benchmarks.throughput.roofline import cost, judge, rates
+from benchmarks.throughput.roofline import classify, cost, rates
 from contract.folder.run_folder import RunFolder
 from contract.spec.choices.data import Synthetic
 from contract.spec.run import RunSpec
 from trainers.build import data, models
-from trainers.progress.reporter import Report
+from trainers.progress.reporter import Reporter
 from trainers.ranks import device as devices
-from trainers.ranks import rank_info as places
-from trainers.training.engine import loop
+from trainers.ranks import rank_info as rank_infos
+from trainers.training.engine import make_loop
 
-BLOCK_S = 0.25  # what a turn lasts about; a turn has one step at least
-Turn = Callable[[int], None]  # takes so many steps
+BLOCK_S = 0.25  # approximate time of a block, which has at least one step
+Steps = Callable[[int], None]  # runs the given number of steps
 
 
 def main() -> None:
-    """Carry out the task that the environment holds."""
+    """Execute the task in the environment variable TASK."""
     task = json.loads(os.environ["TASK"])
-    place = places.here(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
-    device = devices.take(place)
+    rank_info = rank_infos.local_rank_info(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    device = devices.select_device(rank_info)
     backend = "nccl" if device.type == "cuda" else "gloo"
-    store = FileStore(os.environ["STORE"], place.world)
-    dist.init_process_group(backend, store=store, rank=place.rank, world_size=place.world)
+    store = FileStore(os.environ["STORE"], rank_info.world)
+    dist.init_process_group(backend, store=store, rank=rank_info.rank, world_size=rank_info.world)
     run = RunSpec.model_validate(task["run"])
     with tempfile.TemporaryDirectory() as folder:
-        report = Report(RunFolder(Path(folder)), 1, rank=place.rank)
+        report = Reporter(RunFolder(Path(folder)), 1, rank=rank_info.rank)
         compiled = bool(task["compiled"])
-        turns = {
-            "ours": ours(run, place, device, report, compiled=compiled),
-            "plain": plain(run, place, device, compiled=compiled),
+        variants = {
+            "ours": engine_steps(run, rank_info, device, report, compiled=compiled),
+            "plain": plain_steps(run, rank_info, device, compiled=compiled),
         }
-        seconds = compare(turns, span_s=task["span_s"], device=device)
-    found: dict[str, Any] = {"device": devices.name(device), "seconds": seconds}
-    if place.rank == 0 and device.type == "cuda":
+        seconds = compare(variants, span_s=task["span_s"], device=device)
+    found: dict[str, Any] = {"device": devices.device_name(device), "seconds": seconds}
+    if rank_info.rank == 0 and device.type == "cuda":
         assert isinstance(run.data, Synthetic)
-        images_per_s = run.batch / place.world / min(seconds["ours"])
+        images_per_s = run.batch / rank_info.world / min(seconds["ours"])
         with torch.device("meta"):
-            costs = cost(models.net(run.model, run.data.shape[0], run.data.classes), *run.data.shape[:2])
-        found |= judge(images_per_s, costs, rates(device))
-    if place.rank == 0:
+            costs = cost(models.build_image_model(run.model, run.data.shape[0], run.data.classes), *run.data.shape[:2])
+        found |= classify(images_per_s, costs, rates(device))
+    if rank_info.rank == 0:
         print(json.dumps(found), flush=True)
     dist.destroy_process_group()
 
 
-def ours(run: RunSpec, place: places.Place, device: torch.device, report: Report, *, compiled: bool) -> Turn:
-    """The engine's steps as they are, input, time split and report included."""
-    mine = loop(run, place, device=device, report=report)
-    start = run.course.position(0)
-    batches = mine.feed.epoch(start)
+def engine_steps(
+    run: RunSpec, rank_info: rank_infos.RankInfo, device: torch.device, report: Reporter, *, compiled: bool
+) -> Steps:
+    """Return the engine's steps, with input, time measurement and report."""
+    training = make_loop(run, rank_info, device=device, report=report)
+    start = run.batch_schedule.position(0)
+    batches = training.feed.epoch_batches(start)
     if compiled:
-        mine.state.model.compile()  # in its place: the parameters stay those of the rule and the optimizer
+        training.state.model.compile()  # in place, so that rule and optimizer still refer to the parameters
 
     def take(steps: int) -> None:
         for _ in range(steps):
-            mine.take(batches, start)
+            training.take_step(batches, start)
 
     return take
 
 
-def plain(run: RunSpec, place: places.Place, device: torch.device, *, compiled: bool) -> Turn:
-    """What a user would write: the same net, torch.optim.SGD, and from two ranks on DistributedDataParallel."""
+def plain_steps(run: RunSpec, rank_info: rank_infos.RankInfo, device: torch.device, *, compiled: bool) -> Steps:
+    """Return plain PyTorch's steps: the same net, torch.optim.SGD, and DistributedDataParallel from two ranks on."""
     layout = torch.channels_last if run.channels_last else torch.contiguous_format
-    net = models.model(run).to(device).to(memory_format=layout)  # type: ignore[call-overload]
+    net = models.build_model(run).to(device).to(memory_format=layout)  # type: ignore[call-overload]
     if compiled:
         net.compile()
     passes = partial(torch.autocast, device.type, torch.bfloat16, enabled=run.precision == "bfloat16")
-    wrapped = DistributedDataParallel(net) if place.world > 1 else net
+    wrapped = DistributedDataParallel(net) if rank_info.world > 1 else net
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
-    train, _ = data.data(run.data, run.seed)
-    share = run.batch // place.world
+    train, _ = data.build_data(run.data, run.seed)
+    share = run.batch // rank_info.world
 
     def take(steps: int) -> None:
         for index_B in torch.randperm(run.batch * steps).view(steps, -1)[:, :share]:
@@ -103,29 +105,29 @@ def plain(run: RunSpec, place: places.Place, device: torch.device, *, compiled: 
     return take
 
 
-def compare(turns: dict[str, Turn], *, span_s: float, device: torch.device) -> dict[str, list[float]]:
-    """Seconds per step of the slowest rank: all in turn, round after round, now these first, now those."""
-    steps_s = {name: warm(turn, device) for name, turn in turns.items()}
+def compare(variants: dict[str, Steps], *, span_s: float, device: torch.device) -> dict[str, list[float]]:
+    """Return the seconds per step of the slowest rank, in rounds with alternating order."""
+    steps_s = {name: warm_up(run_steps, device) for name, run_steps in variants.items()}
     steps = {name: max(1, round(BLOCK_S / step_s)) for name, step_s in steps_s.items()}
-    rounds = max(1, round(span_s / sum(steps[name] * steps_s[name] for name in turns)))
-    seconds: dict[str, list[float]] = {name: [] for name in turns}
+    rounds = max(1, round(span_s / sum(steps[name] * steps_s[name] for name in variants)))
+    seconds: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds):
-        for name in sorted(turns, reverse=number % 2 == 1):
-            seconds[name].append(timed(turns[name], steps[name], device))
+        for name in sorted(variants, reverse=number % 2 == 1):
+            seconds[name].append(time_steps(variants[name], steps[name], device))
     return seconds
 
 
-def warm(turn: Turn, device: torch.device) -> float:
-    """Warm up, and return about how many seconds a step takes; the same on every rank."""
-    timed(turn, 2, device)
-    return timed(turn, 2, device)
+def warm_up(run_steps: Steps, device: torch.device) -> float:
+    """Warm up and return the approximate seconds per step, the same on every rank."""
+    time_steps(run_steps, 2, device)
+    return time_steps(run_steps, 2, device)
 
 
-def timed(turn: Turn, steps: int, device: torch.device) -> float:
-    """Return the seconds that a step took the slowest rank."""
+def time_steps(run_steps: Steps, steps: int, device: torch.device) -> float:
+    """Return the seconds per step of the slowest rank."""
     dist.barrier()
     began = time.perf_counter()
-    turn(steps)
+    run_steps(steps)
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     spent_s = torch.tensor([(time.perf_counter() - began) / steps], dtype=torch.float64, device=device)

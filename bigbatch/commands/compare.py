@@ -1,4 +1,4 @@
-"""`bigbatch compare`: how much sooner one run reached the accuracy of another, and whether that may be said."""
+"""`bigbatch compare`: the speed-up of one run over another to the same accuracy."""
 
 import json
 from collections.abc import Iterator
@@ -7,45 +7,45 @@ from typing import Annotated, Any
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.submit import Json
+from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
-from bigbatch.terminal.message import say
-from bigbatch.terminal.output import percent, print_table
-from bigbatch.terminal.units import time_in_words
+from bigbatch.terminal.message import print_message
+from bigbatch.terminal.output import format_percent, print_table
+from bigbatch.terminal.units import format_duration
 from contract.metric_names import HELDOUT_ACCURACY
 from study.comparison import Comparison, Unfair
 from study.comparison import compare as compare_trials
 from study.trial import NAMES, Mark, Trial, trial
 
 
-class Refused(BigbatchError):
-    """A comparison that would mislead."""
+class UnfairComparison(BigbatchError):
+    """The comparison of the two runs would be misleading."""
 
 
 def compare(
     baseline: Annotated[int, typer.Argument(metavar="BASELINE", help="The run to compare with.")],
-    other: Annotated[int, typer.Argument(metavar="RUN", help="The run whose speed-up is asked for.")],
+    other: Annotated[int, typer.Argument(metavar="RUN", help="The run whose speed-up is computed.")],
     accuracy: Annotated[
-        float | None, typer.Option(min=0, max=1, help="To reach, 0 to 1; the baseline's best where none is given.")
+        float | None, typer.Option(min=0, max=1, help="Target accuracy, 0 to 1; default: the baseline's best.")
     ] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Tell a run's speed-up to the same accuracy, with all choices of both; refused where it would mislead."""
+    """Show a run's speed-up to the same accuracy and the specs of both runs; refuse misleading comparisons."""
     with Client() as client:
-        first, second = trial_of(client, baseline), trial_of(client, other)
+        first, second = fetch_trial(client, baseline), fetch_trial(client, other)
     try:
         found = compare_trials(first, second, accuracy)
     except Unfair as error:
-        raise Refused("\n".join(["no fair comparison:", *error.reasons])) from error
+        raise UnfairComparison("\n".join(["no fair comparison:", *error.reasons])) from error
     if as_json:
-        print(json.dumps(_plain(found), indent=2))
+        print(json.dumps(_to_json(found), indent=2))
     else:
         _print(found)
 
 
-def trial_of(client: Client, run_id: int) -> Trial:
-    """Ask the service for a run and what it measured."""
+def fetch_trial(client: Client, run_id: int) -> Trial:
+    """Return a run and its measured series, from the service."""
     run = client.run(run_id)
     points = client.points(run_id, [name for name in NAMES if name in {*run.series, HELDOUT_ACCURACY}])
     columns = {name: list(zip(column.steps, column.values, strict=True)) for name, column in points.series.items()}
@@ -55,24 +55,26 @@ def trial_of(client: Client, run_id: int) -> Trial:
 def _print(found: Comparison) -> None:
     pairs = [(found.baseline, found.baseline_at), (found.other, found.other_at)]
     rows = [
-        (f"time to {percent(found.accuracy, 2)}", *(time_in_words(at.seconds) for _, at in pairs)),
+        (f"time to {format_percent(found.accuracy, 2)}", *(format_duration(at.seconds) for _, at in pairs)),
         ("epochs until then", *(f"{at.epochs:g}" for _, at in pairs)),
         ("iterations until then", *(f"{at.step:,} of {one.spec.steps:,}" for one, at in pairs)),
-        ("best accuracy", *(percent(one.best, 2) for one, _ in pairs)),
+        ("best accuracy", *(format_percent(one.best, 2) for one, _ in pairs)),
     ]
     print_table(("", found.baseline.name, found.other.name), [*rows, *_choices(found)])
-    print(f"{found.speedup:.2f} x as fast as {found.baseline.name} to an accuracy of {percent(found.accuracy, 2)}")
+    print(
+        f"{found.speedup:.2f} x as fast as {found.baseline.name} to an accuracy of {format_percent(found.accuracy, 2)}"
+    )
     for remark in found.remarks:
-        say(remark)
+        print_message(remark)
 
 
 def _choices(found: Comparison) -> Iterator[tuple[str, str, str]]:
-    """Every choice of both, what differs first; "=" where the other's is the same."""
+    """Yield every choice of both runs, differences first; "=" stands for an equal choice."""
     for path, (old, new) in found.differences.items():
-        yield path, _word(old), _word(new)
+        yield path, _format_choice(old), _format_choice(new)
     for path, value in _leaves(found.baseline.spec.model_dump(mode="json")):
         if not any(f"{path}.".startswith(f"{changed}.") for changed in found.differences):
-            yield path, _word(value), "="
+            yield path, _format_choice(value), "="
 
 
 def _leaves(document: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -83,17 +85,17 @@ def _leaves(document: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any
             yield f"{path}{key}", value
 
 
-def _word(value: object) -> str:
+def _format_choice(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, dict) and "kind" in value:
-        options = ", ".join(f"{key} {_word(option)}" for key, option in value.items() if key != "kind")
+        options = ", ".join(f"{key} {_format_choice(option)}" for key, option in value.items() if key != "kind")
         return f"{value['kind']} ({options})" if options else str(value["kind"])
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def _plain(found: Comparison) -> dict[str, Any]:
-    """All of a comparison, for programs."""
+def _to_json(found: Comparison) -> dict[str, Any]:
+    """Return the comparison as JSON values."""
 
     def side(one: Trial, at: Mark) -> dict[str, Any]:
         at_accuracy = {"step": at.step, "epochs": at.epochs, "seconds": at.seconds, "accuracy": at.accuracy}

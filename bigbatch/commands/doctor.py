@@ -1,4 +1,4 @@
-"""`bigbatch doctor`: is this site as runs need it? Each line says what was found, what it means and what to set."""
+"""`bigbatch doctor`: check this site. Each result shows the finding, its effect on runs and how to fix it."""
 
 import os
 import subprocess
@@ -9,26 +9,24 @@ from typing import Annotated
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.submit import Json
-from bigbatch.commands.up import place_of
+from bigbatch.commands.options import Json
+from bigbatch.commands.up import read_service_settings
 from bigbatch.errors import BigbatchError, Unreachable
-from bigbatch.terminal.output import console, counted, print_json
-from contract.api.site_check import Check, Grade, amiss, fine
+from bigbatch.terminal.output import format_count, make_console, print_json
+from contract.api.site_check import Check, Grade, failed_check, passed_check
 
 STYLES = {Grade.OK: "green", Grade.NOTE: "cyan", Grade.WARNING: "yellow", Grade.ERROR: "bold red"}
 
 
 def doctor(
-    job: Annotated[
-        bool, typer.Option("--job/--no-job", help="Submit a tiny job, which looks from a compute node.")
-    ] = True,
-    partition: Annotated[str, typer.Option(help="Where it goes; the cluster's default if none is named.")] = "",
-    wait: Annotated[float, typer.Option(min=1, help="Seconds that it may wait in the queue.")] = 90.0,
+    job: Annotated[bool, typer.Option("--job/--no-job", help="Submit a small job that checks a compute node.")] = True,
+    partition: Annotated[str, typer.Option(help="Partition of the job; default: the cluster's default.")] = "",
+    wait: Annotated[float, typer.Option(min=1, help="Maximum queue time of the job in seconds.")] = 90.0,
     *,
     as_json: Json = False,
 ) -> None:
-    """Check the site: Slurm, compute nodes, folders, database, broker, service; exit 1 if anything is in the way."""
-    place_of(None)  # says what is not installed, or set wrongly
+    """Check Slurm, compute nodes, folders, database, broker and service; exit with 1 after an error."""
+    read_service_settings(None)  # reports missing packages and wrong settings
     words = ["--wait", str(wait), *([] if job else ["--no-job"]), *(["--partition", partition] if partition else [])]
     found: list[Check] = []
     for check in _checks(words, found):
@@ -43,68 +41,73 @@ def doctor(
 
 
 def _checks(words: Sequence[str], found: Sequence[Check]) -> Iterator[Check]:
-    yield from _examined(words)
+    yield from _scheduler_checks(words)
     if any(check.area == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in found):
         yield _tables()
     yield _service()
 
 
-def _examined(words: Sequence[str]) -> Iterator[Check]:
-    """What the scheduler finds, with the settings of this shell, as soon as it finds it."""
+def _scheduler_checks(words: Sequence[str]) -> Iterator[Check]:
+    """Yield the scheduler's results as they arrive, with the settings of this shell."""
     command = [sys.executable, "-P", "-m", "scheduler", "doctor", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as examining:
-        assert examining.stdout is not None
-        for line in examining.stdout:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
             yield Check.model_validate_json(line)
-    if examining.returncode:
-        raise BigbatchError(f"the examination ended with exit code {examining.returncode}")
+    if process.returncode:
+        raise BigbatchError(f"the checks ended with exit code {process.returncode}")
 
 
 def _tables() -> Check:
     done = subprocess.run([sys.executable, "-P", "-m", "migrations", "state"], capture_output=True, text=True)
     if done.returncode:
-        raise BigbatchError(f"the tables cannot be looked at: {done.stderr.strip().splitlines()[-1:]}")
+        raise BigbatchError(f"cannot read the database's revision: {''.join(done.stderr.strip().splitlines()[-1:])}")
     at, head = done.stdout.split()
     if at == head:
-        return fine("database", "tables", f"as this version has them ({head})", "the service can read and write them")
-    found, means = f"at {at}, not at {head}", "the service is of another version than its tables"
-    advice = "python -m migrations upgrade"
-    return amiss("database", "tables", Grade.ERROR, found=found, means=means, advice=advice)
+        return passed_check(
+            "database", "tables", f"revision {head} of this version", "the service can read and write its tables"
+        )
+    found, means = f"revision {at} instead of {head}", "the service and its tables have different versions"
+    advice = "run python -m migrations upgrade"
+    return failed_check("database", "tables", Grade.ERROR, found=found, means=means, advice=advice)
 
 
 def _service() -> Check:
     try:
         with Client() as client:
-            told = client.ready()
+            readiness = client.ready()
     except Unreachable:
-        found = f"none answers at {os.environ.get('BIGBATCH_URL') or 'this machine'}"
-        means = "no run is taken or launched until one is up"
-        advice = "bigbatch up; or BIGBATCH_URL, if it is elsewhere"
-        return amiss("service", "service", Grade.NOTE, found=found, means=means, advice=advice)
+        found = f"no service answers at {os.environ.get('BIGBATCH_URL') or 'this machine'}"
+        means = "no run is accepted or submitted without a service"
+        advice = "start the service with bigbatch up, or set BIGBATCH_URL to its address"
+        return failed_check("service", "service", Grade.NOTE, found=found, means=means, advice=advice)
     except BigbatchError as error:
-        means = "what answers is no service of yours, or cannot do its work"
-        advice = "BIGBATCH_URL and BIGBATCH_TOKEN to one that is yours; else start its database, or look at its log"
-        return amiss("service", "service", Grade.WARNING, found=str(error), means=means, advice=advice)
-    if told.ready:
-        return fine("service", "service", f"{client.url} is ready", "runs are taken, launched and looked after")
-    found = f"{client.url}: database {told.database}, scheduler {told.scheduler}"
-    means, advice = "runs wait until a worker and a clock are up", "bigbatch up, or docker compose up -d worker clock"
-    if told.database != "ok":
-        means = "nothing moves until it can read its tables"
-        advice = "python -m migrations upgrade, with the BIGBATCH_DATABASE of the service"
-    return amiss("service", "service", Grade.WARNING, found=found, means=means, advice=advice)
+        means = "another program answers, or the service has a problem"
+        advice = "set BIGBATCH_URL and BIGBATCH_TOKEN to your service, start its database, or read its log"
+        return failed_check("service", "service", Grade.WARNING, found=str(error), means=means, advice=advice)
+    if readiness.ready:
+        return passed_check(
+            "service", "service", f"{client.url} is ready", "runs are accepted, submitted and monitored"
+        )
+    found = f"{client.url}: database {readiness.database}, scheduler {readiness.scheduler}"
+    means = "runs wait until a worker and a clock run"
+    advice = "start both with bigbatch up, or with docker compose up -d worker clock"
+    if readiness.database != "ok":
+        means = "no run progresses until the service can read its tables"
+        advice = "run python -m migrations upgrade with the service's BIGBATCH_DATABASE"
+    return failed_check("service", "service", Grade.WARNING, found=found, means=means, advice=advice)
 
 
 def _print(check: Check, *, is_first: bool) -> None:
-    out = console()
+    out = make_console()
     if is_first:
         out.print(check.area, style="bold")
     out.print(f"  {check.grade:<8}", style=STYLES[check.grade], end="")
     out.print(f"{check.name:<16} {check.found}", soft_wrap=True)
-    for told in filter(None, (check.means, check.advice and f"set: {check.advice}")):
-        out.print(f"{'':<27}{told}", style="dim" if check.grade is Grade.OK else "", soft_wrap=True)
+    for line in filter(None, (check.means, check.advice and f"fix: {check.advice}")):
+        out.print(f"{'':<27}{line}", style="dim" if check.grade is Grade.OK else "", soft_wrap=True)
 
 
 def _sum_up(found: Sequence[Check]) -> None:
     counts = [(grade, sum(check.grade is grade for check in found)) for grade in (Grade.ERROR, Grade.WARNING)]
-    console().print(", ".join(counted(count, grade.value) for grade, count in counts))
+    make_console().print(", ".join(format_count(count, grade.value) for grade, count in counts))

@@ -1,4 +1,4 @@
-"""`bigbatch dry-run`: an experiment checked and shown as it would be submitted; no service is needed."""
+"""`bigbatch dry-run`: check an experiment and print its batch scripts, with or without a running service."""
 
 import subprocess
 import sys
@@ -8,33 +8,33 @@ import typer
 from pydantic import ValidationError
 
 from bigbatch.client import Client
-from bigbatch.commands.submit import SpecFile
+from bigbatch.commands.options import SpecFile
 from bigbatch.errors import BigbatchError, DocumentRefused
 from bigbatch.spec_file import read_spec
 from contract.api.cluster_report import ClusterReport
 from contract.spec.experiment import ExperimentSpec
-from contract.validation import faults_of
+from contract.validation import issues_of
 
 
 def dry_run(file: SpecFile) -> None:
-    """Check FILE and print every point of its grid and the exact batch script; submit nothing.
+    """Check FILE and print every point of its grid and the exact batch scripts; submit nothing.
 
-    Where a service answers, the plan goes by what its Slurm admits and by its nodes.
+    If a service answers, the plan uses the limits and the nodes of the service's Slurm.
     """
     try:
         spec = ExperimentSpec.model_validate(read_spec(file))
     except ValidationError as error:
-        raise DocumentRefused(f"{file} cannot be carried out", faults_of(error)) from error
+        raise DocumentRefused(f"{file} is not a valid experiment", issues_of(error)) from error
     lines = [spec.model_dump_json()]
-    if any(run.resources.kind == "slurm" for _, run in spec.points()) and (report := _reported()):
+    if any(run.resources.kind == "slurm" for _, run in spec.points()) and (report := _slurm_report()):
         lines.append(report.model_copy(update={"queue": []}).model_dump_json())
     command = [sys.executable, "-P", "-m", "scheduler", "preview"]
     done = subprocess.run(command, input="\n".join(lines).encode(), check=False)
     raise typer.Exit(done.returncode)
 
 
-def _reported() -> ClusterReport | None:
-    """What the service's Slurm said of itself; None when there is no service, or it does not know."""
+def _slurm_report() -> ClusterReport | None:
+    """Return the report of the service's Slurm; None without a service or a report."""
     with suppress(BigbatchError), Client() as client:
         reports = [cluster.report for cluster in client.clusters() if cluster.kind == "slurm"]
         return next(filter(None, reports), None)

@@ -1,4 +1,4 @@
-"""`bigbatch first-run`: the service, one experiment on it, and its held-out accuracy, in one command."""
+"""`bigbatch first-run`: start the service and carry out one experiment."""
 
 from contextlib import suppress
 from typing import Annotated
@@ -6,48 +6,49 @@ from typing import Annotated
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.up import Home, Port, place_of
+from bigbatch.commands.options import Home, Port
+from bigbatch.commands.up import read_service_settings
 from bigbatch.commands.watch import watch_to_end
 from bigbatch.service.address import Address, next_free
-from bigbatch.service.home_lock import locked
-from bigbatch.service.service import Service, running
+from bigbatch.service.home_lock import lock_home
+from bigbatch.service.service import Service, running_service
 from bigbatch.spec_file import read_spec
-from bigbatch.terminal.output import console
+from bigbatch.terminal.output import make_console
 
-FIRST = "recipes/first-run.yaml"
+DEFAULT_FILE = "recipes/first-run.yaml"
 
 
 def first_run(
-    file: Annotated[str, typer.Argument(help="The experiment.")] = FIRST,
-    once: Annotated[bool, typer.Option("--once", help="End the service when the experiment has ended.")] = False,
+    file: Annotated[str, typer.Argument(help="The experiment.")] = DEFAULT_FILE,
+    once: Annotated[bool, typer.Option("--once", help="Stop the service after the experiment.")] = False,
     *,
     port: Port = 8000,
     home: Home = None,
 ) -> None:
-    """Start the service, carry one experiment out and show how it went."""
+    """Start the service, carry out one experiment and show its results."""
     spec = read_spec(file)
-    place = place_of(home)
-    with locked(place.home):
+    place = read_service_settings(home)
+    with lock_home(place.home):
         address = next_free(Address("127.0.0.1", port), place.token)
         if port not in (0, address.port):
-            print(f"Port {port} is taken, so this is on {address.port}.")
+            print(f"Port {port} is in use, so the service uses port {address.port}.")
         print("Starting the service ...", flush=True)
-        with running(address, place.home) as service:
-            went_well = _carry_out(service, spec)
+        with running_service(address, place.home) as service:
+            succeeded = _run_experiment(service, spec)
             if not once:
-                print(f"The dashboard stays at {address.url} until Ctrl-C.", flush=True)
-                _stay(service)
-    raise typer.Exit(0 if went_well else 1)
+                print(f"The dashboard runs at {address.url} until Ctrl-C.", flush=True)
+                _wait_for_ctrl_c(service)
+    raise typer.Exit(0 if succeeded else 1)
 
 
-def _carry_out(service: Service, spec: dict[str, object]) -> bool:
+def _run_experiment(service: Service, spec: dict[str, object]) -> bool:
     with Client(service.address.url) as client:
         created = client.create(spec)
-        print(f"Experiment {created.id}: {client.page_of(created.id)}", flush=True)
-        return watch_to_end(client, created.id, console(), pause=service.tend)
+        print(f"Experiment {created.id}: {client.experiment_url(created.id)}", flush=True)
+        return watch_to_end(client, created.id, make_console(), pause=service.supervise)
 
 
-def _stay(service: Service) -> None:
+def _wait_for_ctrl_c(service: Service) -> None:
     with suppress(KeyboardInterrupt):
         while True:
-            service.tend(60)
+            service.supervise(60)

@@ -1,16 +1,17 @@
-"""`bigbatch list` and `bigbatch show`: experiments, and the runs of one."""
+"""`bigbatch list` and `bigbatch show`: list experiments, or the runs of one experiment."""
 
 from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.submit import Json
-from bigbatch.terminal.output import accuracy_of, age, chosen, percent, print_json, print_table
+from bigbatch.commands.options import Json
+from bigbatch.terminal.output import format_accuracy, format_age, format_percent, format_values, print_json, print_table
 
 
-def listed(
-    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20, as_json: Json = False
+def list_experiments(
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of experiments, the newest first.")] = 20,
+    as_json: Json = False,
 ) -> None:
     """List experiments, newest first."""
     with Client() as client:
@@ -19,7 +20,15 @@ def listed(
         print_json(found)
         return
     rows = [
-        (str(e.id), e.name, e.state, percent(e.progress), str(e.runs), percent(e.best_accuracy, 2), age(e.created_at))
+        (
+            str(e.id),
+            e.name,
+            e.state,
+            format_percent(e.progress),
+            str(e.runs),
+            format_percent(e.best_accuracy, 2),
+            format_age(e.created_at),
+        )
         for e in found
     ]
     print_table(("id", "name", "state", "progress", "runs", "best accuracy", "age"), rows)
@@ -35,7 +44,14 @@ def show(
         print_json(found)
         return
     rows = [
-        (str(run.id), chosen(run.values), run.state, f"{run.step}/{run.steps}", accuracy_of(run), run.reason or "")
+        (
+            str(run.id),
+            format_values(run.values),
+            run.state,
+            f"{run.step}/{run.steps}",
+            format_accuracy(run),
+            run.reason or "",
+        )
         for run in found
     ]
     print_table(("run", "values", "state", "step", "accuracy", "reason"), rows)

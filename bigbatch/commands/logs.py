@@ -1,4 +1,4 @@
-"""`bigbatch logs`: what a run printed, from its beginning, and on while it lives."""
+"""`bigbatch logs`: print the log of a run, and follow it while the run lasts."""
 
 import sys
 import time
@@ -8,31 +8,31 @@ from typing import Annotated
 import typer
 
 from bigbatch.client import Client
-from bigbatch.polling import LOOK_S, patiently
+from bigbatch.polling import POLL_INTERVAL_S, retry_until_answered
 from contract.lifecycle.state import ENDED
 
 
 def logs(
     run_id: Annotated[int, typer.Argument(help="The run.")],
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue until the run ends.")] = False,
 ) -> None:
     """Print the log of a run."""
     with Client() as client:
-        client.run(run_id)  # a service that is not there from the beginning is not waited for
+        client.run(run_id)  # raises if the service does not answer at first; later errors are retried
         offset = _print_rest(client, run_id, 0)
         ended = not follow
         while not ended:
-            # asked before the log is read: what an ended run wrote is then all there
-            ended = patiently(partial(client.run, run_id), time.sleep).state in ENDED
+            # Query the state before the log: the log of an ended run is then complete.
+            ended = retry_until_answered(partial(client.run, run_id), time.sleep).state in ENDED
             offset = _print_rest(client, run_id, offset)
             if not ended:
-                time.sleep(LOOK_S)
+                time.sleep(POLL_INTERVAL_S)
 
 
 def _print_rest(client: Client, run_id: int, offset: int) -> int:
-    """Print the log from `offset` to its end; return where that is."""
+    """Print the log from `offset` to its end; return the offset of the end."""
     while True:
-        part = patiently(partial(client.log, run_id, offset), time.sleep)
+        part = retry_until_answered(partial(client.log, run_id, offset), time.sleep)
         sys.stdout.write(part.text)
         sys.stdout.flush()
         offset = part.next

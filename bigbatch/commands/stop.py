@@ -1,26 +1,26 @@
-"""`bigbatch stop`: ask that an experiment or a run end."""
+"""`bigbatch stop`: stop an experiment or a run."""
 
 from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.submit import Json
-from bigbatch.terminal.output import counted, print_json
+from bigbatch.commands.options import Json
+from bigbatch.terminal.output import format_count, print_json
 
 
 def stop(
-    number: Annotated[int, typer.Argument(metavar="ID", help="The experiment, or with --run the run.")],
-    run: Annotated[bool, typer.Option("--run", help="ID is a run's.")] = False,
+    number: Annotated[int, typer.Argument(metavar="ID", help="Id of the experiment, or of the run with --run.")],
+    run: Annotated[bool, typer.Option("--run", help="ID is the id of a run.")] = False,
     *,
     as_json: Json = False,
 ) -> None:
-    """Ask that every run of an experiment stop, or one run; what has ended stays as it is."""
+    """Request the stop of one run, or of all runs of an experiment; ended runs do not change."""
     with Client() as client:
         stopped = client.stop_run(number) if run else client.stop_experiment(number)
     if as_json:
         print_json(stopped)
     elif stopped.stopping:
-        print(f"asked {counted(stopped.stopping, 'run')} to stop")
+        print(f"requested the stop of {format_count(stopped.stopping, 'run')}")
     else:
-        print(f"{'run' if run else 'experiment'} {number} had ended already")
+        print(f"{'run' if run else 'experiment'} {number} has already ended")

@@ -1,28 +1,26 @@
-"""`bigbatch submit`: an experiment from a file."""
+"""`bigbatch submit`: create an experiment from a file."""
 
 from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
+from bigbatch.commands.options import Json, SpecFile
 from bigbatch.commands.watch import watch_to_end
 from bigbatch.spec_file import read_spec
-from bigbatch.terminal.output import console, counted, print_json
+from bigbatch.terminal.output import format_count, make_console, print_json
 from contract.api.responses import Created
-
-SpecFile = Annotated[str, typer.Argument(metavar="FILE", help="YAML or JSON; - reads standard input.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 class Submitted(Created):
-    """What was created, and where the dashboard shows it."""
+    """A created experiment, with its page on the dashboard."""
 
     url: str
 
 
 def submit(
     file: SpecFile,
-    watch: Annotated[bool, typer.Option("--watch", help="Show its progress until it ends.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Show progress until the experiment ends.")] = False,
     *,
     as_json: Json = False,
 ) -> None:
@@ -30,11 +28,11 @@ def submit(
     spec = read_spec(file)
     with Client() as client:
         created = client.create(spec)
-        url = client.page_of(created.id)
+        url = client.experiment_url(created.id)
         if as_json:
             print_json(Submitted(id=created.id, runs=created.runs, url=url))
         else:
-            print(f"experiment {created.id}, {counted(len(created.runs), 'run')}: {url}", flush=True)
-        # with --json, standard output is for the JSON alone
-        if watch and not watch_to_end(client, created.id, console(stderr=as_json)):
+            print(f"experiment {created.id}, {format_count(len(created.runs), 'run')}: {url}", flush=True)
+        # With --json, standard output is for the JSON only.
+        if watch and not watch_to_end(client, created.id, make_console(stderr=as_json)):
             raise typer.Exit(1)

@@ -1,55 +1,51 @@
-"""`bigbatch up`: the whole service on this machine, until Ctrl-C."""
+"""`bigbatch up`: run the whole service on this machine."""
 
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-import typer
 from pydantic import ValidationError
 
+from bigbatch.commands.options import Home, Host, Port
 from bigbatch.connection import DEFAULT_URL
 from bigbatch.errors import BigbatchError
-from bigbatch.service.address import Address, checked
-from bigbatch.service.home_lock import locked
-from bigbatch.service.service import running
+from bigbatch.service.address import Address, check_address
+from bigbatch.service.home_lock import lock_home
+from bigbatch.service.service import running_service
 from contract.settings import Settings
-from contract.validation import faults_of
-
-Host = Annotated[str, typer.Option(help="Address to listen on; beyond loopback only with BIGBATCH_TOKEN.")]
-Port = Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")]
-Home = Annotated[Path | None, typer.Option(help="Folder of everything that is kept; else BIGBATCH_HOME.")]
+from contract.validation import issues_of
 
 
-class Place(NamedTuple):
-    """What the surroundings say about a service that is to be started."""
+class ServiceSettings(NamedTuple):
+    """The settings of a service that this command starts."""
 
     home: Path
     token: str
 
 
 def up(host: Host = "127.0.0.1", port: Port = 8000, *, home: Home = None) -> None:
-    """Start the whole service on this machine and keep it up until Ctrl-C."""
-    place = place_of(home)
-    with locked(place.home):
-        address = checked(Address(host, port), place.token)
-        with running(address, place.home) as service:
-            print(f"Bigbatch is at {address.shown} (Ctrl-C ends it)", flush=True)
+    """Start the whole service on this machine and run it until Ctrl-C."""
+    place = read_service_settings(home)
+    with lock_home(place.home):
+        address = check_address(Address(host, port), place.token)
+        with running_service(address, place.home) as service:
+            print(f"Bigbatch is at {address.shown} (Ctrl-C stops the service)", flush=True)
             if address.url != DEFAULT_URL:
                 print(f"In other terminals: export BIGBATCH_URL={address.url}", flush=True)
             with suppress(KeyboardInterrupt):
                 while True:
-                    service.tend(60)
+                    service.supervise(60)
 
 
-def place_of(home: Path | None) -> Place:
-    """Where the service keeps things, and its token; raise when it cannot run here."""
+def read_service_settings(home: Path | None) -> ServiceSettings:
+    """Return the service's home folder and token; raise BigbatchError if the service cannot run here."""
     absent = [name for name in ("alembic", "celery", "sqlalchemy", "uvicorn") if not find_spec(name)]
     if absent:
         raise BigbatchError(f"the service needs {', '.join(absent)}: pip install 'bigbatch[service]'")
     try:
         settings = Settings()
     except ValidationError as error:
-        told = "; ".join(f"BIGBATCH_{fault.path.upper()}: {fault.message}" for fault in faults_of(error))
-        raise BigbatchError(told) from error
-    return Place(home.expanduser().absolute() if home else settings.home_folder(), settings.token)
+        message = "; ".join(f"BIGBATCH_{issue.path.upper()}: {issue.message}" for issue in issues_of(error))
+        raise BigbatchError(message) from error
+    return ServiceSettings(home.expanduser().absolute() if home else settings.home_folder(), settings.token)

@@ -1,4 +1,4 @@
-"""`bigbatch watch`: an experiment's progress until it ends, then how each run went."""
+"""`bigbatch watch`: show an experiment's progress until it ends, then each run's result."""
 
 import time
 from typing import Annotated
@@ -7,30 +7,30 @@ import typer
 from rich.console import Console
 
 from bigbatch.client import Client
-from bigbatch.polling import Pause, looks
-from bigbatch.terminal.message import say
-from bigbatch.terminal.output import accuracy_of, console, name_of
-from bigbatch.terminal.progress import display
+from bigbatch.polling import Pause, poll_runs
+from bigbatch.terminal.message import print_message
+from bigbatch.terminal.output import format_accuracy, make_console, run_name
+from bigbatch.terminal.progress import show_progress
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
 
 
 def watch(experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")]) -> None:
-    """Show an experiment's progress until it ends; exit 0 if every run is done, 1 otherwise."""
+    """Show an experiment's progress until it ends; exit with 0 if every run is done, else with 1."""
     with Client() as client:
         try:
-            went_well = watch_to_end(client, experiment_id, console())
+            succeeded = watch_to_end(client, experiment_id, make_console())
         except KeyboardInterrupt:
-            say(f"the experiment goes on: bigbatch watch {experiment_id}")
+            print_message(f"the experiment continues; show it again with: bigbatch watch {experiment_id}")
             raise
-    raise typer.Exit(0 if went_well else 1)
+    raise typer.Exit(0 if succeeded else 1)
 
 
 def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pause = time.sleep) -> bool:
-    """Show progress on `out` until the experiment ends, then every run's outcome; True if all are done."""
+    """Show progress on `out` until the experiment ends, then every run's result; return whether all runs are done."""
     runs: list[RunView] = []
-    with display(out) as show:
-        for runs in looks(client, experiment_id, pause=pause):
+    with show_progress(out) as show:
+        for runs in poll_runs(client, experiment_id, pause=pause):
             show(runs)
     for run in runs:
         out.print(_outcome(run), soft_wrap=True)
@@ -38,8 +38,8 @@ def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pau
 
 
 def _outcome(run: RunView) -> str:
-    accuracy = f"held-out accuracy {accuracy_of(run)}"
+    accuracy = f"held-out accuracy {format_accuracy(run)}"
     if run.state is State.DONE:
-        return f"{name_of(run)}: {accuracy}"
-    reason = run.reason or "no reason given"
-    return f"{name_of(run)}: {run.state} at step {run.step} of {run.steps}: {reason} ({accuracy})"
+        return f"{run_name(run)}: {accuracy}"
+    reason = run.reason or "no reason reported"
+    return f"{run_name(run)}: {run.state} at step {run.step} of {run.steps}: {reason} ({accuracy})"

@@ -1,4 +1,4 @@
-"""Where the service listens: checked before anything starts."""
+"""The address at which the service listens, checked before the service starts."""
 
 import errno
 import socket
@@ -7,64 +7,67 @@ from typing import NamedTuple
 from bigbatch.connection import LOOPBACK
 from bigbatch.errors import BigbatchError
 
-ANYWHERE = {"0.0.0.0", "::", ""}
-TRIES = 100  # ports that are looked at for a free one
+ALL_INTERFACES = {"0.0.0.0", "::", ""}
+MAX_PORT_TRIES = 100  # ports that `next_free` tries
 
 
 class Address(NamedTuple):
+    """A host and a port."""
+
     host: str
     port: int
 
     @property
     def url(self) -> str:
-        """Where this machine reaches the service."""
-        return self._url("127.0.0.1" if self.host in ANYWHERE else self.host)
+        """The service's URL on this machine."""
+        return self._url("127.0.0.1" if self.host in ALL_INTERFACES else self.host)
 
     @property
     def shown(self) -> str:
-        """Where others reach it."""
-        return self._url(socket.gethostname() if self.host in ANYWHERE else self.host)
+        """The service's URL on other machines."""
+        return self._url(socket.gethostname() if self.host in ALL_INTERFACES else self.host)
 
     def _url(self, host: str) -> str:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
-def checked(wished: Address, token: str) -> Address:
-    """The address with its port (0: any free one); raise when it is taken, unknown, or open without a token."""
-    if wished.host not in LOOPBACK and not token:
-        message = (
-            f"{wished.host} is not loopback, so whoever reaches it could run jobs as you: set BIGBATCH_TOKEN first"
-        )
+def check_address(requested: Address, token: str) -> Address:
+    """Return the address with a free port for port 0.
+
+    Raise BigbatchError if the port is in use, the host is unknown, or the address is not loopback and has no token.
+    """
+    if requested.host not in LOOPBACK and not token:
+        message = f"{requested.host} is not loopback, so others could run jobs as you: set BIGBATCH_TOKEN first"
         raise BigbatchError(message)
-    if not 0 <= wished.port < 2**16:
-        raise BigbatchError(f"{wished.port} is no port: they go from 0 to {2**16 - 1}")
+    if not 0 <= requested.port < 2**16:
+        raise BigbatchError(f"{requested.port} is not a valid port: ports are 0 to {2**16 - 1}")
     try:
-        return wished._replace(port=_bound(wished))
+        return requested._replace(port=_bind_port(requested))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise BigbatchError(f"port {wished.port} is taken: choose another with --port") from error
-        raise BigbatchError(f"cannot listen on {wished.host}, port {wished.port}: {error.strerror}") from error
+            raise BigbatchError(f"port {requested.port} is in use: choose another with --port") from error
+        raise BigbatchError(f"cannot listen on {requested.host}, port {requested.port}: {error.strerror}") from error
 
 
-def next_free(wished: Address, token: str) -> Address:
-    """The address, or the first one above its port that is free."""
-    for port in range(wished.port, wished.port + TRIES):
+def next_free(requested: Address, token: str) -> Address:
+    """Return the address with the first free port from its port on; raise BigbatchError without one."""
+    for port in range(requested.port, requested.port + MAX_PORT_TRIES):
         try:
-            return checked(wished._replace(port=port), token)
+            return check_address(requested._replace(port=port), token)
         except BigbatchError as error:
-            taken = isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EADDRINUSE
-            if not taken:
+            is_in_use = isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EADDRINUSE
+            if not is_in_use:
                 raise
-    raise BigbatchError(f"no port from {wished.port} to {wished.port + TRIES - 1} is free")
+    raise BigbatchError(f"no port from {requested.port} to {requested.port + MAX_PORT_TRIES - 1} is free")
 
 
-def _bound(wished: Address) -> int:
-    """The port that binding got; it is let go of again at once."""
-    [(family, _, _, _, place), *_] = socket.getaddrinfo(
-        wished.host, wished.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+def _bind_port(requested: Address) -> int:
+    """Bind the port, close the socket and return the port."""
+    [(family, _, _, _, address), *_] = socket.getaddrinfo(
+        requested.host, requested.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     with socket.socket(family, socket.SOCK_STREAM) as probe:
-        # as the server does, so that connections of the one before, still closing, do not count
+        # uvicorn sets this option as well, so closing connections of an earlier server do not count as in use
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(place)
+        probe.bind(address)
         return int(probe.getsockname()[1])

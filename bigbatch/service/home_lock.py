@@ -1,4 +1,4 @@
-"""One service per home: a lock that the kernel lets go of however its holder ends."""
+"""The lock of a home folder: one service per home. The kernel releases the lock when the process ends."""
 
 import fcntl
 import os
@@ -10,12 +10,12 @@ from bigbatch.errors import BigbatchError
 
 
 @contextmanager
-def locked(home: Path) -> Iterator[None]:
-    """Hold the home's lock; raise, naming the holder's process, when another has it."""
+def lock_home(home: Path) -> Iterator[None]:
+    """Hold the home's lock; raise BigbatchError with the holder's process id if another process holds the lock."""
     path = home / "up.lock"
     try:
         home.mkdir(parents=True, exist_ok=True)
-        descriptor = _taken(path)
+        descriptor = _acquire(path)
     except OSError as error:
         raise BigbatchError(f"'{home}' cannot be the service's home: {error.strerror}") from error
     try:
@@ -23,11 +23,11 @@ def locked(home: Path) -> Iterator[None]:
         os.write(descriptor, str(os.getpid()).encode())
         yield
     finally:
-        path.unlink(missing_ok=True)  # while it is held: afterwards it could be another's
+        path.unlink(missing_ok=True)  # before the release, because afterwards the file may belong to another process
         os.close(descriptor)
 
 
-def _taken(path: Path) -> int:
+def _acquire(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -35,13 +35,13 @@ def _taken(path: Path) -> int:
         except BlockingIOError as error:
             holder = os.read(descriptor, 20).decode().strip() or "unknown"
             os.close(descriptor)
-            raise BigbatchError(f"the service is up already on {path.parent}, process {holder}") from error
-        if _is_still(path, descriptor):
+            raise BigbatchError(f"a service already runs on {path.parent} (process {holder})") from error
+        if _is_current(path, descriptor):
             return descriptor
-        os.close(descriptor)  # its holder removed the file between our opening and our locking it
+        os.close(descriptor)  # the earlier holder removed the file between open and lock
 
 
-def _is_still(path: Path, descriptor: int) -> bool:
+def _is_current(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:

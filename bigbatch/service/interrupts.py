@@ -1,15 +1,15 @@
-"""Requests to end (Ctrl-C, TERM, a closed terminal), counted, so that they break nothing off halfway."""
+"""Counter of end requests (Ctrl-C, TERM, a closed terminal), so that no operation is interrupted halfway."""
 
 import signal
 import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-ONE_WISH_S = 0.5  # a signal to the whole group may come twice: make and timeout hand it on as well
+ONE_REQUEST_S = 0.5  # make and timeout repeat a signal to the process group, so two signals may be one request
 
 
 class Interrupts:
-    """While entered, signals are counted; `pause` is where the first one is raised."""
+    """Count signals inside the context; `raise_if_any` raises KeyboardInterrupt after the first signal."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -19,7 +19,7 @@ class Interrupts:
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-                self._before[number] = signal.signal(number, self._note)
+                self._before[number] = signal.signal(number, self._count)
         return self
 
     def __exit__(
@@ -29,11 +29,11 @@ class Interrupts:
             signal.signal(number, handler)
 
     def raise_if_any(self) -> None:
-        """Raise KeyboardInterrupt if the end was asked for."""
+        """Raise KeyboardInterrupt if a signal has arrived."""
         if self.count:
             raise KeyboardInterrupt
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _count(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        self.count += now - self._at > ONE_WISH_S
+        self.count += now - self._at > ONE_REQUEST_S
         self._at = now

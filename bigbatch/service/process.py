@@ -1,4 +1,4 @@
-"""One part of the service: a process that gets no Ctrl-C of its own, ends when we end, and is started again."""
+"""A process of the service: not affected by Ctrl-C, ended with this process, and restarted after its end."""
 
 import ctypes
 import os
@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from bigbatch.terminal.message import say
+from bigbatch.terminal.message import print_message
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
-STEADY_S = 60.0  # who lived that long begins again with the short wait
-WORDS = 15  # lines of a log that tell most often what went wrong
+STEADY_S = 60.0  # a process that ran for this time is restarted with the short delay
+LOG_LINES = 15  # usually enough lines to show the cause of an exit
 PR_SET_PDEATHSIG = 1
-# loaded here: between fork and exec nothing should be imported
+# loaded here, because no module may be imported between fork and exec
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-class Child:
-    """`python -m WORDS`, its output appended to `log`."""
+class ServiceProcess:
+    """The process `python -m WORDS`; its output is appended to `log`."""
 
     def __init__(self, name: str, words: Sequence[str], *, log: Path, environment: Mapping[str, str]) -> None:
         self.name, self.log = name, log
@@ -29,13 +29,14 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._started_at = self._due_at = 0.0
         self._wait_s = FIRST_WAIT_S
-        self.begun = False
+        self.has_started = False
 
     def start(self) -> None:
-        if not self.begun:
+        """Start the process."""
+        if not self.has_started:
             self._begin_log()
-        self.begun = True
-        # -P: a folder called "api" where the user stands must not come before ours
+        self.has_started = True
+        # -P: a folder "api" in the working directory must not hide the package
         command = [sys.executable, "-P", "-m", *self._words]
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
@@ -45,35 +46,37 @@ class Child:
                 stderr=subprocess.STDOUT,
                 env=self._environment,
                 start_new_session=True,
-                preexec_fn=_ends_with(os.getpid()),
+                preexec_fn=_die_with_parent(os.getpid()),
             )
         self._started_at = time.monotonic()
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def code(self) -> int | None:
-        """The exit code of a process that has ended; None while it lives, and before it has begun."""
+        """Return the exit code of the ended process; None before its start and before its end."""
         return self._process.poll() if self._process else None
 
-    def tend(self) -> None:
-        """Start the process again if it has ended; the more often, the later."""
+    def restart_if_ended(self) -> None:
+        """Restart the process if it has ended, after a delay that doubles with each restart."""
         now = time.monotonic()
-        if self._process and not self.alive:
+        if self._process and not self.is_alive:
             self._wait_s = FIRST_WAIT_S if now - self._started_at > STEADY_S else self._wait_s
-            say(f"{self.name} ended ({self._how()}); starting it again in {self._wait_s:g} s; its log: {self.log}")
+            print_message(f"{self.name} ended ({self._exit_status()}); restart in {self._wait_s:g} s; log: {self.log}")
             self.kill()
             self._due_at, self._wait_s = now + self._wait_s, min(2 * self._wait_s, LONGEST_WAIT_S)
         elif not self._process and now >= self._due_at:
             self.start()
 
-    def ask_to_end(self) -> None:
-        if self._process and self.alive:
+    def terminate(self) -> None:
+        """Send SIGTERM to the process."""
+        if self._process and self.is_alive:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End the process and whatever it left in its group, and forget it."""
+        """Kill the process and all processes of its group."""
         if self._process:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -81,30 +84,30 @@ class Child:
             self._process = None
 
     def _begin_log(self) -> None:
-        """A log for this time; the one of the time before is kept."""
+        """Start a new log; rename the log of the earlier service."""
         self.log.parent.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):
             self.log.replace(self.log.with_suffix(".log.1"))
 
-    def last_words(self) -> str:
-        """How it ended, and the end of its log."""
+    def describe_exit(self) -> str:
+        """Return the exit status and the last lines of the log."""
         with self.log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 10_000))
-            told = file.read().decode(errors="replace").rstrip().splitlines()[-WORDS:]
-        return "\n".join([f"{self.name} ended ({self._how()}); the last lines of {self.log}:", *told])
+            lines = file.read().decode(errors="replace").rstrip().splitlines()[-LOG_LINES:]
+        return "\n".join([f"{self.name} ended ({self._exit_status()}); the last lines of {self.log}:", *lines])
 
-    def _how(self) -> str:
+    def _exit_status(self) -> str:
         code = self.code()
         return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
-def _ends_with(parent: int) -> Callable[[], None]:
-    """What a child does before it becomes its program: ask for a TERM when its parent ends, even by kill -9."""
+def _die_with_parent(parent: int) -> Callable[[], None]:
+    """Return a function that requests SIGTERM at the end of the parent process, even after kill -9."""
 
-    def ask() -> None:
+    def request() -> None:
         if _libc:
             _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended before we asked
+        if os.getppid() != parent:  # the parent ended before the request
             os._exit(1)
 
-    return ask
+    return request

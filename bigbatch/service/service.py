@@ -1,4 +1,4 @@
-"""The whole service as one process tree: database, door, hands and clock; started, tended and ended together."""
+"""The whole service as one process tree: migrations, API, worker and clock, started and stopped together."""
 
 import os
 import time
@@ -11,101 +11,103 @@ from bigbatch.client import Client
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
 from bigbatch.service.address import Address
 from bigbatch.service.interrupts import Interrupts
-from bigbatch.service.process import Child
-from bigbatch.terminal.message import say
+from bigbatch.service.process import ServiceProcess
+from bigbatch.terminal.message import print_message
 
-START_S = 90.0  # a slow disk reads the scheduler's libraries for a while
+START_S = 90.0  # a slow disk needs long to load the scheduler's libraries
 END_S = 15.0
-CLOSE_S = 30.0  # the scheduler gives jobs ten seconds before it uses force
-LOOK_S = 0.2
+CLOSE_S = 30.0  # the scheduler kills jobs after ten seconds
+POLL_INTERVAL_S = 0.2
 
 
 class Service:
-    """Its parts; `tend` must be called now and then for those that end to be started again."""
+    """All processes of the service. Call `supervise` regularly, because it restarts ended processes."""
 
     def __init__(self, address: Address, home: Path, *, interrupts: Interrupts) -> None:
         self.address, self._home, self._interrupts = address, home, interrupts
         self._migrations = self._child("migrations", "migrations", "upgrade")
         self._close = self._child("close", "scheduler", "close")
-        self._parts = [  # in the order in which they end
+        self._parts = [  # in the order of their end
             self._child("clock", "scheduler", "clock"),
             self._child("worker", "scheduler", "worker"),
             self._child("api", "api", "--host", address.host, "--port", str(address.port)),
         ]
 
     def start(self) -> None:
-        """Bring the database up to date, start every part and wait until the service can do its work."""
+        """Migrate the database, start every process and wait until the service is ready; raise BigbatchError."""
         began = datetime.now(UTC)
         self._migrations.start()
-        if not self._wait(lambda: not self._migrations.alive, START_S):
-            raise BigbatchError(f"the database was not brought up to date within {START_S:g} s")
+        if not self._wait(lambda: not self._migrations.is_alive, START_S):
+            raise BigbatchError(f"the migration of the database took more than {START_S:g} s")
         if self._migrations.code():
-            raise BigbatchError(self._migrations.last_words())
+            raise BigbatchError(self._migrations.describe_exit())
         for part in reversed(self._parts):
             part.start()
         with Client(self.address.url) as client:
             if not self._wait(lambda: self._is_ready(client, began), START_S):
-                raise BigbatchError(f"the service was not ready within {START_S:g} s: see {self._home / 'logs'}")
+                raise BigbatchError(
+                    f"the service was not ready within {START_S:g} s: read the logs in {self._home / 'logs'}"
+                )
 
-    def tend(self, seconds: float) -> None:
-        """Let `seconds` pass; start parts that ended again; raise KeyboardInterrupt when the end is asked for."""
+    def supervise(self, seconds: float) -> None:
+        """Restart ended processes for `seconds` seconds; raise KeyboardInterrupt after an end request."""
         until = time.monotonic() + seconds
-        while (left_s := until - time.monotonic()) > 0:
+        while (remaining_s := until - time.monotonic()) > 0:
             self._interrupts.raise_if_any()
             for part in self._parts:
-                part.tend()
-            time.sleep(min(left_s, LOOK_S))
+                part.restart_if_ended()
+            time.sleep(min(remaining_s, POLL_INTERVAL_S))
 
     def end(self) -> None:
-        """End every part, then the jobs on this machine; a further signal kills what is left at once."""
-        heard, was_up = self._interrupts.count, any(part.begun for part in self._parts)
-        if was_up:
-            say("ending the service ...")
+        """End every process, then the jobs on this machine; a further signal kills the remaining processes at once."""
+        signals_seen, was_running = self._interrupts.count, any(part.has_started for part in self._parts)
+        if was_running:
+            print_message("stopping the service ...")
         for part in self._parts:
-            part.ask_to_end()
-        self._wait_unless_heard(lambda: not any(part.alive for part in self._parts), END_S, heard=heard)
+            part.terminate()
+        self._wait_until(lambda: not any(part.is_alive for part in self._parts), END_S, signals_seen=signals_seen)
         for child in (self._migrations, *self._parts):
             child.kill()
-        if was_up:
-            self._end_jobs(heard)
+        if was_running:
+            self._end_jobs(signals_seen)
 
-    def _end_jobs(self, heard: int) -> None:
+    def _end_jobs(self, signals_seen: int) -> None:
         self._close.start()
-        self._wait_unless_heard(lambda: not self._close.alive, CLOSE_S, heard=heard)
+        self._wait_until(lambda: not self._close.is_alive, CLOSE_S, signals_seen=signals_seen)
         if self._close.code() != 0:
-            say(f"jobs on this machine may go on; the next start finds them again; see {self._close.log}")
+            print_message(f"jobs on this machine may continue, and the next start adopts them; log: {self._close.log}")
         self._close.kill()
 
     def _wait(self, done: Callable[[], bool], limit_s: float) -> bool:
-        """Wait for `done`; False when the time is over; raise KeyboardInterrupt when the end is asked for."""
-        happened = self._wait_unless_heard(done, limit_s, heard=0)
+        """Return whether `done` is true within `limit_s`; raise KeyboardInterrupt after an end request."""
+        is_done = self._wait_until(done, limit_s, signals_seen=0)
         self._interrupts.raise_if_any()
-        return happened
+        return is_done
 
-    def _wait_unless_heard(self, done: Callable[[], bool], limit_s: float, *, heard: int) -> bool:
+    def _wait_until(self, done: Callable[[], bool], limit_s: float, *, signals_seen: int) -> bool:
         until = time.monotonic() + limit_s
-        while not (happened := done()) and time.monotonic() < until and self._interrupts.count == heard:
-            time.sleep(LOOK_S)
-        return happened
+        while not (is_done := done()) and time.monotonic() < until and self._interrupts.count == signals_seen:
+            time.sleep(POLL_INTERVAL_S)
+        return is_done
 
     def _is_ready(self, client: Client, began: datetime) -> bool:
-        """Whether the scheduler was seen since we began; the one before us may have been seen a moment ago."""
+        """Return whether this service's scheduler has reported; an earlier scheduler may have reported just before."""
         for part in self._parts:
             if part.code() is not None:
-                raise BigbatchError(part.last_words())
+                raise BigbatchError(part.describe_exit())
         with suppress(Unreachable, ApiError):
             answer = client.ready()
             return answer.ready and answer.scheduler_seen_at is not None and answer.scheduler_seen_at >= began
         return False
 
-    def _child(self, name: str, *words: str) -> Child:
+    def _child(self, name: str, *words: str) -> ServiceProcess:
         environment = {**os.environ, "BIGBATCH_HOME": str(self._home), "PYTHONUNBUFFERED": "1"}
-        return Child(name, words, log=self._home / "logs" / f"{name}.log", environment=environment)
+        return ServiceProcess(name, words, log=self._home / "logs" / f"{name}.log", environment=environment)
 
 
 @contextmanager
-def running(address: Address, home: Path) -> Iterator[Service]:
-    """The service, ready; it is gone when the block is left. Hold the home's lock around it."""
+def running_service(address: Address, home: Path) -> Iterator[Service]:
+    """Start the service, yield it, and end it after the block. The caller holds the home's lock."""
     with Interrupts() as interrupts:
         service = Service(address, home, interrupts=interrupts)
         try:

@@ -1,4 +1,4 @@
-"""How answers look in a terminal: tables, shares, ages, and a run's name."""
+"""Output in a terminal: tables, JSON, percentages, ages and run names."""
 
 import json
 import sys
@@ -13,47 +13,50 @@ from contract.api.responses import RunView
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.experiment import Values
 
-WIDE = 250  # columns where there is no terminal that could be too narrow
+DEFAULT_WIDTH = 250  # columns if the output is not a terminal
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that takes text as it is: names may hold what rich would read as markup."""
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console without markup, because names may contain rich's markup characters."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else WIDE
+    width = None if stream.isatty() else DEFAULT_WIDTH
     return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under their heads; the text of no cell is cut off."""
+    """Print a table without truncated cells."""
     table = Table(*heads, box=None, pad_edge=False, header_style="bold")
     for column in table.columns:
         column.overflow = "fold"
     for row in rows:
         table.add_row(*row)
-    console().print(table)
+    make_console().print(table)
 
 
 def print_json(answer: BaseModel | Sequence[BaseModel]) -> None:
-    """Print what the service answered, for programs."""
+    """Print the models as JSON, for programs."""
     models = [answer] if isinstance(answer, BaseModel) else answer
     plain = [model.model_dump(mode="json") for model in models]
     print(json.dumps(plain[0] if isinstance(answer, BaseModel) else plain, indent=2))
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "3 runs"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def percent(share: float | None, digits: int = 0) -> str:
+def format_percent(share: float | None, digits: int = 0) -> str:
+    """Return a fraction as a percentage; "-" for None."""
     return "-" if share is None else f"{100 * share:.{digits}f} %"
 
 
-def accuracy_of(run: RunView) -> str:
-    return percent(run.latest.get(HELDOUT_ACCURACY), 2)
+def format_accuracy(run: RunView) -> str:
+    """Return the run's newest held-out accuracy as a percentage."""
+    return format_percent(run.latest.get(HELDOUT_ACCURACY), 2)
 
 
-def age(moment: datetime) -> str:
-    """How long ago, in its largest unit."""
+def format_age(moment: datetime) -> str:
+    """Return the time since `moment` in its largest unit."""
     seconds = max(0, round((datetime.now(UTC) - moment).total_seconds()))
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= size:
@@ -61,15 +64,15 @@ def age(moment: datetime) -> str:
     return f"{seconds} s"
 
 
-def name_of(run: RunView) -> str:
-    """A run as people tell it from its neighbors."""
-    return f"run {run.id} {chosen(run.values)}".rstrip()
+def run_name(run: RunView) -> str:
+    """Return the run's id and values."""
+    return f"run {run.id} {format_values(run.values)}".rstrip()
 
 
-def chosen(values: Values) -> str:
-    """What a point of the sweep varies."""
-    return " ".join(f"{path}={_written(value)}" for path, value in values.items())
+def format_values(values: Values) -> str:
+    """Return the values of a point of the grid."""
+    return " ".join(f"{path}={_format_value(value)}" for path, value in values.items())
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Progress as it is shown: bars in a terminal, now and then a plain line elsewhere."""
+"""Display of progress: bars in a terminal, else one line every few seconds."""
 
 import time
 from collections import Counter
@@ -11,70 +11,73 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bigbatch.terminal.output import accuracy_of, name_of, percent
+from bigbatch.terminal.output import format_accuracy, format_percent, run_name
 from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
 from contract.metric_names import LOSS
 
 Show = Callable[[Sequence[RunView]], None]
-BARS = 8  # as many as are read at a glance
+BARS = 8  # maximum number of bars
 LINE_S = 5.0  # between two plain lines
 
 
 @contextmanager
-def display(out: Console) -> Iterator[Show]:
-    """What to call with every look at the runs."""
+def show_progress(out: Console) -> Iterator[Show]:
+    """Yield a function that shows the state of the runs; call it after every poll."""
     if not out.is_terminal or out.is_dumb_terminal:
-        yield Lines(out).show
+        yield LineDisplay(out).show
         return
-    # auto_refresh would be a thread, and processes are started while this is shown
+    # auto_refresh starts a thread, which is unsafe while this process forks
     with Live(console=out, auto_refresh=False) as live:
-        yield lambda runs: live.update(bars(runs), refresh=True)
+        yield lambda runs: live.update(render_bars(runs), refresh=True)
 
 
-class Lines:
-    """A line whenever some seconds have passed and something has changed."""
+class LineDisplay:
+    """Prints one line after a change, at most one line per LINE_S seconds."""
 
     def __init__(self, out: Console) -> None:
         self._out, self._last, self._at = out, "", float("-inf")
 
     def show(self, runs: Sequence[RunView]) -> None:
-        line = "; ".join([summary(runs), *(f"{name_of(run)}: {measured(run)}" for run in _shown(runs)[:2])])
+        """Print the progress of the runs, if it is due."""
+        line = "; ".join([summarize(runs), *(f"{run_name(run)}: {describe_progress(run)}" for run in _shown(runs)[:2])])
         if line != self._last and time.monotonic() - self._at >= LINE_S:
             self._out.print(line, soft_wrap=True)
             self._last, self._at = line, time.monotonic()
 
 
-def bars(runs: Sequence[RunView]) -> RenderableType:
-    """One line on the whole, then a bar per live run."""
+def render_bars(runs: Sequence[RunView]) -> RenderableType:
+    """Return a summary line and a bar per live run."""
     table = Table.grid(padding=(0, 2))
     for run in _shown(runs):
         bar = ProgressBar(total=max(run.steps, 1), completed=run.step, width=24)
-        table.add_row(Text(name_of(run), overflow="ellipsis", no_wrap=True), bar, Text(measured(run), no_wrap=True))
-    return Group(Text(summary(runs)), table)
+        table.add_row(
+            Text(run_name(run), overflow="ellipsis", no_wrap=True), bar, Text(describe_progress(run), no_wrap=True)
+        )
+    return Group(Text(summarize(runs)), table)
 
 
-def summary(runs: Sequence[RunView]) -> str:
-    """How far the runs are taken together, and how many are in which state."""
+def summarize(runs: Sequence[RunView]) -> str:
+    """Return the progress of all runs and the number of runs in each state."""
     steps = sum(run.steps for run in runs)
-    share = percent(sum(run.step for run in runs) / steps if steps else 1.0)
+    share = format_percent(sum(run.step for run in runs) / steps if steps else 1.0)
     counts = Counter(run.state for run in runs)
     return f"{share}: " + ", ".join(f"{counts[state]} {state}" for state in State if counts[state])
 
 
-def measured(run: RunView) -> str:
-    """How far a run is and what it has measured, or why it has not begun."""
+def describe_progress(run: RunView) -> str:
+    """Return the run's step and newest values, or why the run has not started."""
     if run.state is not State.RUNNING and not run.step:
         return f"{run.state}: {run.reason}" if run.reason else run.state
     loss = run.latest.get(LOSS)
-    told = f"{run.step}/{run.steps}  loss {'-' if loss is None else f'{loss:.4g}'}  held-out {accuracy_of(run)}"
-    doubt = "  (its cluster does not answer)" if run.unknown_since else ""
+    values = f"{run.step}/{run.steps}  loss {'-' if loss is None else f'{loss:.4g}'}  held-out {format_accuracy(run)}"
+    doubt = "  (the cluster does not answer)" if run.unknown_since else ""
     again = f"  (attempt {run.attempt})" if run.attempt > 1 else ""
-    return told + again + ("  (stopping)" if run.stopping else "") + doubt
+    return values + again + ("  (stopping)" if run.stopping else "") + doubt
 
 
 def _shown(runs: Sequence[RunView]) -> list[RunView]:
-    """The live runs, those that train first."""
+    """Return the live runs, running ones first."""
     order = [State.RUNNING, State.PENDING, State.PAUSED, State.SUBMITTING, State.QUEUED]
     live = [run for run in runs if run.state not in ENDED]
     return sorted(live, key=lambda run: order.index(run.state))[:BARS]

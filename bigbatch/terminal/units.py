@@ -1,4 +1,4 @@
-"""Sizes, rates and times as people write them: 100MB, 16MiB, 10GB/s, 200mbit, 20us."""
+"""Parsers and formatters of sizes, rates and times: 100MB, 16MiB, 10GB/s, 200mbit, 20us."""
 
 import re
 
@@ -11,36 +11,36 @@ TIME = re.compile(r"(?P<number>\d+(\.\d+)?(e[+-]?\d+)?) ?(?P<unit>[mun]?s)")
 THOUSANDS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
-def size(text: str) -> float:
-    """Bytes of "100MB", "16MiB" or "4096"."""
+def parse_size(text: str) -> float:
+    """Return the bytes of "100MB", "16MiB" or "4096"; raise typer.BadParameter."""
     if not (found := AMOUNT.fullmatch(text.strip().lower())):
-        raise typer.BadParameter(f"{text!r} is no size; 100MB, 16MiB and 4096 are")
+        raise typer.BadParameter(f"{text!r} is not a size; examples: 100MB, 16MiB, 4096")
     factor = (1024.0 if found["binary"] else 1000.0) ** PREFIXES[found["prefix"]]
     return float(found["number"]) * factor / (8 if (found["unit"] or "").startswith("bit") else 1)
 
 
-def rate(text: str) -> float:
-    """Bytes per second of "10GB/s" or, as tc has it, "200mbit"."""
+def parse_rate(text: str) -> float:
+    """Return the bytes per second of "10GB/s", or of "200mbit" as in tc; raise typer.BadParameter."""
     try:
-        return size(text.strip().removesuffix("/s"))
+        return parse_size(text.strip().removesuffix("/s"))
     except typer.BadParameter:
-        raise typer.BadParameter(f"{text!r} is no rate; 10GB/s, 200Mbit/s and 200mbit are") from None
+        raise typer.BadParameter(f"{text!r} is not a rate; examples: 10GB/s, 200Mbit/s, 200mbit") from None
 
 
-def seconds(text: str) -> float:
-    """Seconds of "20us" or "1.5ms"."""
+def parse_duration(text: str) -> float:
+    """Return the seconds of "20us" or "1.5ms"; raise typer.BadParameter."""
     if not (found := TIME.fullmatch(text.strip().lower())):
-        raise typer.BadParameter(f"{text!r} is no time; 20us, 1.5ms and 2s are")
+        raise typer.BadParameter(f"{text!r} is not a time; examples: 20us, 1.5ms, 2s")
     return float(found["number"]) * SECONDS[found["unit"]]
 
 
-def bytes_in_words(amount: float) -> str:
-    """An amount of bytes with its unit, three digits of it."""
+def format_bytes(amount: float) -> str:
+    """Return an amount of bytes with three digits and a unit."""
     unit, factor = next(((unit, factor) for unit, factor in THOUSANDS if amount >= factor), ("B", 1.0))
     return f"{amount / factor:.3g} {unit}"
 
 
-def time_in_words(amount_s: float) -> str:
-    """Seconds with their unit, to four digits."""
+def format_duration(amount_s: float) -> str:
+    """Return seconds with four digits and a unit."""
     unit, factor = next(((unit, factor) for unit, factor in SECONDS.items() if amount_s >= factor), ("ns", 1e-9))
     return f"{amount_s / factor:,.4g} {unit}" if amount_s < 1e4 else f"{amount_s:,.0f} s"

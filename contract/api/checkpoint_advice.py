@@ -1,7 +1,8 @@
-"""How often to save, from what was seen: interruptions in so many hours, and what a checkpoint cost.
+"""Advice on the checkpoint interval, from observed interruptions and checkpoint costs.
 
-Of n interruptions in T hours the mean time between two is T/n. Interruptions are taken for a Poisson process, whose
-count lies between these with 95 % (Byar's approximation; Breslow & Day, 1987, section 2.3; z = 1.96):
+With n interruptions in T seconds, the mean time between two interruptions is T/n. Interruptions are modelled as a
+Poisson process. The 95 % confidence limits of its mean count are (Byar's approximation; Breslow & Day, 1987, section
+2.3; z = 1.96):
     n (1 - 1/(9 n) - z/(3 sqrt n))^3    and, with m = n + 1,    m (1 - 1/(9 m) + z/(3 sqrt m))^3
 """
 
@@ -12,66 +13,66 @@ from pydantic import BaseModel
 
 from contract.spec.checkpoint_interval import daly, waste
 
-FEW = 3  # fewer interruptions say how long the time between them is at least, and no more
+MIN_INTERRUPTIONS = 3  # fewer interruptions give only a lower limit of the time between interruptions
 Z = 1.96
 
 
-class Seen(BaseModel):
-    """What happened to the runs of an experiment that are of one size."""
+class CheckpointHistory(BaseModel):
+    """Observed checkpoints and interruptions of an experiment's runs with the same number of ranks."""
 
-    world: int  # ranks of each
+    world: int  # ranks per run
     runs: int
-    trained_s: float  # by all of them together, as the clock has it
-    interruptions: int  # that undid steps
-    paused: int  # ends before their time that undid none
+    trained_s: float  # training time of all runs together, in wall-clock seconds
+    interruptions: int  # attempts that ended early and lost steps
+    paused: int  # attempts that ended early and lost no steps
     lost_steps: int
     saves: int
-    cost_s: float | None  # for which training waited, on average; None before the first checkpoint
-    write_s: float | None  # until it was whole
-    interval_s: float | None  # as the spec has it; None where it counts steps or epochs
+    cost_s: float | None  # mean time for which training waited; None before the first checkpoint
+    write_s: float | None  # mean time until a checkpoint was complete
+    interval_s: float | None  # the spec's interval; None if the interval is in steps or epochs
 
 
-class Advice(Seen):
-    """The best interval, where enough was seen to tell, or why it can't be told."""
+class Advice(CheckpointHistory):
+    """The best interval, or why there is no advice."""
 
-    between_s: float | None  # mean time between interruptions
-    between_least_s: float | None  # with 95 %
-    between_most_s: float | None
-    best_s: float | None  # save so often
-    not_below_s: float | None  # where too few were seen: more often than this would not pay
-    waste: float | None  # share of the time that saving and repeating take with the interval that is set
+    between_s: float | None  # mean time between two interruptions
+    between_least_s: float | None  # lower 95 % confidence limit
+    between_most_s: float | None  # upper 95 % confidence limit
+    best_s: float | None  # the best interval
+    not_below_s: float | None  # with too few interruptions: a lower limit of the best interval
+    waste: float | None  # fraction of time lost to saving and repeated steps, with the spec's interval
     best_waste: float | None
-    why: str | None  # there is no advice
+    why: str | None  # why there is no advice
 
 
-def advise(seen: Seen) -> Advice:
-    """Weigh what was seen by Daly's formula."""
-    least, most = _bounds(seen.interruptions)
-    told: dict[str, Any] = {
-        **dict.fromkeys(Advice.model_fields.keys() - Seen.model_fields.keys()),
-        "between_s": seen.trained_s / seen.interruptions if seen.interruptions else None,
-        "between_least_s": seen.trained_s / most if seen.trained_s else None,
-        "between_most_s": seen.trained_s / least if least else None,
+def advise_interval(history: CheckpointHistory) -> Advice:
+    """Return advice on the checkpoint interval by Daly's formula (Daly, 2006)."""
+    least, most = _bounds(history.interruptions)
+    estimates: dict[str, Any] = {
+        **dict.fromkeys(Advice.model_fields.keys() - CheckpointHistory.model_fields.keys()),
+        "between_s": history.trained_s / history.interruptions if history.interruptions else None,
+        "between_least_s": history.trained_s / most if history.trained_s else None,
+        "between_most_s": history.trained_s / least if least else None,
     }
-    advice = Advice(**seen.model_dump(), **told)
-    return advice.model_copy(update=_weighed(advice))
+    advice = Advice(**history.model_dump(), **estimates)
+    return advice.model_copy(update=_weigh(advice))
 
 
-def _weighed(seen: Advice) -> dict[str, float | str | None]:
-    if not seen.cost_s or not seen.between_least_s:
-        return {"why": "no checkpoint has been written yet, so nobody knows what one costs"}
-    if seen.interruptions < FEW or seen.between_s is None:
-        why = f"fewer than {FEW} interruptions are too few to say how often they come"
-        return {"not_below_s": _interval(seen, seen.between_least_s), "why": why}
-    best_s = _interval(seen, seen.between_s)
-    now = waste(seen.interval_s, seen.cost_s, seen.between_s) if seen.interval_s else None
-    return {"best_s": best_s, "waste": now, "best_waste": waste(best_s, seen.cost_s, seen.between_s)}
+def _weigh(history: Advice) -> dict[str, float | str | None]:
+    if not history.cost_s or not history.between_least_s:
+        return {"why": "no checkpoint has been written yet, so the cost of a checkpoint is unknown"}
+    if history.interruptions < MIN_INTERRUPTIONS or history.between_s is None:
+        why = f"fewer than {MIN_INTERRUPTIONS} interruptions are too few for an estimate of their rate"
+        return {"not_below_s": _interval(history, history.between_least_s), "why": why}
+    best_s = _interval(history, history.between_s)
+    now = waste(history.interval_s, history.cost_s, history.between_s) if history.interval_s else None
+    return {"best_s": best_s, "waste": now, "best_waste": waste(best_s, history.cost_s, history.between_s)}
 
 
-def _interval(seen: Seen, between_s: float) -> float:
-    """Daly's, but no shorter than writing one takes: the next cannot begin before."""
-    assert seen.cost_s is not None
-    return max(daly(seen.cost_s, between_s), seen.write_s or 0.0)
+def _interval(history: CheckpointHistory, between_s: float) -> float:
+    """Return Daly's interval, at least the write time: the next checkpoint cannot start earlier."""
+    assert history.cost_s is not None
+    return max(daly(history.cost_s, between_s), history.write_s or 0.0)
 
 
 def _bounds(n: int) -> tuple[float, float]:

@@ -1,9 +1,11 @@
-"""What a cluster says of itself: partitions, nodes and the queue, in the same words for Slurm and this machine."""
+"""The report of a cluster: partitions, nodes and queue, in one form for Slurm and for the local machine."""
 
 from pydantic import BaseModel
 
 
 class Partition(BaseModel):
+    """A partition of the cluster."""
+
     name: str
     is_default: bool
     state: str
@@ -12,10 +14,12 @@ class Partition(BaseModel):
     cpus: int
     time_limit: str
     gres: str
-    whole_nodes: bool = False  # a job gets its nodes whole, whatever it asks for
+    whole_nodes: bool = False  # every job gets whole nodes (OverSubscribe=EXCLUSIVE)
 
 
 class Node(BaseModel):
+    """A node of the cluster."""
+
     name: str
     state: str
     partitions: list[str]
@@ -27,6 +31,8 @@ class Node(BaseModel):
 
 
 class QueuedJob(BaseModel):
+    """A pending or running job of any user."""
+
     job_id: str
     name: str
     user: str
@@ -34,23 +40,25 @@ class QueuedJob(BaseModel):
     state: str
     nodes: int
     elapsed: str
-    reason: str  # why it waits, or where it runs
+    reason: str  # why the job waits, or the nodes on which the job runs
 
 
-class Admits(BaseModel):
-    """How much a cluster takes from the service's user."""
+class SubmitLimits(BaseModel):
+    """The submission limits of the service's user."""
 
-    tasks: int  # in one job array
-    jobs: int | None  # at once, waiting ones included; null: no limit was found
+    tasks: int  # in one job array (MaxArraySize)
+    jobs: int | None  # running and waiting at the same time (MaxSubmitJobs); null: no limit
 
 
 class ClusterReport(BaseModel):
+    """Everything that a cluster reports."""
+
     partitions: list[Partition]
     nodes: list[Node]
     queue: list[QueuedJob]
-    admits: Admits | None = None  # null: it has not been asked yet
+    admits: SubmitLimits | None = None  # null: not known yet
 
-    def chosen(self, partition: str | None) -> list[Partition]:
-        """The partitions that a job may run in which asks for `partition`, one or several with commas, or for none."""
+    def select_partitions(self, partition: str | None) -> list[Partition]:
+        """Return the partitions named in `partition` (separated by commas), or the default partitions for None."""
         wanted = partition.split(",") if partition else [part.name for part in self.partitions if part.is_default]
         return [part for part in self.partitions if part.name in wanted]

@@ -1,4 +1,4 @@
-"""What the API answers: the shapes that the dashboard, the command and the Python client read."""
+"""The API's response models, shared with the dashboard, the command and the Python client."""
 
 from datetime import datetime
 from typing import Annotated, Generic, TypeVar
@@ -6,44 +6,45 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, Field
 
 from contract.api.cluster_report import ClusterReport
-from contract.folder.auto_choice import Choice, Choices
-from contract.folder.cpu_binding import Bindings
+from contract.folder.auto_choice import CollectiveChoice, CollectiveChoices
+from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
-from contract.lifecycle.pending_reason import Waits
+from contract.lifecycle.pending_reason import PendingKind
 from contract.lifecycle.state import State
-from contract.spec.choices.collectives import Planned
+from contract.spec.choices.collectives import PlannedCollective
 from contract.spec.experiment import ExperimentSpec, Values
-from contract.spec.retry import Cause
 from contract.spec.run import RunSpec
-from contract.validation import Fault
+from contract.validation import ValidationIssue
 
 T = TypeVar("T")
 
 
 class Page(BaseModel, Generic[T]):
-    """One page of a list, newest first; ask for the next with `before=next`."""
+    """One page of a list, newest first; request the next page with `before=next`."""
 
     items: list[T]
     next: int | None
 
 
 class RunView(BaseModel):
-    """A run as lists show it."""
+    """A run in a list."""
 
     id: int
     experiment_id: int
-    number: int  # its place in the experiment's grid, from 0
+    number: int  # index in the experiment's grid, from 0
     values: Values
     state: State
-    reason: str | None  # why it failed, was cancelled, waits, or is held up
-    waits_kind: Waits | None  # of what kind the reason is for which its cluster does not start it
-    stopping: bool  # a stop was asked for and the run has not ended yet
-    not_before: datetime | None  # when a run that is tried again may be submitted
+    reason: str | None  # why the run failed, was cancelled, waits or is delayed
+    waits_kind: PendingKind | None  # kind of the reason why the cluster has not started the job
+    stopping: bool  # a stop was requested and the run has not ended yet
+    not_before: datetime | None  # earliest submission time of a retry
     attempt: int
     job_id: str | None
     cluster: str
-    unknown_since: datetime | None  # since when the cluster does not answer for this job
+    world: int  # ranks that train together, over all nodes
+    unknown_since: datetime | None  # since when the cluster gives no answer about the job
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -53,7 +54,7 @@ class RunView(BaseModel):
 
 
 class MoveView(BaseModel):
-    """One step of a run's life."""
+    """One transition of a run's state."""
 
     old: State | None
     new: State
@@ -62,53 +63,55 @@ class MoveView(BaseModel):
 
 
 class AttemptView(BaseModel):
-    """How one job ended that carried the run, or a part of it."""
+    """An ended attempt of a run."""
 
     number: int
     job_id: str | None
     ended_at: datetime
-    step: int  # the last one of which something is stored
-    cause: Cause
+    step: int  # the last stored step
+    cause: ExitCause
     reason: str | None
     hosts: list[str]
 
 
 class RestartView(BaseModel):
-    """Where an attempt took the curve up again."""
+    """The step at which an attempt resumed the run."""
 
     attempt: int
     step: int
-    lost_steps: int  # that had been told before and were taken again
+    lost_steps: int  # reported before and repeated by this attempt
     at: datetime
 
 
 class RunDetail(RunView):
+    """A run with its spec, history and failure."""
+
     spec: RunSpec
-    choices: Choices | None  # what `auto` chose, once it has
-    bindings: Bindings | None  # what the ranks were bound to, on many-core chips
-    lost_ranks: list[LostRank]  # that the run went on without, as replicas can
+    choices: CollectiveChoices | None  # the choices of `auto`; null without any
+    bindings: CpuBindings | None  # CPU and memory binding of the ranks on many-core chips
+    lost_ranks: list[LostRank]  # ranks without which the run continued
     moves: list[MoveView]
-    attempts: list[AttemptView]  # those that have ended
+    attempts: list[AttemptView]  # ended attempts
     restarts: list[RestartView]
-    excluded: list[str]  # hosts that failed under it and that its next attempts leave out
-    failure: Failure | None  # of the last attempt that ended, if it failed
+    excluded: list[str]  # failed hosts that later attempts of the run do not use
+    failure: Failure | None  # of the last ended attempt, if the attempt failed
     series: list[str]
     folder: str
 
 
 class FailedRun(BaseModel):
-    """A run of an experiment that failed, and how."""
+    """A failed run of an experiment, with its failure."""
 
     id: int
     number: int
     values: Values
     step: int
     reason: str | None
-    failure: Failure | None  # None where no job of it ever began
+    failure: Failure | None  # null if no job of the run ever started
 
 
 class ExperimentView(BaseModel):
-    """An experiment as lists show it."""
+    """An experiment in a list."""
 
     id: int
     name: str
@@ -117,49 +120,59 @@ class ExperimentView(BaseModel):
     state: State
     runs: int
     counts: dict[State, int]
-    progress: float  # steps taken over steps wanted, 0 to 1
-    best_accuracy: float | None  # held-out, over its runs
+    progress: float  # completed steps over all steps, 0 to 1
+    best_accuracy: float | None  # highest held-out accuracy of the runs
 
 
 class ExperimentDetail(ExperimentView):
+    """An experiment with its spec."""
+
     spec: ExperimentSpec
 
 
 class Created(BaseModel):
+    """The ids of a created experiment and its runs."""
+
     id: int
     runs: list[int]
 
 
 class Stopped(BaseModel):
-    """How many runs were asked to stop; those that had ended already are not among them."""
+    """The number of runs that were requested to stop, without runs that had ended before."""
 
     stopping: int
 
 
 class Column(BaseModel):
-    """A series in the shape that a chart draws: x and y, step by step."""
+    """A series as two columns, steps and values."""
 
     steps: list[int]
     values: list[float | None]
 
 
 class RunPoints(BaseModel):
+    """Points of one run, by series."""
+
     series: dict[str, Column]
-    more: bool  # the answer was cut at `limit`; ask again with `after` = the last step
+    more: bool  # `limit` was reached; request the rest with `after` = the last step
 
 
 class RunCurve(Column):
+    """One series of one run."""
+
     run_id: int
 
 
 class ExperimentPoints(BaseModel):
+    """Points of one series for the runs of an experiment."""
+
     name: str
     curves: list[RunCurve]
     more: bool
 
 
 class LogPart(BaseModel):
-    """Bytes `offset` to `next` of a run's log, as text."""
+    """The bytes from `offset` to `next` of a run's log, as text."""
 
     text: str
     offset: int
@@ -168,7 +181,7 @@ class LogPart(BaseModel):
 
 
 class ClusterView(BaseModel):
-    """What a cluster last said of itself, and when; `error` in its own words where it did not answer."""
+    """The newest report of a cluster and its time; `error` is the cluster's message if the last query failed."""
 
     kind: str
     asked_at: datetime
@@ -177,27 +190,27 @@ class ClusterView(BaseModel):
 
 
 class PriceView(BaseModel):
-    """What one collective costs on the network that was asked about."""
+    """The predicted cost of one collective on the requested network."""
 
-    collective: Annotated[Planned, Field(discriminator="kind")]
+    collective: Annotated[PlannedCollective, Field(discriminator="kind")]
     rounds: int
-    segments: int  # as many parts of the vector in a pipeline are best
-    link_bytes: float  # over the busiest host's link, one way
+    segments: int  # best number of pipeline segments of the vector
+    link_bytes: float  # bytes over the busiest host's link, in one direction
     seconds: float
-    times_bound: float | None  # seconds over the bound; none for one rank
+    times_bound: float | None  # seconds over bound_s; null for one rank
 
 
 class PriceList(BaseModel):
-    """Every collective's price for one size and network, the cheapest first."""
+    """The predicted cost of every collective for one size and network, the cheapest first."""
 
     world: int
-    bound_s: float  # less than this no all-reduce can take
+    bound_s: float  # lower bound of the time of any all-reduce
     prices: list[PriceView]
-    auto: list[Choice]  # what `auto` would take on this network, size by size
+    auto: list[CollectiveChoice]  # what `auto` would choose on this network, by vector size
 
 
 class RoundView(BaseModel):
-    """The sends of a round as columns: `src` sends `size` chunks from `start` on to `dst`, who adds or keeps them."""
+    """The sends of a round: rank `src` sends `size` chunks from `start` on to `dst`, which adds or replaces them."""
 
     src: list[int]
     dst: list[int]
@@ -207,20 +220,24 @@ class RoundView(BaseModel):
 
 
 class PlanView(BaseModel):
-    """A collective, round by round."""
+    """The plan of a collective: the sends of every round."""
 
-    collective: Annotated[Planned, Field(discriminator="kind")]
-    hosts: list[list[int]]  # the ranks of each
+    collective: Annotated[PlannedCollective, Field(discriminator="kind")]
+    hosts: list[list[int]]  # the ranks of each host
     chunks: int
     rounds: list[RoundView]
 
 
 class Health(BaseModel):
+    """The API process answers."""
+
     ok: bool
     version: str
 
 
 class Readiness(BaseModel):
+    """The state of the database and the scheduler."""
+
     ready: bool
     database: str
     scheduler: str
@@ -228,14 +245,14 @@ class Readiness(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong: a word for programs, a sentence for people, and the fields at fault."""
+    """An error: a code for programs, a message for people, and the wrong fields."""
 
     code: str
     message: str
-    fields: list[Fault] = []
+    fields: list[ValidationIssue] = []
 
 
 class ErrorView(BaseModel):
-    """The one shape of every error."""
+    """The response of every error."""
 
     error: Problem

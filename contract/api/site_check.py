@@ -1,4 +1,4 @@
-"""What `bigbatch doctor` finds at a site, check by check."""
+"""The results of `bigbatch doctor`, one for each check of a site."""
 
 from enum import StrEnum
 from typing import Self
@@ -7,34 +7,36 @@ from pydantic import BaseModel, Field, model_validator
 
 
 class Grade(StrEnum):
+    """How severe a finding is."""
+
     OK = "ok"
-    NOTE = "note"  # worth knowing
-    WARNING = "warning"  # runs go, some of them worse than they could
-    ERROR = "error"  # runs will not go
+    NOTE = "note"  # information without effect on most runs
+    WARNING = "warning"  # runs work, some slower or less reliably
+    ERROR = "error"  # runs will fail
 
 
 class Check(BaseModel):
-    """One thing that was looked at; where it is amiss, never without what to set."""
+    """The result of one check; every result except OK has an advice."""
 
     area: str  # slurm, compute node, folder, space, database, broker, service
     name: str
     grade: Grade
     found: str
-    means: str = Field(min_length=1)  # what follows for runs
-    advice: str = ""  # what to set; of one that is ok, nothing
+    means: str = Field(min_length=1)  # the effect on runs
+    advice: str = ""  # how to fix the finding, starting with a verb; empty for OK
 
     @model_validator(mode="after")
-    def _says_what_to_set(self) -> Self:
+    def _check_advice(self) -> Self:
         if bool(self.advice) is (self.grade is Grade.OK):
-            raise ValueError(f"{self.name}: {self.grade.value} {'with' if self.advice else 'without'} an advice")
+            raise ValueError(f"{self.name}: {self.grade.value} {'with' if self.advice else 'without'} advice")
         return self
 
 
-def fine(area: str, name: str, found: str, means: str) -> Check:
-    """A check that found what runs need."""
+def passed_check(area: str, name: str, found: str, means: str) -> Check:
+    """Return the result of a check without a problem."""
     return Check(area=area, name=name, grade=Grade.OK, found=found, means=means)
 
 
-def amiss(area: str, name: str, grade: Grade, *, found: str, means: str, advice: str) -> Check:
-    """A check that found what to know or to mend."""
+def failed_check(area: str, name: str, grade: Grade, *, found: str, means: str, advice: str) -> Check:
+    """Return the result of a check with a problem."""
     return Check(area=area, name=name, grade=grade, found=found, means=means, advice=advice)

@@ -1,4 +1,4 @@
-"""What a job's log says of its end: the words of srun, slurmstepd, shells and Python, where no rank left a note."""
+"""Patterns of log lines by which srun, slurmstepd, shells and Python report why a job ended."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from contract.lifecycle.failure import FailureKind
 
-LABEL = r"^(?:(?P<label>\d+): )?"  # srun --label: the rank whose line it is
+LABEL = r"^(?:(?P<label>\d+): )?"  # srun --label: the rank that printed the line
 TASK = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<ranks>[\d,-]+): "
 CRASHES = "Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception"
 
-# The weightier first: that memory ran out is said after the process was killed, and says more.
-WORDS = [
+# The most specific first: out of memory explains why a process was killed, and its line follows the line "Killed".
+PATTERN_TEXTS = [
     (FailureKind.OUT_OF_MEMORY, TASK + "Out Of Memory"),
     (FailureKind.OUT_OF_MEMORY, LABEL + r".*(?:oom[_-]kill|OOM Killed|MemoryError|can't allocate memory)"),
     (FailureKind.NODE_FAILURE, r"(?:Node failure on (?P<host>[\w.-]+)|DUE TO NODE FAILURE)"),
@@ -29,13 +29,13 @@ WORDS = [
     (FailureKind.UNKNOWN, TASK + r"Exited with exit code \d+"),
 ]
 PREFIX = re.compile(f"^(?:{TASK})|{LABEL}")
-PATTERNS = [(kind, re.compile(pattern, re.M)) for kind, pattern in WORDS]
-# from here on srun ends the other ranks, and tells of each how it ended
-ENDING_THE_REST = re.compile(r"srun: .*_step_signal: Terminating ")
+PATTERNS = [(kind, re.compile(pattern, re.M)) for kind, pattern in PATTERN_TEXTS]
+# After this line srun ends all other ranks and reports how each rank ended.
+STEP_KILL = re.compile(r"srun: .*_step_signal: Terminating ")
 
 
-class Word(NamedTuple):
-    """A line that says how a job ended."""
+class LogLine(NamedTuple):
+    """A log line that reports why a job ended."""
 
     kind: FailureKind
     line: str
@@ -43,40 +43,43 @@ class Word(NamedTuple):
     host: str | None
 
     @property
-    def bare(self) -> str:
-        """The line without the rank whose it is."""
+    def text(self) -> str:
+        """The line without its prefix of rank and host."""
         return PREFIX.sub("", self.line)
 
 
-def first_word(log: str, *, missed: int | None = None, echoes: Collection[int] = ()) -> Word | None:
-    """The weightiest line of a log, of several the one on rank `missed`, else the first; None where none says anything.
+def find_failure_line(log: str, *, missed: int | None = None, echoes: Collection[int] = ()) -> LogLine | None:
+    """Return the most specific failure line of a log; None without one.
 
-    What ranks among `echoes` printed is about another one's fall.
+    Of several equally specific lines, return the first line of rank `missed`, else the first line. Python errors of the
+    ranks `echoes` do not count, because these ranks failed as a consequence of another rank's failure.
     """
-    rest = ENDING_THE_REST.search(log)
+    step_kill = STEP_KILL.search(log)
     for kind, pattern in PATTERNS:
-        is_said_of_the_rest = kind in (FailureKind.SIGNAL, FailureKind.UNKNOWN)
-        words = _words(kind, pattern, log[: rest.start()] if rest and is_said_of_the_rest else log, missed)
-        told = [word for word in words if kind is not FailureKind.PYTHON_ERROR or word.rank not in echoes]
-        if told:
-            return next((word for word in told if word.rank == missed), told[0])
+        follows_step_kill = kind in (FailureKind.SIGNAL, FailureKind.UNKNOWN)
+        lines = _matching_lines(
+            kind, pattern, log[: step_kill.start()] if step_kill and follows_step_kill else log, missed
+        )
+        found = [line for line in lines if kind is not FailureKind.PYTHON_ERROR or line.rank not in echoes]
+        if found:
+            return next((line for line in found if line.rank == missed), found[0])
     return None
 
 
-def _words(kind: FailureKind, pattern: re.Pattern[str], log: str, missed: int | None) -> Iterator[Word]:
+def _matching_lines(kind: FailureKind, pattern: re.Pattern[str], log: str, missed: int | None) -> Iterator[LogLine]:
     for found in pattern.finditer(log):
         groups = found.groupdict()
-        ranks = _numbers(groups.get("ranks") or groups.get("label") or "")
+        ranks = _parse_numbers(groups.get("ranks") or groups.get("label") or "")
         rank = missed if missed in ranks else min(ranks, default=None)
-        yield Word(kind, _line_at(log, found.start()), rank, groups.get("host"))
+        yield LogLine(kind, _line_at(log, found.start()), rank, groups.get("host"))
 
 
-def _numbers(spelled: str) -> set[int]:
-    """The numbers in "0-2,5"."""
-    ends = [part.partition("-") for part in spelled.split(",") if part]
+def _parse_numbers(text: str) -> set[int]:
+    """Return the numbers in a list such as "0-2,5"."""
+    ends = [part.partition("-") for part in text.split(",") if part]
     return {number for first, _, last in ends for number in range(int(first), int(last or first) + 1)}
 
 
-def _line_at(log: str, place: int) -> str:
-    start, end = log.rfind("\n", 0, place) + 1, log.find("\n", place)
+def _line_at(log: str, position: int) -> str:
+    start, end = log.rfind("\n", 0, position) + 1, log.find("\n", position)
     return log[start : end if end >= 0 else None].strip()[:500]

@@ -1,9 +1,9 @@
-"""The folder of a job array: which run each of its tasks carries out, written before the array is submitted.
+"""The folder of a job array: links from each array task to the run that the task carries out.
 
-arrays/NAME/TASK          leads to the run's folder
-arrays/NAME/TASK/MEMBER   where a task carries several runs: leads to the folder of each
-arrays/NAME/TASK/job.log  what was said there of the job as a whole
-arrays/NAME/script.sh     what the cluster was given
+arrays/NAME/TASK          link to the run's folder
+arrays/NAME/TASK/MEMBER   if a task carries out several runs: a link to each run's folder
+arrays/NAME/TASK/job.log  if a task carries out several runs: output about the job as a whole
+arrays/NAME/script.sh     the submitted batch script
 """
 
 import errno
@@ -17,25 +17,28 @@ from contract.folder.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class ArrayFolder:
+    """One job array's folder at `path`, written before the array is submitted."""
+
     path: Path
 
     @classmethod
     def of(cls, root: Path, name: str) -> "ArrayFolder":
-        """The folder of the array of that name, beside the folders of the runs."""
+        """Return the folder of the array `name` below `root`, the folder that also contains the run folders."""
         return cls(root / "arrays" / name)
 
     @property
     def script(self) -> Path:
+        """The submitted batch script."""
         return self.path / "script.sh"
 
-    def prepare(self, runs: Mapping[int, RunFolder]) -> None:
-        """Lead every task to its run; raise OSError when that cannot be written."""
+    def link_runs(self, runs: Mapping[int, RunFolder]) -> None:
+        """Link every task to its run; may raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
         for task, run in runs.items():
             _link(self.path / str(task), run)
 
-    def prepare_packs(self, packs: Mapping[int, Mapping[int, RunFolder]]) -> None:
-        """Lead every task to its runs, whole or not at all; raise OSError when that cannot be written."""
+    def link_packs(self, packs: Mapping[int, Mapping[int, RunFolder]]) -> None:
+        """Link every task to its runs, all links of a task at once; may raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
         for task, members in packs.items():
             draft = self.path / f".{task}"
@@ -45,34 +48,33 @@ class ArrayFolder:
             _sync(draft)
             draft.rename(self.path / str(task))
 
-    def keep(self) -> None:
-        """See that the tasks are on the disk: before anybody submits what follows them."""
+    def sync(self) -> None:
+        """Return after the links are on the disk. Call this method before the array is submitted."""
         _sync(self.path)
 
 
+def read_members(task: Path) -> dict[int, RunFolder]:
+    """Return the folders of the runs that a task carries out, by member number; empty while no link is visible."""
+    found = [path for path in task.glob("*") if path.name.isdecimal()]
+    return {int(path.name): RunFolder(path) for path in sorted(found, key=lambda path: int(path.name))}
+
+
 def _sync(path: Path) -> None:
-    """Return when what the folder lists is on the disk."""
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that keeps folders in its own way
+        if error.errno != errno.EINVAL:  # some file systems cannot sync a folder, and write folders synchronously
             raise
     finally:
         os.close(folder)
 
 
 def _link(path: Path, run: RunFolder) -> None:
-    """Lead from there to the run; a file server that is asked twice, its answer being lost, says that this is done."""
+    """Create the link; accept an equal existing link, because NFS may repeat a request whose answer was lost."""
     target = os.path.relpath(run.path, path.parent)
     try:
         path.symlink_to(target)
     except FileExistsError:
         if os.readlink(path) != target:
             raise
-
-
-def members_in(task: Path) -> dict[int, RunFolder]:
-    """The folders of the runs that a task carries together, in their order; none while nothing can be seen there."""
-    found = [path for path in task.glob("*") if path.name.isdecimal()]
-    return {int(path.name): RunFolder(path) for path in sorted(found, key=lambda path: int(path.name))}

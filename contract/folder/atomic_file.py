@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, also after a crash and on a shared file system."""
+"""Atomic file writes: a reader sees the whole file or no file, also after a crash and on a shared file system."""
 
 import os
 from pathlib import Path
@@ -6,11 +6,11 @@ from secrets import token_hex
 from typing import IO
 
 
-def write_once(path: Path, text: str) -> bool:
-    """Write a whole file unless it is there; say whether it was written."""
-    draft = _drafted(path, text)
+def write_exclusive(path: Path, text: str) -> bool:
+    """Create a file with all its text, unless the file exists. Return whether this call created the file."""
+    draft = _write_draft(path, text)
     try:
-        os.link(draft, path)  # whole or not at all, and once: also on NFS
+        os.link(draft, path)  # a hard link is created at most once, also on NFS
     except FileExistsError:
         return False
     finally:
@@ -18,24 +18,24 @@ def write_once(path: Path, text: str) -> bool:
     return True
 
 
-def write(path: Path, text: str) -> None:
-    """Write a whole file or none: a reader never sees half of it, a crash never leaves half of it."""
-    _drafted(path, text).replace(path)
+def write_atomic(path: Path, text: str) -> None:
+    """Create or replace a file: readers and crashes never see a part of the text."""
+    _write_draft(path, text).replace(path)
 
 
-def _drafted(path: Path, text: str) -> Path:
+def write_synced(file: IO[str], text: str) -> None:
+    """Write `text` and return after the text is on the disk."""
+    file.write(text)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _write_draft(path: Path, text: str) -> Path:
     draft = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
         with draft.open("w") as file:
-            put(file, text)  # its bytes are there before its name is, though the power should go
+            write_synced(file, text)  # the text reaches the disk before its final name, also if power fails
     except OSError:
         draft.unlink(missing_ok=True)
         raise
     return draft
-
-
-def put(file: IO[str], text: str) -> None:
-    """Write it down to the disk."""
-    file.write(text)
-    file.flush()
-    os.fsync(file.fileno())

@@ -1,34 +1,27 @@
-"""What `auto` chose for a run: which collective for which sizes, by which links."""
+"""The record of what the collective `auto` chose for a run: one collective for each range of vector sizes."""
 
-from pydantic import BaseModel, ConfigDict
-
-from contract.spec.choices.collectives import Chosen
-
-
-class _Kept(BaseModel):
-    """Open to fields of a newer trainer, as events are."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+from contract.folder.record import FolderRecord
+from contract.spec.choices.collectives import ResolvedCollective
 
 
-class Link(_Kept):
-    """A way from rank to rank as it was measured."""
+class MeasuredLink(FolderRecord):
+    """The measured latency and rate of a link between two ranks."""
 
     latency_s: float
     rate: float  # bytes per second
 
 
-class Choice(_Kept):
-    """A collective for vectors of `from_bytes` and more, up to where the next choice begins."""
+class CollectiveChoice(FolderRecord):
+    """The collective for vectors of `from_bytes` bytes or more, up to the next choice's `from_bytes`."""
 
     from_bytes: int
-    collective: Chosen
+    collective: ResolvedCollective
 
 
-class Choices(_Kept):
-    """All that has to be kept for another attempt to sum to the same bits."""
+class CollectiveChoices(FolderRecord):
+    """All choices of a run. A later attempt uses the same choices, so that its sums are bit-identical."""
 
-    hosts: list[int]  # how many ranks are on each
-    inside: Link | None  # between ranks of one host; None where no host has two, or nothing was measured
-    between: Link | None  # from host to host
-    choices: list[Choice]
+    hosts: list[int]  # number of ranks on each host
+    inside: MeasuredLink | None  # between ranks of one host; None if no host has two ranks or nothing was measured
+    between: MeasuredLink | None  # between two hosts
+    choices: list[CollectiveChoice]

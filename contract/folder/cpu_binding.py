@@ -1,28 +1,22 @@
-"""What the ranks of a run on many-core chips were bound to, as each read it of itself."""
+"""The records of CPU and memory binding on many-core chips, as each rank reads its own from the kernel."""
 
-from pydantic import BaseModel, ConfigDict
-
-
-class _Kept(BaseModel):
-    """Open to fields of a newer trainer, as events are."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+from contract.folder.record import FolderRecord
 
 
-class Binding(_Kept):
-    """One rank's: what its kernel says, not what was asked."""
+class CpuBinding(FolderRecord):
+    """The binding of one rank: the kernel's values, which may differ from the requested ones."""
 
     rank: int
     host: str
-    cpus: str  # that it may run on, as the kernel spells them: 0-16,68-84
-    threads: int  # it computes with
-    memory: str  # its memory policy in the kernel's words: default, prefer:1, interleave:4-5
-    notes: list[str]  # what was asked and not done, and why
+    cpus: str  # allowed cpus in the kernel's notation: 0-16,68-84
+    threads: int  # number of compute threads
+    memory: str  # memory policy in the kernel's notation: default, prefer:1, interleave:4-5
+    notes: list[str]  # each request that was not met, and why
 
 
-class Bindings(_Kept):
-    """All ranks of one attempt, in their order."""
+class CpuBindings(FolderRecord):
+    """The bindings of all ranks of one attempt, in rank order."""
 
     attempt: int
-    constraint: str | None = None  # the features that its nodes were asked for, in Slurm's words
-    ranks: list[Binding]
+    constraint: str | None = None  # the requested node features, in Slurm's notation
+    ranks: list[CpuBinding]

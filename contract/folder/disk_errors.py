@@ -1,10 +1,18 @@
-"""Which errors of a file system may pass: disks are cleared, file servers come back; what is in the way stays."""
+"""Classification of file-system errors: transient (disk full, file server away) or permanent."""
 
 import errno
 
-FOR_EVER = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.E2BIG)
+PERMANENT_ERRNOS = (
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.EINVAL,
+    errno.E2BIG,
+)
 
 
-def may_pass(error: OSError) -> bool:
-    """Whether what failed may be tried again later."""
-    return error.errno not in FOR_EVER
+def is_transient(error: OSError) -> bool:
+    """Return whether the failed operation may succeed later."""
+    return error.errno not in PERMANENT_ERRNOS

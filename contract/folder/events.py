@@ -1,88 +1,104 @@
-"""What a run says while it lives: one JSON line each in its events file."""
+"""The events of a run: the trainer appends each event as one JSON line to the run's events file."""
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter, model_validator
 
-from contract.folder.auto_choice import Choices
+from contract.folder.auto_choice import CollectiveChoices
+from contract.folder.record import FolderRecord
 from contract.lifecycle.failure import FailureKind
 
 
-class _Said(BaseModel):
-    """Open to fields of a newer trainer: an old scheduler must not lose a run over them."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Event(FolderRecord):
+    """The fields of every event."""
 
     attempt: int
     at: float  # seconds since 1970, by the clock of rank 0's host
 
 
-class Started(_Said):
+class Started(_Event):
+    """All ranks of the attempt are connected, and training starts."""
+
     kind: Literal["started"] = "started"
     world: int
     hosts: list[str]  # one per rank
     device: str
-    steps: int  # how many the run will take
+    steps: int  # number of steps of the whole run
     versions: dict[str, str]
 
 
-class Resumed(_Said):
-    """The attempt goes on from a checkpoint, or begins anew; what an earlier one told beyond it is told again."""
+class Resumed(_Event):
+    """The attempt continues from a checkpoint, or from step 0. Events of later steps of older attempts are repeated."""
 
     kind: Literal["resumed"] = "resumed"
-    step: int  # of the checkpoint, 0 where there was none: the first step taken is the next one
-    lost_steps: int  # that an earlier attempt had told already
-    notes: list[str] = []  # damaged checkpoints that were passed over, another number of ranks
+    step: int  # step of the checkpoint, 0 without one: the first step of the attempt is the next one
+    lost_steps: int  # steps after the checkpoint that an older attempt has already reported
+    notes: list[str] = []  # skipped damaged checkpoints, a different number of ranks
 
 
-class Chose(_Said):
-    """`auto` has chosen its collectives, or taken up those that an earlier attempt chose."""
+class CollectivesChosen(_Event):
+    """`auto` chose collectives, or loaded the choices of an older attempt."""
 
     kind: Literal["chose"] = "chose"
-    kept: bool  # an earlier attempt's
-    note: str | None = None  # why an earlier attempt's were not kept
-    choices: Choices
+    kept: bool  # the choices of an older attempt
+    note: str | None = None  # why the older attempt's choices were not used
+    choices: CollectiveChoices
 
 
-class Points(_Said):
-    """What was measured at one step; None stands for a value that is not a finite number."""
+class Points(_Event):
+    """The measured values of one step; None stands for a value that is not a finite number."""
 
     kind: Literal["points"] = "points"
     step: int
     values: dict[str, float | None]
 
 
-class Saved(_Said):
-    """A checkpoint was written, or could not be: then `error` says why, and the run goes on without it."""
+class Saved(_Event):
+    """A checkpoint was written, or the write failed: then `error` has the reason, and the run continues."""
 
     kind: Literal["saved"] = "saved"
     step: int
-    stall_s: float  # for which training waited
-    write_s: float  # until the checkpoint was whole on disk, most of it beside training
+    stall_s: float  # time for which training waited
+    write_s: float  # time until the checkpoint was complete on disk, mostly in parallel with training
     size_bytes: int
     error: str | None = None
 
 
-class Paused(_Said):
-    """All ranks left together at a step, asked to by a signal; the next attempt goes on from `saved_step`."""
+class Paused(_Event):
+    """All ranks stopped after the same step, on a signal; the next attempt continues from `saved_step`."""
 
     kind: Literal["paused"] = "paused"
     step: int
-    saved_step: int  # of the newest checkpoint; 0 when there is none
+    saved_step: int  # step of the newest checkpoint; 0 without one
     reason: str  # one line: which signal, on which rank
+    signal: str | None = None  # its name, as "SIGTERM"
+
+    @model_validator(mode="after")
+    def _signal_of_an_older_trainer(self) -> "Paused":
+        """Take the signal from the reason's first word: a trainer of an earlier version wrote it only there."""
+        first = self.reason.partition(" ")[0]
+        if self.signal is None and first.startswith("SIG"):
+            object.__setattr__(self, "signal", first)  # the model is frozen
+        return self
 
 
-class Finished(_Said):
+class Finished(_Event):
+    """The run took all its steps."""
+
     kind: Literal["finished"] = "finished"
     step: int
 
 
-class Failed(_Said):
+class Failed(_Event):
+    """The attempt failed."""
+
     kind: Literal["failed"] = "failed"
     rank: int
     reason: str
-    failure: FailureKind | None = None  # of what kind; none from a trainer of before it was told
+    failure: FailureKind | None = None  # None in events of trainers before this field existed
 
 
-Event = Annotated[Started | Chose | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")]
-reader: TypeAdapter[Event] = TypeAdapter(Event)
+Event = Annotated[
+    Started | CollectivesChosen | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")
+]
+event_reader: TypeAdapter[Event] = TypeAdapter(Event)

@@ -1,30 +1,30 @@
-"""How a job on one machine is known (by its name, its host and its first process), and how it pauses."""
+"""The identity of a job (its name, host and first process) and the values by which a job pauses."""
 
 import os
 import socket
 
-MARK = "BIGBATCH_JOB"  # in the environment of every process of a job: its name
-MEMBER = "BIGBATCH_MEMBER"  # in the environment of a run that shares its job: its place in there
-BY_HAND = "by-hand"
-PAUSED = 4  # the exit status of a rank that saved and left when it was asked to
-WARNING_S = 90  # between SIGUSR2, Slurm's warning, and the time limit
+JOB_NAME_VARIABLE = "BIGBATCH_JOB"  # environment variable of every process of a job: the job's name
+JOB_MEMBER_VARIABLE = "BIGBATCH_MEMBER"  # environment variable of a run in a shared job: the run's number in the job
+MANUAL_JOB_NAME = "by-hand"  # name of a job that was started without the scheduler
+PAUSED_EXIT_CODE = 4  # exit code of a rank that saved a checkpoint and ended on request
+MAX_WARNING_S = 90  # longest time between SIGUSR2, Slurm's warning, and the time limit
 
 
 def host() -> str:
-    """This machine's name; what follows the first dot changes with the network that a laptop is in."""
+    """Return this machine's name up to the first dot, because a laptop's domain changes with its network."""
     return socket.gethostname().split(".")[0]
 
 
 def local_job_id(name: str, pid: int) -> str:
-    """The id of the job of that name whose first process on this machine is `pid`."""
+    """Return the id of the job with this name and with first process `pid` on this machine."""
     return f"{name}@{host()}:{pid}"
 
 
-def own_job_id() -> str:
-    """The id of the job whose first process this one is."""
-    return local_job_id(os.environ.get(MARK, BY_HAND), os.getpid())
+def current_job_id() -> str:
+    """Return the id of the job whose first process is this process."""
+    return local_job_id(os.environ.get(JOB_NAME_VARIABLE, MANUAL_JOB_NAME), os.getpid())
 
 
-def warning_s(minutes: int) -> int:
-    """How long before a limit of so many minutes Slurm warns: a short job must not be warned as it starts."""
-    return min(WARNING_S, minutes * 60 // 4)
+def time_limit_warning_s(minutes: int) -> int:
+    """Return how many seconds before a limit of `minutes` Slurm sends the warning: at most a quarter of the limit."""
+    return min(MAX_WARNING_S, minutes * 60 // 4)

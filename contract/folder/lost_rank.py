@@ -1,15 +1,13 @@
-"""Ranks that a run went on without, as its rank 0 wrote them down: replicas survive each other."""
+"""The record of a lost rank: the run continues without this rank, because replicas train independently."""
 
-from pydantic import BaseModel, ConfigDict
+from contract.folder.record import FolderRecord
 
 
-class LostRank(BaseModel):
-    """Open to fields of a newer trainer, as events are."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class LostRank(FolderRecord):
+    """A rank that failed while the run continued. Rank 0 writes the record."""
 
     attempt: int
     rank: int
-    step: int  # of rank 0, when it noticed
+    step: int  # step of rank 0 when rank 0 detected the loss
     at: float  # seconds since 1970, by the clock of rank 0's host
     reason: str

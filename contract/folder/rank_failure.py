@@ -1,53 +1,49 @@
-"""What a rank leaves behind when it falls, and which of several fell first though their clocks differ."""
+"""The records of failed ranks and of an attempt's ranks, and the order of failures across different clocks."""
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
+from contract.folder.record import FolderRecord
 from contract.lifecycle.failure import FailureKind
 
 
-class _Noted(BaseModel):
-    """Open to fields of a newer trainer, as events are."""
+class RankFailure(FolderRecord):
+    """Why one rank failed."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Fall(_Noted):
-    """Why one rank could not go on."""
-
-    at: float  # seconds since 1970, by the clock of whoever noted it
+    at: float  # seconds since 1970, by the clock of the rank that wrote the record
     rank: int
     host: str
     reason: str  # one line
     trace: str = ""
-    echo: bool = False  # only a sign that another rank fell: its connections broke
+    echo: bool = False  # a consequence of another rank's failure: this rank's connections broke
     kind: FailureKind = FailureKind.PYTHON_ERROR
-    round: int | None = None  # of the collective in which it was missed
-    lost: list[int] = []  # of an echo: whose connections broke
-    by: int | None = None  # the rank that noted it, where that is another one
+    round: int | None = None  # round of the collective in which a peer was missing
+    lost: list[int] = []  # of an echo: the ranks whose connections broke
+    by: int | None = None  # the rank that wrote the record, if it is another rank
 
 
-class Roll(_Noted):
-    """The ranks of an attempt when they met, in their order."""
+class RankRoster(FolderRecord):
+    """The hosts and clock offsets of an attempt's ranks at rendezvous, in rank order."""
 
     hosts: list[str]
-    ahead_s: list[float]  # how far the clock of each goes before that of rank 0
+    ahead_s: list[float]  # seconds by which each rank's clock is ahead of rank 0's clock
 
 
-def in_order(noted: Sequence[tuple[Fall, float]], roll: Roll | None) -> list[Fall]:
-    """The falls, the first one first by one clock, echoes after all that are none; `at` is by that clock then.
+def order_by_time(written: Sequence[tuple[RankFailure, float]], roster: RankRoster | None) -> list[RankFailure]:
+    """Return the failures in time order, echoes last; each `at` is converted to one common clock.
 
-    Each comes with the moment at which its note was written by the shared folder's clock. That one counts when the
-    ranks had not met; afterwards their own clocks do, as far as they differed when they met.
+    `written`: each failure with the modification time of its file, by the clock of the shared folder. Without a roster
+    the modification time counts; with one, the rank's own time minus the rank's clock offset counts.
     """
-    falls = [(fall.model_copy(update={"at": _moment(fall, written_at, roll)}), fall.at) for fall, written_at in noted]
-    # a folder's clock may tick a hundred times a second only: then the ranks' own must do
-    return [fall for fall, _ in sorted(falls, key=lambda pair: (pair[0].echo, pair[0].at, pair[1]))]
+    pairs = [
+        (failure.model_copy(update={"at": _common_time(failure, written_at, roster)}), failure.at)
+        for failure, written_at in written
+    ]
+    # The folder's clock may have a resolution of only 10 ms, so the ranks' own times decide between equal times.
+    return [failure for failure, _ in sorted(pairs, key=lambda pair: (pair[0].echo, pair[0].at, pair[1]))]
 
 
-def _moment(fall: Fall, written_at: float, roll: Roll | None) -> float:
-    noter = fall.rank if fall.by is None else fall.by
-    if roll is None or not noter < len(roll.ahead_s):
+def _common_time(failure: RankFailure, written_at: float, roster: RankRoster | None) -> float:
+    author = failure.rank if failure.by is None else failure.by
+    if roster is None or not author < len(roster.ahead_s):
         return written_at
-    return fall.at - roll.ahead_s[noter]
+    return failure.at - roster.ahead_s[author]

@@ -1,7 +1,7 @@
-"""Where every rank's time went: times.csv in the run folder, which rank 0 writes and the API reads.
+"""The table of step times, times.csv in the run folder: rank 0 writes the table, the API reads the table.
 
-A row is one rank over a stretch of steps, in mean seconds of a step. The ranks tell each other their times about once
-a second, so a stretch is a single step where steps take so long.
+A row has the mean seconds per step of one rank over a range of steps. The ranks exchange their times about once a
+second, so a range is a single step if a step takes that long.
 """
 
 import csv
@@ -10,20 +10,22 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from contract import metric_names as series
+from contract import metric_names
 
 KEYS = ("attempt", "first_step", "last_step", "rank")
-COLUMNS = (*KEYS, *series.PARTS)
-TAIL_BYTES = 1 << 19  # so much of a long file is looked at
+COLUMNS = (*KEYS, *metric_names.TIME_PARTS)
+TAIL_BYTES = 1 << 19  # of a long file, only the last bytes are read
 
 
 class RankTime(BaseModel):
+    """The step times of one rank."""
+
     rank: int
-    seconds: dict[str, float]  # of a step, mean; by the series' names: compute_s, communication_s, ...
+    seconds: dict[str, float]  # mean seconds per step, by series name: compute_s, communication_s, ...
 
 
 class RankTimes(BaseModel):
-    """Every rank's time over the newest steps of the latest attempt."""
+    """The step times of every rank over the newest steps of the latest attempt."""
 
     attempt: int
     first_step: int
@@ -31,15 +33,15 @@ class RankTimes(BaseModel):
     ranks: list[RankTime]
 
 
-def read_times(path: Path) -> RankTimes | None:
-    """The newest rows of a run's times.csv, their means rank by rank; None while there are none."""
+def read_rank_times(path: Path) -> RankTimes | None:
+    """Return each rank's mean times over the newest rows of times.csv; None without a row."""
     try:
         with path.open("rb") as file:
             names = file.readline().decode().strip().split(",")
             body, end = file.tell(), file.seek(0, 2)
             file.seek(max(body, end - TAIL_BYTES))
             if end - TAIL_BYTES > body:
-                file.readline()  # a row of which the beginning was cut off
+                file.readline()  # skip a row whose beginning was not read
             lines = file.read().decode().splitlines(keepends=True)
     except FileNotFoundError:
         return None
@@ -51,7 +53,7 @@ def read_times(path: Path) -> RankTimes | None:
 
 
 def _means(rows: list[dict[str, str]], names: list[str]) -> RankTimes | None:
-    starts = [int(row["first_step"]) for row in rows if row["rank"] == "0"]  # a stretch begins with the first rank
+    starts = [int(row["first_step"]) for row in rows if row["rank"] == "0"]  # rank 0 has the first row of a range
     if not starts:
         return None
     parts = [name for name in names if name not in KEYS]
@@ -59,7 +61,7 @@ def _means(rows: list[dict[str, str]], names: list[str]) -> RankTimes | None:
     sums: dict[int, dict[str, float]] = defaultdict(lambda: dict.fromkeys(parts, 0.0))
     for row in rows:
         if int(row["first_step"]) < starts[0]:
-            continue  # of a stretch of which the tail lacks the first ranks
+            continue  # the range's first rows were not read
         rank, count = int(row["rank"]), int(row["last_step"]) - int(row["first_step"]) + 1
         steps[rank] += count
         for part in parts:

@@ -1,153 +1,152 @@
-"""The folder of one run: all that scheduler and trainer say to each other.
+"""The folder of one run, the only interface between the scheduler and the run's jobs.
 
-spec.json               what to do; the scheduler writes it before it submits
-events.jsonl            what happened; rank 0 alone appends whole lines
-times.csv               where every rank's time went; rank 0 alone appends whole lines
-collective.json         what `auto` chose, for every attempt alike; rank 0 alone writes it
-binding.json            what each rank of the latest attempt on many-core chips was bound to; rank 0 alone writes it
-lost.jsonl              ranks that the run went on without, as replicas can; rank 0 alone appends whole lines
-out.log                 what all ranks printed
-attempts/N.json         who carries attempt N out: made once, by exclusive create, before any work
-attempts/N.address      where rank 0 of attempt N listens
-attempts/N.beat         when attempt N last gave a sign of life
-attempts/N.again        the job that has attempt N was begun a second time by its cluster, and left
-attempts/N.ranks        who the ranks of attempt N are and how their clocks differ; rank 0 writes it when all have met
-attempts/N.rank-R.json  why rank R of attempt N fell
-attempts/N.stop         where a run shares its job: it is to end, asked for ("TERM") or forced ("KILL")
-attempts/N.end          where a run shares its job: the exit status of its own part; written once
-attempts/N.log          where in out.log attempt N begins; none of the first, which begins at the beginning
-bad-images/             the images that could not be decoded, a file each
-checkpoints/            what the run goes on from after it was ended (trainers/checkpoints)
-submission/             what the cluster was given
+spec.json               the run's spec; the scheduler writes the file before it submits a job
+events.jsonl            the run's events; only rank 0 appends, always whole lines
+times.csv               step times of every rank; only rank 0 appends, always whole lines
+collective.json         the choices of `auto`, the same for every attempt; only rank 0 writes
+binding.json            CPU and memory binding of each rank of the latest attempt; only rank 0 writes
+lost.jsonl              ranks without which the run continued; only rank 0 appends, always whole lines
+out.log                 output of all ranks
+attempts/N.json         the job that carries out attempt N: created once, before any work
+attempts/N.address      host and port at which rank 0 of attempt N listens
+attempts/N.beat         heartbeat of attempt N: the file's modification time counts
+attempts/N.again        the job of attempt N that the cluster started a second time, and that ended at once
+attempts/N.ranks        hosts and clock offsets of the ranks of attempt N; rank 0 writes the file at rendezvous
+attempts/N.rank-R.json  why rank R of attempt N failed
+attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or "KILL"
+attempts/N.end          in a shared job: the exit code of attempt N; written once
+attempts/N.log          byte of out.log at which attempt N starts; absent for the first attempt, which starts at 0
+bad-images/             the images that cannot be decoded, one file each
+checkpoints/            the run's checkpoints (trainers/checkpoints)
+submission/             the files of the submission
 """
 
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
-from contract.folder.atomic_file import put, write, write_once
-from contract.folder.auto_choice import Choices
-from contract.folder.cpu_binding import Bindings
+from contract.folder import heartbeat
+from contract.folder.atomic_file import write_atomic, write_exclusive, write_synced
+from contract.folder.auto_choice import CollectiveChoices
+from contract.folder.cpu_binding import CpuBindings
+from contract.folder.heartbeat import Heartbeat
 from contract.folder.lost_rank import LostRank
-from contract.folder.rank_failure import Fall, Roll, in_order
+from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time
 from contract.spec.run import RunSpec
 
-LATE_S = 10.0  # for so long a shared file system may not show a claim that it knows to be there
-SOMEBODY = "somebody whose claim cannot be read"
-GIVEN_UP = "nobody: its submission was given up"  # who has an attempt that no job may carry out any more
+CLAIM_VISIBLE_S = 10.0  # longest time for which a shared file system may hide an existing claim
+UNREADABLE = "a job whose claim cannot be read"
+ABANDONED = "nobody: its submission was given up"  # holder of an attempt that no job may carry out
 
-
-class Beat(NamedTuple):
-    """A sign of life: its file's time, and how old that is by the clock of the file system as this host sees it."""
-
-    stamp: float
-    age_s: float
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class RunFolder:
+    """One run's folder at `path`."""
+
     path: Path
 
     @classmethod
     def of(cls, root: Path, run_id: int, key: str) -> "RunFolder":
-        """The folder of a run below `root`; the key keeps two databases that share a disk apart."""
+        """Return the folder of a run below `root`; `key` separates the runs of databases that share a disk."""
         return cls(root / f"{run_id:06}-{key}")
 
     @property
     def events(self) -> Path:
+        """The file of events."""
         return self.path / "events.jsonl"
 
     @property
     def times(self) -> Path:
+        """The table of step times."""
         return self.path / "times.csv"
 
     @property
     def log(self) -> Path:
+        """The file with the output of all ranks."""
         return self.path / "out.log"
 
     @property
     def bad_images(self) -> Path:
+        """The folder of images that cannot be decoded."""
         return self.path / "bad-images"
 
     @property
     def checkpoints(self) -> Path:
+        """The folder of checkpoints."""
         return self.path / "checkpoints"
 
     @property
     def submission(self) -> Path:
+        """The folder of the submission's files."""
         return self.path / "submission"
 
     def prepare(self, spec: RunSpec | Mapping[str, Any], attempt: int | None = None) -> None:
-        """Make the folder and write the spec, and where the log of `attempt` begins; raise OSError when that fails.
+        """Create the folder, write the spec and the byte at which the log of `attempt` starts; may raise OSError.
 
-        The spec is on the disk when this returns: after a power cut a job that was submitted since finds it whole. A
-        sweep has a thousand of these folders, and making a file costs more than all else here: none is made in vain.
+        The spec is on the disk when this method returns, so a job that survives a power failure reads a whole spec.
+        The first attempt creates no log mark: file creation dominates the cost of preparing thousands of runs.
         """
         (self.path / "attempts").mkdir(parents=True, exist_ok=True)
         path, text = self.path / "spec.json", to_json(spec, indent=2).decode()
         try:
-            with path.open("x") as file:  # nobody reads it before the first submission: it needs no draft
-                put(file, text)
-        except FileExistsError:  # perhaps torn, or being read by a job that came after all
-            write(path, text)
+            with path.open("x") as file:  # no process reads the spec before the first submission
+                write_synced(file, text)
+        except FileExistsError:  # an older process may have written a part of the file, or a late job may read the file
+            write_atomic(path, text)
         if attempt is not None and attempt > 1:
-            with suppress(FileExistsError), (self.path / "attempts" / f"{attempt}.log").open("x") as file:
+            with suppress(FileExistsError), self._attempt_file(attempt, "log").open("x") as file:
                 file.write(str(self.log.stat().st_size if self.log.exists() else 0))
 
-    def log_part(self, attempt: int, most: int) -> str:
-        """What was printed last in an attempt, at most so many bytes of it; empty when nothing can be read."""
+    def read_spec(self) -> RunSpec:
+        """Return the run's spec; raise OSError or ValidationError."""
+        return RunSpec.model_validate_json((self.path / "spec.json").read_bytes())
+
+    def read_attempt_log(self, attempt: int, max_bytes: int) -> str:
+        """Return the last `max_bytes` bytes of an attempt's log at most; empty if the log cannot be read."""
         try:
             with self.log.open("rb") as file:
-                size, following = file.seek(0, os.SEEK_END), self._log_start(attempt + 1)
-                end = size if following is None else min(size, following)
-                start = max(self._log_start(attempt) or 0, end - most)
+                size, next_start = file.seek(0, os.SEEK_END), self._log_start(attempt + 1)
+                end = size if next_start is None else min(size, next_start)
+                start = max(self._log_start(attempt) or 0, end - max_bytes)
                 file.seek(start)
                 return file.read(max(0, end - start)).decode("utf-8", "replace")
         except OSError:
             return ""
 
-    def read_spec(self) -> RunSpec:
-        return RunSpec.model_validate_json((self.path / "spec.json").read_bytes())
+    def write_choices(self, choices: CollectiveChoices) -> None:
+        """Store the choices of `auto`."""
+        write_atomic(self.path / "collective.json", choices.model_dump_json(indent=2))
 
-    def keep_choices(self, choices: Choices) -> None:
-        """Write down what `auto` chose."""
-        write(self.path / "collective.json", choices.model_dump_json(indent=2))
+    def read_choices(self) -> CollectiveChoices | None:
+        """Return the choices of `auto`, None without any; raise ValueError for a damaged file, or OSError."""
+        return _read_if_exists(self.path / "collective.json", CollectiveChoices)
 
-    def read_choices(self) -> Choices | None:
-        """What `auto` chose, if it has; raise ValueError when the file is damaged, OSError when it can't be read."""
-        try:
-            return Choices.model_validate_json((self.path / "collective.json").read_bytes())
-        except FileNotFoundError:
-            return None
+    def write_bindings(self, bindings: CpuBindings) -> None:
+        """Store the CPU and memory binding of all ranks."""
+        write_atomic(self.path / "binding.json", bindings.model_dump_json(indent=2))
 
-    def keep_bindings(self, bindings: Bindings) -> None:
-        """Write down what the ranks were bound to."""
-        write(self.path / "binding.json", bindings.model_dump_json(indent=2))
+    def read_bindings(self) -> CpuBindings | None:
+        """Return the latest attempt's bindings, None without any; raise ValueError for a damaged file, or OSError."""
+        return _read_if_exists(self.path / "binding.json", CpuBindings)
 
-    def read_bindings(self) -> Bindings | None:
-        """What the latest ranks were bound to, if they said so; raise as `read_choices` does."""
-        try:
-            return Bindings.model_validate_json((self.path / "binding.json").read_bytes())
-        except FileNotFoundError:
-            return None
-
-    def note_lost(self, rank: LostRank) -> None:
-        """Write down a rank that the run goes on without; rank 0 alone does."""
+    def write_lost_rank(self, rank: LostRank) -> None:
+        """Append a rank without which the run continues. Only rank 0 may call this method."""
         line = rank.model_dump_json().encode() + b"\n"
         with (self.path / "lost.jsonl").open("ab", buffering=0) as file:
             file.write(line)
 
-    def read_lost(self) -> list[LostRank]:
-        """The ranks that the run went on without; a torn line is left out. Raise OSError when it can't be read."""
+    def read_lost_ranks(self) -> list[LostRank]:
+        """Return the ranks without which the run continued, except incomplete lines; may raise OSError."""
         try:
             lines = (self.path / "lost.jsonl").read_bytes().splitlines()
         except FileNotFoundError:
@@ -159,114 +158,116 @@ class RunFolder:
         return found
 
     def claim(self, attempt: int, job: str) -> str:
-        """Take `attempt` for `job` unless it is taken; return the job that has it.
+        """Claim `attempt` for `job` unless another job holds the attempt; return the job that holds the attempt.
 
-        Every rank may ask: all ranks of one job get its name back, all ranks of any other job get the first one's.
+        Every rank may call this method: all ranks of the first job get that job's name, and so do all other ranks.
         """
-        if write_once(self.path / "attempts" / f"{attempt}.json", json.dumps({"job": job})):
+        if write_exclusive(self._attempt_file(attempt, "json"), json.dumps({"job": job})):
             return job
-        until = time.monotonic() + LATE_S
-        while (holder := self.claimed_by(attempt)) in (None, SOMEBODY) and time.monotonic() < until:
+        until = time.monotonic() + CLAIM_VISIBLE_S
+        while (holder := self.read_claim(attempt)) in (None, UNREADABLE) and time.monotonic() < until:
             time.sleep(0.1)
-        return holder or SOMEBODY
+        return holder or UNREADABLE
 
-    def claimed_by(self, attempt: int) -> str | None:
-        """The job that carries `attempt` out, if any has begun; somebody where a claim is there and cannot be read."""
+    def read_claim(self, attempt: int) -> str | None:
+        """Return the job that holds `attempt`; None without a claim, UNREADABLE for a claim that cannot be read."""
         try:
-            return str(json.loads((self.path / "attempts" / f"{attempt}.json").read_text())["job"])
+            return str(json.loads(self._attempt_file(attempt, "json").read_text())["job"])
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError):  # a file system that lost power, or shows a new file empty at first
-            return SOMEBODY
+        except (ValueError, KeyError, TypeError):  # after a power failure, or if NFS shows a new file as empty at first
+            return UNREADABLE
 
     def latest_attempt(self) -> int:
-        """The highest attempt that anybody has claimed; 0 when none is."""
+        """Return the number of the highest claimed attempt; 0 without one."""
         names = [path.stem for path in (self.path / "attempts").glob("*.json")]
         return max((int(name) for name in names if name.isdecimal()), default=0)
 
-    def publish_address(self, attempt: int, address: str) -> None:
-        """Tell the other ranks where rank 0 listens ("host:port")."""
-        write(self.path / "attempts" / f"{attempt}.address", address)
+    def write_address(self, attempt: int, address: str) -> None:
+        """Publish where rank 0 listens ("host:port")."""
+        write_atomic(self._attempt_file(attempt, "address"), address)
 
     def read_address(self, attempt: int) -> str | None:
+        """Return where rank 0 listens ("host:port"), None before rank 0 has published its address."""
+        return _text_if_exists(self._attempt_file(attempt, "address"))
+
+    def write_heartbeat(self, attempt: int) -> None:
+        """Renew the attempt's heartbeat."""
+        self._attempt_file(attempt, "beat").touch()
+
+    def read_heartbeat(self, attempt: int) -> Heartbeat | None:
+        """Return the newest heartbeat of the attempt, None without a readable one."""
+        return heartbeat.read_heartbeat(self._attempt_file(attempt, "beat"))
+
+    def write_second_start(self, attempt: int, job: str) -> None:
+        """Record that the cluster started the attempt's job again."""
+        write_atomic(self._attempt_file(attempt, "again"), job)
+
+    def has_started_again(self, attempt: int) -> bool:
+        """Return whether the cluster started the attempt's job again, as after a requeue."""
+        return self._attempt_file(attempt, "again").exists()
+
+    def request_end(self, attempt: int, *, force: bool) -> None:
+        """Request the end of an attempt in a shared job: TERM, or KILL with `force`."""
+        write_atomic(self._attempt_file(attempt, "stop"), "KILL" if force else "TERM")
+
+    def read_end_request(self, attempt: int) -> str | None:
+        """Return the request to end the attempt: TERM (save and end), KILL (end at once), or None."""
+        return _text_if_exists(self._attempt_file(attempt, "stop"))
+
+    def write_part_exit(self, attempt: int, status: int) -> None:
+        """Store the exit code of an attempt in a shared job, unless an exit code is stored."""
+        write_exclusive(self._attempt_file(attempt, "end"), str(status))
+
+    def read_part_exit(self, attempt: int) -> int | None:
+        """Return the exit code of an attempt in a shared job, None before its end."""
         try:
-            return (self.path / "attempts" / f"{attempt}.address").read_text()
-        except FileNotFoundError:
+            return int(self._attempt_file(attempt, "end").read_text())
+        except (FileNotFoundError, ValueError):  # NFS may show a new file as empty at first
             return None
 
-    def beat(self, attempt: int) -> None:
-        """Give a sign of life."""
-        (self.path / "attempts" / f"{attempt}.beat").touch()
+    def write_roster(self, attempt: int, roster: RankRoster) -> None:
+        """Store the hosts and clock offsets of the attempt's ranks."""
+        write_atomic(self._attempt_file(attempt, "ranks"), roster.model_dump_json())
 
-    def last_beat(self, attempt: int) -> Beat | None:
-        """The last sign of life; None when there was none, or when none can be read."""
-        attempts = self.path / "attempts"
+    def read_roster(self, attempt: int) -> RankRoster | None:
+        """Return the hosts and clock offsets of the attempt's ranks, None before the rendezvous is complete."""
         try:
-            stamp = (attempts / f"{attempt}.beat").stat().st_mtime
-            probe = attempts / f".{token_hex(8)}.probe"
-            probe.touch()
-            present = probe.stat().st_mtime
-            probe.unlink()
-        except OSError:
-            return None
-        return Beat(stamp, present - stamp)
-
-    def note_second_start(self, attempt: int, job: str) -> None:
-        write(self.path / "attempts" / f"{attempt}.again", job)
-
-    def began_again(self, attempt: int) -> bool:
-        """Whether the cluster has begun the attempt's job once more, as after a requeue."""
-        return (self.path / "attempts" / f"{attempt}.again").exists()
-
-    def wish_end(self, attempt: int, *, force: bool) -> None:
-        """Ask whoever carries the attempt in a shared job to end it."""
-        write(self.path / "attempts" / f"{attempt}.stop", "KILL" if force else "TERM")
-
-    def wished_end(self, attempt: int) -> str | None:
-        """TERM: it is asked to end; KILL: it is to be ended at once."""
-        try:
-            return (self.path / "attempts" / f"{attempt}.stop").read_text()
-        except FileNotFoundError:
-            return None
-
-    def note_end(self, attempt: int, status: int) -> None:
-        """Write down how the attempt's part of a shared job ended, unless that is known already."""
-        write_once(self.path / "attempts" / f"{attempt}.end", str(status))
-
-    def end_status(self, attempt: int) -> int | None:
-        """The exit status of the attempt's part of a shared job, once it has ended."""
-        try:
-            return int((self.path / "attempts" / f"{attempt}.end").read_text())
-        except (FileNotFoundError, ValueError):  # a shared file system may show a new file empty at first
-            return None
-
-    def note_roll(self, attempt: int, roll: Roll) -> None:
-        """Write down who the ranks are and how their clocks differ."""
-        write(self.path / "attempts" / f"{attempt}.ranks", roll.model_dump_json())
-
-    def roll(self, attempt: int) -> Roll | None:
-        """Who the ranks are, once they have met."""
-        try:
-            return Roll.model_validate_json((self.path / "attempts" / f"{attempt}.ranks").read_bytes())
+            return RankRoster.model_validate_json(self._attempt_file(attempt, "ranks").read_bytes())
         except (OSError, ValueError):
             return None
 
-    def note_fall(self, attempt: int, fall: Fall) -> None:
-        write(self.path / "attempts" / f"{attempt}.rank-{fall.rank}.json", fall.model_dump_json())
+    def write_rank_failure(self, attempt: int, failure: RankFailure) -> None:
+        """Store why a rank failed."""
+        write_atomic(self._attempt_file(attempt, f"rank-{failure.rank}.json"), failure.model_dump_json())
 
-    def falls(self, attempt: int) -> list[Fall]:
-        """The ranks that fell, the first one first by one clock, echoes after all that are none; no damaged notes."""
-        falls = []
-        for path in self._notes(attempt):
+    def read_rank_failures(self, attempt: int) -> list[RankFailure]:
+        """Return the attempt's rank failures in time order, echoes last; damaged files are omitted."""
+        failures = []
+        for path in (self.path / "attempts").glob(f"{attempt}.rank-*.json"):
             with suppress(FileNotFoundError, ValidationError):
-                falls.append((Fall.model_validate_json(path.read_bytes()), path.stat().st_mtime))
-        return in_order(falls, self.roll(attempt)) if falls else []
+                failures.append((RankFailure.model_validate_json(path.read_bytes()), path.stat().st_mtime))
+        return order_by_time(failures, self.read_roster(attempt)) if failures else []
 
-    def _notes(self, attempt: int) -> Iterable[Path]:
-        return (self.path / "attempts").glob(f"{attempt}.rank-*.json")
+    def _attempt_file(self, attempt: int, suffix: str) -> Path:
+        return self.path / "attempts" / f"{attempt}.{suffix}"
 
     def _log_start(self, attempt: int) -> int | None:
         try:
-            return int((self.path / "attempts" / f"{attempt}.log").read_text())
+            return int(self._attempt_file(attempt, "log").read_text())
         except (OSError, ValueError):
             return None
+
+
+def _read_if_exists(path: Path, model: type[Model]) -> Model | None:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _text_if_exists(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return None

@@ -1,15 +1,17 @@
-"""The life of a run: the states it may be in and the moves it may make."""
+"""States of a run, and the legal moves between them."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class State(StrEnum):
-    QUEUED = "queued"  # wanted; no cluster knows of it
-    SUBMITTING = "submitting"  # one launcher has it in hand
-    PENDING = "pending"  # the cluster has it and it has said nothing yet
+    """The states."""
+
+    QUEUED = "queued"  # no cluster has a job of the run
+    SUBMITTING = "submitting"  # a worker submits its job
+    PENDING = "pending"  # the cluster has its job, and the run has reported nothing yet
     RUNNING = "running"
-    PAUSED = "paused"  # it said its last word and its job is about to leave; then it is queued again, or ends
+    PAUSED = "paused"  # it reported its end; when its job has ended, the run is queued again or ends
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -18,8 +20,7 @@ class State(StrEnum):
 MOVES: dict[State, set[State]] = {
     State.QUEUED: {State.SUBMITTING, State.CANCELLED},
     State.SUBMITTING: {State.PENDING, State.QUEUED, State.FAILED, State.CANCELLED},
-    # a short run may end between two looks, so pending may end without having been seen running; one whose job ended
-    # before its time is queued again
+    # a short run may end between two polls without having been seen running
     State.PENDING: {State.RUNNING, State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
     State.RUNNING: {State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
     State.PAUSED: {State.QUEUED, State.FAILED, State.CANCELLED},
@@ -27,12 +28,12 @@ MOVES: dict[State, set[State]] = {
     State.FAILED: set(),
     State.CANCELLED: set(),
 }
-LIVE = frozenset({State.PENDING, State.RUNNING, State.PAUSED})  # a job of it is, or was a moment ago, with a cluster
+LIVE = frozenset({State.PENDING, State.RUNNING, State.PAUSED})  # a cluster has, or just had, a job
 ENDED = frozenset(state for state, moves in MOVES.items() if not moves)
 
 
 def joint_state(counts: Mapping[State, int]) -> State:
-    """The state of several runs taken together: what is still under way first, then the worst end."""
+    """Return the joint state of several runs: any state before the end first, then the worst end."""
     order = [
         State.RUNNING,
         State.PENDING,

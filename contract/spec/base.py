@@ -1,9 +1,9 @@
-"""What every part of a spec has in common."""
+"""The base class of every part of a spec."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Spec(BaseModel):
-    """A part of a document: frozen, closed to unknown fields (a typo is an error), strict about types."""
+    """Part of a spec: frozen, no unknown fields (so a typo is an error), strict types, finite numbers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

@@ -1,51 +1,50 @@
-"""The global batch over a run, and how one rank takes its part of it: a whole, or pass by pass."""
+"""The stages of the global batch, and the split of one rank's share into forward and backward passes."""
 
 from collections.abc import Iterator
 from itertools import pairwise
 
 from contract.spec.base import Spec
 from contract.spec.numbers import Count
-from contract.validation import Fault
+from contract.validation import ValidationIssue
 
 
 class BatchStage(Spec):
-    """From `epoch` on the global batch is `batch`."""
+    """The global batch from `epoch` on."""
 
     epoch: Count
     batch: Count
 
 
-def passes(share: int, micro_batch: int | None) -> list[int]:
-    """The samples of each forward and backward pass of one rank's share of a step: as few as may be, and as even."""
+def split_into_passes(share: int, micro_batch: int | None) -> list[int]:
+    """Return the samples of each pass of one rank's share: as few passes as possible, of nearly equal size."""
     count = -(-share // micro_batch) if micro_batch else 1
     return [share // count + (number < share % count) for number in range(count)]
 
 
-def share_misfit(batch: int, *, world: int, group: int | None, micro_batch: int | None) -> str | None:
-    """What keeps `world` ranks from steps of `batch` samples; None if nothing.
+def check_batch_share(batch: int, *, world: int, group: int | None, micro_batch: int | None) -> str | None:
+    """Return why `world` ranks cannot take steps of `batch` samples; None if they can.
 
-    `group`: so many of them normalize over their common batch; none: the net has no batch normalization.
+    `group`: number of ranks that share batch-normalization statistics; None for a net without batch normalization.
     """
     share, rest = divmod(batch, world)
     if rest:
         return f"batch {batch} does not divide over {world} ranks"
-    if group is None or passes(share, micro_batch)[-1] * group >= 2:
+    if group is None or split_into_passes(share, micro_batch)[-1] * group >= 2:
         return None
     if share == 1:
-        told = f"batch {batch} over {world} ranks is 1 image per rank"
+        shares = f"batch {batch} over {world} ranks is 1 image per rank"
     else:
-        told = (
-            f"batch {batch} over {world} ranks is {share} images per rank, and in passes of {micro_batch} one has but 1"
-        )
-    return f"{told}; batch normalization needs at least 2"
+        shares = f"batch {batch} over {world} ranks is {share} images per rank"
+        shares += f", and in passes of {micro_batch} one pass has only 1"
+    return f"{shares}; batch normalization needs at least 2"
 
 
-def stage_misfits(stages: list[BatchStage], epochs: int) -> Iterator[Fault]:
-    """Stages that do not follow each other within the run."""
+def check_batch_stages(stages: list[BatchStage], epochs: int) -> Iterator[ValidationIssue]:
+    """Yield an issue for each stage that is out of order or after the run's last epoch."""
     for number, (before, epoch) in enumerate(pairwise([0, *(stage.epoch for stage in stages)])):
         path = f"batch_stages.{number}.epoch"
         if epoch <= before:
-            yield Fault(path=path, message=f"the stage at epoch {epoch} does not come after epoch {before}")
+            yield ValidationIssue(path=path, message=f"the stage at epoch {epoch} must come after epoch {before}")
         elif epoch >= epochs:
             message = f"the stage at epoch {epoch} is never reached: the run has {epochs} epochs"
-            yield Fault(path=path, message=message)
+            yield ValidationIssue(path=path, message=message)

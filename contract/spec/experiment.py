@@ -1,4 +1,4 @@
-"""An experiment: a base run and the axes along which it varies."""
+"""The spec of an experiment: a base run and the axes of its grid."""
 
 import json
 from collections.abc import Hashable, Iterator
@@ -9,73 +9,73 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from contract.spec.base import Spec
-from contract.spec.checks.packing import MOST, pack_misfits
+from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
 from contract.spec.run import RunSpec
-from contract.validation import Fault, faults_of, refusal
+from contract.validation import ValidationIssue, issues_of, validation_error
 
-MAX_POINTS = 10_000  # a sweep beyond this is a slip of the pen far more often than a wish
-MAX_FAULTS = 100  # as many as a person reads
+MAX_POINTS = 10_000  # a larger grid is usually a mistake
+MAX_ISSUES = 100  # a longer list does not help a person
 
-Values = dict[str, Any]  # dotted path -> the value that this point has there
+Values = dict[str, Any]  # dotted path -> the value of this point
 
 
 class ExperimentSpec(Spec):
-    """A base run and axes (dotted paths: lists of values); every point of the grid is one run."""
+    """A base run and axes (dotted path: list of values). Every point of the grid is one run."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
     description: Annotated[str, Field(max_length=10_000)] = ""
     base: RunSpec
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
-    max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = None  # of its runs that may run at once on a Slurm
-    pack: Annotated[int, Field(ge=2, le=MOST)] | None = (
-        None  # so many of its runs share a Slurm job, side by side on a node
+    max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = None  # maximum of concurrent runs on Slurm
+    pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = (
+        None  # number of runs in one Slurm job, side by side on a node
     )
     _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
     _was_checked: bool = PrivateAttr(default=False)
 
     @classmethod
-    def checked_before(cls, stored: dict[str, Any]) -> Self:
-        """The spec of an experiment that was let in: thousands of points are not made and checked again to be shown."""
+    def from_stored(cls, stored: dict[str, Any]) -> Self:
+        """Return the spec of an accepted experiment, without building and checking its points again."""
         spec = cls.model_construct(**{**stored, "base": RunSpec.model_validate(stored["base"])})
         spec._was_checked = True
         return spec
 
     def points(self) -> list[tuple[Values, RunSpec]]:
-        """Every point of the grid: what it varies, and the whole run; the last axis turns fastest."""
+        """Return the values and the complete run of every point; the last axis varies fastest."""
         return self._points
 
     @model_validator(mode="after")
-    def _every_point_parses(self) -> Self:
-        if self._was_checked:  # pydantic asks anew when the spec becomes a part of an answer
+    def _check_every_point(self) -> Self:
+        if self._was_checked:  # pydantic validates a spec again as part of a response
             return self
         size = prod(len(values) for values in self.axes.values())
         if size > MAX_POINTS:
             factors = " x ".join(str(len(values)) for values in self.axes.values())
-            message = f"the sweep has {factors} = {size:,} points; at most {MAX_POINTS:,} are taken"
-            raise refusal([Fault(path="axes", message=message)])
-        if faults := list(_axes_misfits(self.axes)):
-            raise refusal(faults)
-        points, faults = _expand(self.base.model_dump(mode="json"), self.axes)
-        if faults := faults or list(pack_misfits(self.pack, self.max_parallel, [run for _, run in points])):
-            raise refusal(faults)
-        # a private attribute, so frozen stays true of everything a user can see
+            message = f"the grid has {factors} = {size:,} points, more than the limit of {MAX_POINTS:,}"
+            raise validation_error([ValidationIssue(path="axes", message=message)])
+        if issues := list(_axis_issues(self.axes)):
+            raise validation_error(issues)
+        points, issues = _expand(self.base.model_dump(mode="json"), self.axes)
+        if issues := issues or list(check_packing(self.pack, self.max_parallel, [run for _, run in points])):
+            raise validation_error(issues)
+        # the attribute is private, so the spec's fields remain frozen
         self._points = points
         return self
 
 
-def _axes_misfits(axes: dict[str, list[Any]]) -> Iterator[Fault]:
+def _axis_issues(axes: dict[str, list[Any]]) -> Iterator[ValidationIssue]:
     for path, values in axes.items():
         if not all(path.split(".")):
-            yield Fault(path=f"axes.{path}", message=f"'{path}' is not a dotted path into a run")
+            yield ValidationIssue(path=f"axes.{path}", message=f"'{path}' is not a dotted path of a run's fields")
         for other in axes:
             if path.startswith(f"{other}."):
-                yield Fault(path=f"axes.{path}", message=f"the axis '{other}' sets this field as well")
-        if twice := list(_repeated(values)):
-            yield Fault(path=f"axes.{path}", message=f"{twice[0]!r:.80} stands there twice")
+                yield ValidationIssue(path=f"axes.{path}", message=f"the axis '{other}' also sets this field")
+        if twice := list(_repeated_values(values)):
+            yield ValidationIssue(path=f"axes.{path}", message=f"{twice[0]!r:.80} is listed twice")
 
 
-def _repeated(values: list[Any]) -> Iterator[Any]:
-    """The values that stand there before already."""
+def _repeated_values(values: list[Any]) -> Iterator[Any]:
+    """Yield each value that is equal to an earlier value."""
     seen: set[Any] = set()
     for value in values:
         key = value if isinstance(value, Hashable) else json.dumps(value, sort_keys=True, default=str)
@@ -84,39 +84,41 @@ def _repeated(values: list[Any]) -> Iterator[Any]:
         seen.add(key)
 
 
-def _expand(base: dict[str, Any], axes: dict[str, list[Any]]) -> tuple[list[tuple[Values, RunSpec]], list[Fault]]:
-    """The runs of the grid, and what is wrong with those that do not parse."""
+def _expand(
+    base: dict[str, Any], axes: dict[str, list[Any]]
+) -> tuple[list[tuple[Values, RunSpec]], list[ValidationIssue]]:
+    """Return the points of the grid, and the issues of the points that are not valid runs."""
     points: list[tuple[Values, RunSpec]] = []
-    faults: list[Fault] = []
+    issues: list[ValidationIssue] = []
     for number, chosen in enumerate(product(*axes.values())):
         values = dict(zip(axes, chosen, strict=True))
         try:
-            points.append((values, RunSpec.model_validate(_with(base, values))))
+            points.append((values, RunSpec.model_validate(_with_values(base, values))))
         except ValidationError as error:
             where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
-            for fault in faults_of(error):
-                message = f"{fault.message} (point {number}: {where})" if where else fault.message
-                faults.append(Fault(path=_place(fault.path, axes), message=message))
-            if len(faults) >= MAX_FAULTS:
+            for issue in issues_of(error):
+                message = f"{issue.message} (point {number}: {where})" if where else issue.message
+                issues.append(ValidationIssue(path=_issue_path(issue.path, axes), message=message))
+            if len(issues) >= MAX_ISSUES:
                 break
-    return points, faults[:MAX_FAULTS]
+    return points, issues[:MAX_ISSUES]
 
 
-def _place(path: str, axes: dict[str, list[Any]]) -> str:
-    """Where the user wrote the field: in the axis that sets it, or a part of it, or in the base."""
-    meets = any(f"{path}.".startswith(f"{axis}.") or f"{axis}.".startswith(f"{path}.") for axis in axes)
-    return f"{'axes' if meets else 'base'}.{path}"
+def _issue_path(path: str, axes: dict[str, list[Any]]) -> str:
+    """Return the field's path in the document: in an axis that sets the field or a part of it, else in the base."""
+    is_in_axis = any(f"{path}.".startswith(f"{axis}.") or f"{axis}.".startswith(f"{path}.") for axis in axes)
+    return f"{'axes' if is_in_axis else 'base'}.{path}"
 
 
-def _with(base: dict[str, Any], values: Values) -> dict[str, Any]:
-    """`base` with dotted paths replaced: {"resources.nodes": 2} -> base["resources"]["nodes"] = 2."""
+def _with_values(base: dict[str, Any], values: Values) -> dict[str, Any]:
+    """Return a copy of `base` with the dotted paths set: {"resources.nodes": 2} sets base["resources"]["nodes"]."""
     out = {key: dict(value) if isinstance(value, dict) else value for key, value in base.items()}
     for path, value in values.items():
         *parents, leaf = path.split(".")
         at = out
         for parent in parents:
             inner = at.get(parent)
-            # what is no object becomes one, so that validation names the path as unknown
+            # a value that is not an object is replaced by one, so that validation reports the unknown path
             at[parent] = dict(inner) if isinstance(inner, dict) else {}
             at = at[parent]
         at[leaf] = value

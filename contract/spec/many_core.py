@@ -1,6 +1,7 @@
-"""A chip of many cores, cut into parts that each train a replica (You, Buluç & Demmel, 2017, section 6.2).
+"""The spec of many-core chips: each chip is divided into parts, and each part trains a replica.
 
-The modes are Knights Landing's; Slurm has a feature of a node for each (knl.conf(5)). Parts and cores are any chip's.
+The method is from You, Buluç & Demmel, 2017, section 6.2. The modes are those of Knights Landing; Slurm has a node
+feature for each mode (knl.conf(5)). Parts and cpus apply to any chip.
 """
 
 from collections.abc import Iterator
@@ -10,31 +11,31 @@ from pydantic import Field
 
 from contract.spec.base import Spec
 from contract.spec.numbers import Count, Positive
-from contract.validation import Fault
+from contract.validation import ValidationIssue
 
-ClusterMode = Literal["quad", "hemi", "a2a", "snc2", "snc4"]  # which memory a tile's cores reach the fastest
-MemoryMode = Literal["cache", "flat", "hybrid"]  # what MCDRAM, the memory on the chip, is used as
+ClusterMode = Literal["quad", "hemi", "a2a", "snc2", "snc4"]  # which memory is the nearest to a tile's cores
+MemoryMode = Literal["cache", "flat", "hybrid"]  # use of MCDRAM, the fast memory on the chip
 MCDRAM_GIB: dict[str, float] = {
     "flat": 16,
     "hybrid": 8,
-}  # that a process can have for its own; as a cache it is nobody's
+}  # directly addressable fast memory; in cache mode no fast memory is addressable
 MEMORY_FEATURES = {"cache": "cache", "flat": "flat", "hybrid": "equal"}  # hybrid: half cache, half memory
 CLUSTER_FEATURES = ("quad", "hemi", "a2a", "snc2", "snc4")
 
 
 class ManyCore(Spec):
-    """A node's chips and what they are asked to be; a run in parts has its nodes to itself."""
+    """The chips of a node and their modes; the run has its nodes for itself."""
 
-    cpus: Count  # of a chip, as Slurm counts them; its parts share them out evenly
-    parts: Annotated[int, Field(ge=1, le=1024)] = 1  # P: replicas on a chip, each pinned to cores of its own
-    chips: Annotated[int, Field(ge=1, le=64)] = 1  # of a node
-    cluster_mode: ClusterMode | None = None  # none: as the nodes are
+    cpus: Count  # per chip, as Slurm counts cpus; divided evenly over the parts
+    parts: Annotated[int, Field(ge=1, le=1024)] = 1  # P: replicas per chip, each bound to its own cores
+    chips: Annotated[int, Field(ge=1, le=64)] = 1  # per node
+    cluster_mode: ClusterMode | None = None  # None: the nodes' present mode
     memory_mode: MemoryMode | None = None
-    fast_memory_gb: Positive | None = None  # of a chip; none: 16 where memory_mode is flat, 8 where it is hybrid
+    fast_memory_gb: Positive | None = None  # per chip; None: 16 if memory_mode is flat, 8 if hybrid
 
     @property
     def features(self) -> list[str]:
-        """The modes in Slurm's words."""
+        """The node features of the modes, in Slurm's notation."""
         return [
             *filter(None, [self.cluster_mode]),
             *(MEMORY_FEATURES[mode] for mode in filter(None, [self.memory_mode])),
@@ -42,40 +43,40 @@ class ManyCore(Spec):
 
     @property
     def fast_gib(self) -> float | None:
-        """What the parts of a chip may fill together; none: not known, or a cache."""
+        """The fast memory of a chip in GiB; None if not known or used as a cache."""
         return self.fast_memory_gb or MCDRAM_GIB.get(self.memory_mode or "")
 
     @property
     def uses_fast_nodes(self) -> bool:
-        """Whether the fast memory is a place of its own, which a process can prefer."""
+        """Whether the fast memory is a separate NUMA node, which a process can prefer."""
         return self.memory_mode in MCDRAM_GIB
 
 
-def many_core_misfits(
+def check_many_core(
     many_core: ManyCore, *, ranks_per_node: int, cpus_per_rank: int, constraint: str | None
-) -> Iterator[Fault]:
-    """What of a Slurm's resources does not go with its many_core, with the sum."""
+) -> Iterator[ValidationIssue]:
+    """Yield an issue for each field of the resources that conflicts with many_core."""
     if ranks_per_node != 1:
         ranks = f"chips {many_core.chips} x parts {many_core.parts} = {many_core.chips * many_core.parts} ranks"
-        message = f"leave it out: with many_core a node has {ranks}"
-        yield Fault(path="ranks_per_node", message=message)
+        message = f"remove this field: with many_core a node has {ranks}"
+        yield ValidationIssue(path="ranks_per_node", message=message)
     if cpus_per_rank != 1:
-        message = f"leave it out: with many_core a rank has {many_core.cpus} cpus / {many_core.parts} parts of them"
-        yield Fault(path="cpus_per_rank", message=message)
+        message = f"remove this field: with many_core a rank has {many_core.cpus} cpus / {many_core.parts} parts"
+        yield ValidationIssue(path="cpus_per_rank", message=message)
     if many_core.parts > many_core.cpus:
-        message = f"{many_core.parts} parts need a cpu each, and a chip has {many_core.cpus}"
-        yield Fault(path="many_core.parts", message=message)
+        message = f"{many_core.parts} parts need one cpu each, but a chip has {many_core.cpus}"
+        yield ValidationIssue(path="many_core.parts", message=message)
     if constraint and many_core.features:
-        yield from _clashes(many_core, constraint)
+        yield from _constraint_conflicts(many_core, constraint)
 
 
-def _clashes(many_core: ManyCore, constraint: str) -> Iterator[Fault]:
-    """A constraint that could not be joined with the modes, or names others."""
+def _constraint_conflicts(many_core: ManyCore, constraint: str) -> Iterator[ValidationIssue]:
+    """Yield an issue for a constraint that cannot be combined with the modes, or that contradicts them."""
     if set("|[]()*") & set(constraint):
         message = (
-            f"Slurm joins the modes of a chip by & alone, and {constraint!r} says more: leave out one or the other"
+            f"Slurm combines chip modes only with &, but {constraint!r} has other operators: remove modes or constraint"
         )
-        yield Fault(path="constraint", message=message)
+        yield ValidationIssue(path="constraint", message=message)
         return
     named = set(constraint.replace(",", "&").split("&"))
     for field, mode, known in (
@@ -83,5 +84,5 @@ def _clashes(many_core: ManyCore, constraint: str) -> Iterator[Fault]:
         ("memory_mode", MEMORY_FEATURES.get(many_core.memory_mode or ""), tuple(MEMORY_FEATURES.values())),
     ):
         if mode and (others := sorted(named & set(known) - {mode})):
-            message = f"it asks for {others[0]}, and many_core.{field} for {mode}"
-            yield Fault(path="constraint", message=message)
+            message = f"the constraint requests {others[0]}, but many_core.{field} requests {mode}"
+            yield ValidationIssue(path="constraint", message=message)

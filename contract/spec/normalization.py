@@ -1,4 +1,4 @@
-"""How batch normalization takes its statistics; a net without it ignores this."""
+"""The spec of batch normalization; a net without batch normalization ignores it."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from contract.spec.numbers import Count
 
 
 class BatchNorm(Spec):
-    """Over which samples the statistics are in training, and which ones an evaluation takes."""
+    """The ranks that share training statistics, and the statistics that an evaluation uses."""
 
-    group: Count = 1  # ranks, next to each other, that normalize over their common batch
-    statistics: Literal["moving_average", "last_batch"] = "moving_average"  # averaged over ranks in either case
+    group: Count = 1  # number of consecutive ranks that normalize over their common batch
+    statistics: Literal["moving_average", "last_batch"] = "moving_average"  # both are averaged over all ranks

@@ -1,4 +1,4 @@
-"""The kinds of numbers that specs hold."""
+"""The number types of spec fields."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Where a run is carried out and what it asks of that place."""
+"""The spec of a run's resources: the cluster, and the nodes, cpus and devices of a job."""
 
 from typing import Annotated, Literal
 
@@ -8,69 +8,70 @@ from contract.spec.base import Spec
 from contract.spec.many_core import ManyCore
 from contract.spec.numbers import Count
 
-# These words end in an #SBATCH line: one word each, with nothing that could end the line or start another.
-Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.,:;=&|*()\[\]@+-]+$", max_length=200)]
+# These values are written to #SBATCH lines, so no value may contain whitespace or shell syntax.
+SbatchWord = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.,:;=&|*()\[\]@+-]+$", max_length=200)]
 
 
 class Local(Spec):
-    """This machine: one process group per job, all ranks on one node."""
+    """The local machine: one process group per job, all ranks on one node."""
 
     kind: Literal["local"] = "local"
     ranks_per_node: Annotated[int, Field(ge=1, le=128)] = 1
 
     @property
     def nodes(self) -> int:
+        """The number of nodes."""
         return 1
 
     @property
     def node_ranks(self) -> int:
-        """How many ranks are on each node."""
+        """The number of ranks on each node."""
         return self.ranks_per_node
 
     @property
     def world(self) -> int:
-        """How many ranks train together."""
+        """The total number of ranks."""
         return self.ranks_per_node
 
 
 class Slurm(Spec):
-    """A Slurm partition, GPU or many-core; the fields are sbatch's own options.
+    """A Slurm cluster; the fields are options of sbatch.
 
-    With `many_core` a node has chips x parts ranks, and each part its share of a chip's cpus.
+    With `many_core` a node has chips x parts ranks, and each rank has an equal share of a chip's cpus.
     """
 
     kind: Literal["slurm"] = "slurm"
-    partition: Word | None = None  # none: the cluster's default
+    partition: SbatchWord | None = None  # None: the cluster's default partition
     nodes: Annotated[int, Field(ge=1, le=10_000)] = 1
     ranks_per_node: Annotated[int, Field(ge=1, le=1024)] = 1
     cpus_per_rank: Count = 1
-    gres: Word | None = None  # per node, "gpu:4"
-    constraint: Word | None = None  # features a node must have, "knl&quad"
+    gres: SbatchWord | None = None  # per node, "gpu:4"
+    constraint: SbatchWord | None = None  # required node features, "knl&quad"
     minutes: Annotated[int, Field(ge=1, le=60 * 24 * 365)] = 60
     memory_gb: Count | None = None  # per node
-    account: Word | None = None
-    qos: Word | None = None
-    many_core: ManyCore | None = None  # none: ranks as stated above, bound as the site has it
+    account: SbatchWord | None = None
+    qos: SbatchWord | None = None
+    many_core: ManyCore | None = None  # None: ranks_per_node ranks, with the site's binding
 
     @property
     def node_ranks(self) -> int:
-        """How many ranks are on each node."""
+        """The number of ranks on each node."""
         return self.many_core.chips * self.many_core.parts if self.many_core else self.ranks_per_node
 
     @property
     def rank_cpus(self) -> int:
-        """How many cpus each rank has, as Slurm counts them."""
+        """The number of cpus of each rank, as Slurm counts cpus."""
         return self.many_core.cpus // self.many_core.parts if self.many_core else self.cpus_per_rank
 
     @property
     def features(self) -> str | None:
-        """All features that a node must have, in Slurm's grammar."""
+        """All required node features, in Slurm's syntax; None without any."""
         asked = [*filter(None, [self.constraint]), *(self.many_core.features if self.many_core else [])]
         return "&".join(asked) or None
 
     @property
     def world(self) -> int:
-        """How many ranks train together."""
+        """The total number of ranks."""
         return self.nodes * self.node_ranks
 
 

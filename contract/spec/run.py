@@ -1,4 +1,4 @@
-"""What a run is: the one document that every room reads."""
+"""The spec of one run."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
@@ -6,134 +6,140 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from contract.spec.base import Spec
-from contract.spec.batch_schedule import Course, Stage
-from contract.spec.batch_size import BatchStage, share_misfit, stage_misfits
+from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
+from contract.spec.batch_size import BatchStage, check_batch_share, check_batch_stages
 from contract.spec.checkpoint import Checkpoint
-from contract.spec.checks.easgd import averaging_misfits, elastic_misfits
-from contract.spec.checks.lr_schedule import schedule_misfits
-from contract.spec.checks.memory import Replica, data_bytes, overflow, vectors
-from contract.spec.checks.model import misfits
-from contract.spec.checks.model_size import size_of
-from contract.spec.checks.world_size import misfit, unplaced
+from contract.spec.checks.easgd import check_averaging, check_easgd
+from contract.spec.checks.lr_schedule import check_lr_schedule
+from contract.spec.checks.memory import ReplicaMemory, check_memory, count_vectors, data_memory_bytes
+from contract.spec.checks.model import check_model
+from contract.spec.checks.model_size import model_size_of
+from contract.spec.checks.world_size import check_data_groups, check_world_size
 from contract.spec.choices.collectives import Collective, Native
 from contract.spec.choices.data import Data, Digits
 from contract.spec.choices.models import ConvNet, Model
 from contract.spec.choices.optimizers import SGD, Optimizer
 from contract.spec.choices.rules import Rule, Sync
 from contract.spec.choices.schedules import Schedule
-from contract.spec.many_core import many_core_misfits
+from contract.spec.many_core import check_many_core
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm
-from contract.spec.retry import Retries
-from contract.validation import Fault, refusal
+from contract.spec.retry import RetryPolicy
+from contract.validation import ValidationIssue, validation_error
 
 Precision = Literal["float32", "bfloat16", "float16"]
 
 
 class RunSpec(Spec):
-    """One run, complete: a RunSpec that parses can be carried out."""
+    """A complete run. Every valid RunSpec can be carried out."""
 
     model: Model = ConvNet()
     data: Data = Digits()
     optimizer: Optimizer
     schedule: Schedule
-    clip_norm: Positive | None = None  # the averaged gradient's norm is at most this
-    ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None  # evaluate an average of the weights over the steps
+    clip_norm: Positive | None = None  # maximum norm of the averaged gradient
+    ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = (
+        None  # evaluate an exponential moving average of the weights
+    )
     batch: Count  # samples per step, over all ranks
-    batch_stages: list[BatchStage] = []  # batch-size control: from these epochs on the batch is another
-    micro_batch: Count | None = None  # the most samples that one pass of a rank takes; none: all of its part
+    batch_stages: list[BatchStage] = []  # batch-size control: other batches from later epochs on
+    micro_batch: Count | None = None  # most samples per pass of a rank; None: the rank's whole share
     epochs: Count
-    channels_last: bool = False  # images lie with their channels innermost: faster 16-bit convolutions on GPUs
-    precision: Precision = "float32"  # of the passes; weights, norms and updates are float32 in any case
+    channels_last: bool = False  # memory format with the channels innermost: faster 16-bit convolutions on GPUs
+    precision: Precision = "float32"  # of forward and backward passes; weights, norms and updates are always float32
     batch_norm: BatchNorm = BatchNorm()
-    label_smoothing: Fraction = 0.0  # eps; the share of a label that is spread over all classes
+    label_smoothing: Fraction = 0.0  # the fraction of a label that is distributed over all classes
     rule: Rule = Sync()
     collective: Collective = Native()
     resources: Resources = Local()
     checkpoint: Checkpoint = Checkpoint()
-    retries: Retries = Retries()
+    retries: RetryPolicy = RetryPolicy()
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
     @property
-    def course(self) -> Course:
-        """Which step belongs to which epoch, and which batch."""
-        stages = (Stage(0, self.batch), *(Stage(stage.epoch, stage.batch) for stage in self.batch_stages))
-        return Course(self.data.train_samples, self.epochs, stages)
+    def batch_schedule(self) -> BatchSchedule:
+        """The epoch and the global batch of every step."""
+        stages = (
+            ScheduledBatch(0, self.batch),
+            *(ScheduledBatch(stage.epoch, stage.batch) for stage in self.batch_stages),
+        )
+        return BatchSchedule(self.data.train_samples, self.epochs, stages)
 
     @property
     def peak_rate(self) -> float:
-        """The highest rate of the schedule, scaled to the largest batch."""
-        return max(self.schedule.peak(stage.batch) for stage in self.course.stages)
+        """The highest learning rate over the run, with scaling."""
+        return max(self.schedule.peak(stage.batch) for stage in self.batch_schedule.stages)
 
     @property
     def batch_per_rank(self) -> int:
-        """A rank's part of the smallest batch."""
-        return min(stage.batch for stage in self.course.stages) // self.resources.world
+        """A rank's share of the smallest batch."""
+        return min(stage.batch for stage in self.batch_schedule.stages) // self.resources.world
 
     @property
     def steps(self) -> int:
-        return self.course.steps
+        """The number of steps."""
+        return self.batch_schedule.steps
 
     @property
-    def replica(self) -> Replica | None:
-        """What each replica keeps in memory at the largest batch; none for a net of one's own, of unknown size."""
-        if (size := size_of(self.model, self.data)) is None:
+    def replica(self) -> ReplicaMemory | None:
+        """The memory of each replica at the largest batch; None for an imported net, whose size is not known."""
+        if (size := model_size_of(self.model, self.data)) is None:
             return None
         world = self.resources.world
-        share = max(stage.batch for stage in self.course.stages) // world
-        own, center = vectors(self.rule, self.optimizer, world=world, averages=self.ema_decay is not None)
-        return Replica(size, own, center, data_bytes(self.data, min(share, self.micro_batch or share)))
+        share = max(stage.batch for stage in self.batch_schedule.stages) // world
+        own, center = count_vectors(self.rule, self.optimizer, world=world, averages=self.ema_decay is not None)
+        return ReplicaMemory(size, own, center, data_memory_bytes(self.data, min(share, self.micro_batch or share)))
 
     @model_validator(mode="after")
-    def _can_be_carried_out(self) -> Self:
-        if faults := list(self._misfits()):
-            raise refusal(faults)
+    def _check_whole_run(self) -> Self:
+        if issues := list(self._issues()):
+            raise validation_error(issues)
         return self
 
-    def _misfits(self) -> Iterator[Fault]:
+    def _issues(self) -> Iterator[ValidationIssue]:
         world = self.resources.world
-        yield from self._batch_misfits()
-        yield from self._many_core_misfits()
-        yield from misfits(self.model, self.data)
-        if fault := unplaced(self.data, self.rule, world):
-            yield fault
-        if fault := misfit(self.collective, world):
-            yield Fault(path=f"collective.{fault.path}", message=fault.message)
-        for fault in schedule_misfits(self.schedule, self.course):
-            yield Fault(path=f"schedule.{fault.path}", message=fault.message)
+        yield from self._batch_issues()
+        yield from self._many_core_issues()
+        yield from check_model(self.model, self.data)
+        if issue := check_data_groups(self.data, self.rule, world):
+            yield issue
+        if issue := check_world_size(self.collective, world):
+            yield ValidationIssue(path=f"collective.{issue.path}", message=issue.message)
+        for issue in check_lr_schedule(self.schedule, self.batch_schedule):
+            yield ValidationIssue(path=f"schedule.{issue.path}", message=issue.message)
         if self.steps >= 2**31:
             message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
-            yield Fault(path="epochs", message=message)
-        yield from elastic_misfits(self.rule, self.optimizer, rate=self.peak_rate, world=world)
-        yield from averaging_misfits(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
+            yield ValidationIssue(path="epochs", message=message)
+        yield from check_easgd(self.rule, self.optimizer, rate=self.peak_rate, world=world)
+        yield from check_averaging(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
-            yield Fault(path="optimizer.nesterov", message="Nesterov's look ahead needs a momentum above 0")
+            yield ValidationIssue(path="optimizer.nesterov", message="Nesterov momentum needs a momentum above 0")
 
-    def _batch_misfits(self) -> Iterator[Fault]:
+    def _batch_issues(self) -> Iterator[ValidationIssue]:
         world, group = self.resources.world, self.batch_norm.group
         together = group if self.model.normalizes else None
-        yield from stage_misfits(self.batch_stages, self.epochs)
+        yield from check_batch_stages(self.batch_stages, self.epochs)
         stages = [(f"batch_stages.{number}.batch", stage.batch) for number, stage in enumerate(self.batch_stages)]
         for path, batch in [("batch", self.batch), *stages]:
             if batch > self.data.train_samples:
                 message = (
                     f"batch {batch} is larger than the {self.data.train_samples} training samples of {self.data.kind}"
                 )
-                yield Fault(path=path, message=message)
-            if told := share_misfit(batch, world=world, group=together, micro_batch=self.micro_batch):
-                yield Fault(path=path, message=told)
+                yield ValidationIssue(path=path, message=message)
+            if reason := check_batch_share(batch, world=world, group=together, micro_batch=self.micro_batch):
+                yield ValidationIssue(path=path, message=reason)
         if world % group:
             message = f"{world} ranks do not divide into groups of {group}"
-            yield Fault(path="batch_norm.group", message=message)
+            yield ValidationIssue(path="batch_norm.group", message=message)
 
-    def _many_core_misfits(self) -> Iterator[Fault]:
+    def _many_core_issues(self) -> Iterator[ValidationIssue]:
         need = self.resources
         if not isinstance(need, Slurm) or need.many_core is None:
             return
         asked = {"ranks_per_node": need.ranks_per_node, "cpus_per_rank": need.cpus_per_rank}
-        faults = list(many_core_misfits(need.many_core, **asked, constraint=need.constraint))
-        if self.replica and (fault := overflow(need.many_core, self.replica)):
-            faults.append(fault)
-        for fault in faults:
-            yield Fault(path=f"resources.{fault.path}", message=fault.message)
+        issues = list(check_many_core(need.many_core, **asked, constraint=need.constraint))
+        if self.replica and (issue := check_memory(need.many_core, self.replica)):
+            issues.append(issue)
+        for issue in issues:
+            yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)

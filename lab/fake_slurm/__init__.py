@@ -1,4 +1,4 @@
-"""A stand-in for Slurm's commands, with faults that can be switched on: what no real Slurm can be made to do.
+"""A program that imitates Slurm's commands and injects faults that a real Slurm cannot be made to show.
 
-One program under seven names, a folder for all that it knows, and real processes for jobs where something carries them.
+One program runs under eight command names, keeps its state in one folder, and can run jobs as real processes.
 """

@@ -1,95 +1,97 @@
-"""`python -m lab.fake_slurm FOLDER make | up | env | fault | clear | set`; what befalls jobs: `hold`, `requeue`..."""
+"""The command `python -m lab.fake_slurm FOLDER make | up | env | fault | clear | set | hold | requeue ...`."""
 
 import argparse
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
-from lab.fake_slurm import faults as mishaps
-from lab.fake_slurm import programs
+from lab.fake_slurm import faults, programs
 from lab.fake_slurm.errors import SlurmError
-from lab.fake_slurm.job_runner import Carrier
-from lab.fake_slurm.state import Settings, Stage
+from lab.fake_slurm.job_runner import JobRunner
+from lab.fake_slurm.state import ClusterState, Settings
+
+JOB_FAULTS: dict[str, Callable[[ClusterState, str], None]] = {
+    "hold": faults.hold,
+    "release": faults.release,
+    "requeue": faults.requeue,
+    "preempt": faults.preempt,
+}
 
 
 def main(words: list[str] | None = None) -> int:
-    """Carry out one command; `up` carries jobs until it is ended."""
-    asked = _parser().parse_args(words)
-    folder: Path = asked.folder.absolute()
-    if asked.verb == "make":
-        Stage.make(folder, Settings(**{field.name: getattr(asked, field.name) for field in fields(Settings)}))
+    """Run one command; `up` runs jobs until SIGTERM or SIGINT."""
+    options = _parser().parse_args(words)
+    folder: Path = options.folder.absolute()
+    if options.verb == "make":
+        ClusterState.create(
+            folder, Settings(**{field.name: getattr(options, field.name) for field in fields(Settings)})
+        )
         programs.write(folder)
         return 0
-    stage = Stage(folder)
-    match asked.verb:
+    cluster = ClusterState(folder)
+    match options.verb:
         case "up":
-            _up(stage)
+            _up(cluster)
         case "env":
             print(f"export PATH={folder / 'bin'}{os.pathsep}$PATH")
         case "fault":
-            stage.switch(asked.command, asked.fault, asked.times)
+            cluster.set_fault(options.command, options.fault, options.times)
         case "clear":
-            stage.db.execute("DELETE FROM faults")
+            cluster.db.execute("DELETE FROM faults")
         case "set":
-            stage.number(asked.name)  # a name that there is
-            stage.set(asked.name, asked.value)
+            cluster.get_number(options.name)  # raises if there is no such setting
+            cluster.set(options.name, options.value)
         case verb:
-            return _befall(stage, verb, asked)
+            return _apply(cluster, verb, options)
     return 0
 
 
-def _befall(stage: Stage, verb: str, asked: argparse.Namespace) -> int:
+def _apply(cluster: ClusterState, verb: str, options: argparse.Namespace) -> int:
     try:
-        with stage.alone():
-            match verb:
-                case "hold":
-                    mishaps.hold(stage, asked.job)
-                case "release":
-                    mishaps.release(stage, asked.job)
-                case "requeue":
-                    mishaps.requeue(stage, asked.job)
-                case "preempt":
-                    mishaps.preempt(stage, asked.job)
-                case "fail-host":
-                    mishaps.fail_host(stage, asked.host)
-                case "mend-hosts":
-                    mishaps.mend_hosts(stage)
+        with cluster.transaction():
+            if verb in JOB_FAULTS:
+                JOB_FAULTS[verb](cluster, options.job)
+            elif verb == "fail-host":
+                faults.fail_host(cluster, options.host)
+            else:
+                faults.repair_hosts(cluster)
     except SlurmError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-def _up(stage: Stage) -> None:
-    ended: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))
-    signal.signal(signal.SIGINT, lambda number, _: ended.append(number))
+def _up(cluster: ClusterState) -> None:
+    signals: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: signals.append(number))
     print("up", flush=True)
-    Carrier(stage).carry(lambda: not ended)
+    JobRunner(cluster).run(lambda: not signals)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m lab.fake_slurm", description="A stand-in for Slurm, with faults.")
-    parser.add_argument("folder", type=Path, help="what the stand-in knows lies here")
+    parser = argparse.ArgumentParser(prog="python -m lab.fake_slurm", description="A fake Slurm with faults.")
+    parser.add_argument("folder", type=Path, help="folder of the cluster's state")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    make = verbs.add_parser("make", help="a new cluster without jobs")
+    make = verbs.add_parser("make", help="create a cluster without jobs")
     for field in fields(Settings):
         kind = float if isinstance(field.default, float) else int
         make.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
-    verbs.add_parser("up", help="carry jobs out, as processes of this machine, until this is ended")
-    verbs.add_parser("env", help='for a shell: eval "$(python -m lab.fake_slurm FOLDER env)"')
-    fault = verbs.add_parser("fault", help="switch a fault on: lab/fake_slurm/README.md lists them")
+    verbs.add_parser("up", help="run jobs as processes of this machine until this command is ended")
+    verbs.add_parser("env", help='print shell settings: eval "$(python -m lab.fake_slurm FOLDER env)"')
+    fault = verbs.add_parser("fault", help="inject a fault: lab/fake_slurm/README.md lists the faults")
     fault.add_argument("command")
     fault.add_argument("fault")
-    fault.add_argument("--times", type=int, default=0, help="for so many calls; 0: until it is cleared")
-    verbs.add_parser("clear", help="switch all faults off")
-    for verb in ("hold", "release", "requeue", "preempt"):
+    fault.add_argument("--times", type=int, default=0, help="number of calls; 0: until `clear`")
+    verbs.add_parser("clear", help="remove all injected faults")
+    for verb in JOB_FAULTS:
         verbs.add_parser(verb).add_argument("job")
-    verbs.add_parser("fail-host", help="a host is gone, and its jobs with it").add_argument("host")
-    verbs.add_parser("mend-hosts")
-    change = verbs.add_parser("set", help="a setting of `make`, or next_id: Slurm gives ids again")
+    verbs.add_parser("fail-host", help="take a host down with its jobs").add_argument("host")
+    verbs.add_parser("mend-hosts", help="bring all hosts back")
+    change = verbs.add_parser("set", help="change a setting of `make`, or next_id to make Slurm reuse job ids")
     change.add_argument("name")
     change.add_argument("value", type=float)
     return parser

@@ -1,5 +1,5 @@
-"""What a command of the stand-in says when it fails, in Slurm's words."""
+"""The error of a command, in Slurm's own words."""
 
 
 class SlurmError(Exception):
-    """Printed as `COMMAND: error: ...`; the command ends with status 1."""
+    """Print `COMMAND: error: MESSAGE` and end the command with status 1."""

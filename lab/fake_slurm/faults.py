@@ -1,51 +1,55 @@
-"""What befalls jobs: held, requeued or preempted, a host that fails. The stage is held alone."""
+"""Faults and operations on jobs and hosts: hold, requeue, preempt, host failure; call them in a transaction."""
 
 import time
 
 from lab.fake_slurm.errors import SlurmError
-from lab.fake_slurm.state import HELD, RUNS, UNDER_WAY, WAITS, Job, Stage
+from lab.fake_slurm.state import ACTIVE, HELD, ON_HOSTS, PENDING, ClusterState, Job
 
-AGAIN_AFTER_S = 3.0  # Slurm waits until the old credential has expired
+REQUEUE_DELAY_S = 3.0  # Slurm waits until the old credential has expired
 
 
-def hold(stage: Stage, spelled: str, reason: str = HELD) -> None:
-    """The job may not begin before it is released."""
-    job = _under_way(stage, spelled)
-    if job.state != WAITS:
+def hold(cluster: ClusterState, full_id: str, reason: str = HELD) -> None:
+    """Hold a pending job until it is released."""
+    job = _active_job(cluster, full_id)
+    if job.state != PENDING:
         raise SlurmError("Job is no longer pending execution")
-    stage.change(job, reason=reason)
+    cluster.update(job, reason=reason)
 
 
-def release(stage: Stage, spelled: str) -> None:
-    hold(stage, spelled, "Resources")
+def release(cluster: ClusterState, full_id: str) -> None:
+    """Release a held job."""
+    hold(cluster, full_id, "Resources")
 
 
-def requeue(stage: Stage, spelled: str) -> None:
-    """The job leaves its hosts and waits again, under the same id."""
-    job = _under_way(stage, spelled)
-    stage.change(job, state="COMPLETING", wish="requeue", wished=time.time())
+def requeue(cluster: ClusterState, full_id: str) -> None:
+    """Take a job from its hosts and put it back into the queue with the same id."""
+    _request_end(cluster, _active_job(cluster, full_id), "requeue")
 
 
-def preempt(stage: Stage, spelled: str) -> None:
-    """A job of a higher partition takes its place: it is asked to leave, then made to."""
-    job = _under_way(stage, spelled)
-    stage.change(job, state="COMPLETING", wish="preempt", wished=time.time())
+def preempt(cluster: ClusterState, full_id: str) -> None:
+    """Preempt a job, as a job of a higher partition does: SIGTERM, then SIGKILL."""
+    _request_end(cluster, _active_job(cluster, full_id), "preempt")
 
 
-def fail_host(stage: Stage, name: str) -> None:
-    """The host is gone, and all that ran on it."""
-    stage.db.execute("UPDATE hosts SET down = 1 WHERE name = ?", (name,))
-    for job in stage.jobs("state IN (?, ?)", *RUNS):
+def fail_host(cluster: ClusterState, name: str) -> None:
+    """Take a host down with all its processes."""
+    cluster.db.execute("UPDATE hosts SET down = 1 WHERE name = ?", (name,))
+    for job in cluster.jobs("state IN (?, ?)", *ON_HOSTS):
         if name in job.hosts.split(","):
-            stage.change(job, state="COMPLETING", wish="fail", wished=time.time())
+            _request_end(cluster, job, "fail")
 
 
-def mend_hosts(stage: Stage) -> None:
-    stage.db.execute("UPDATE hosts SET down = 0")
+def repair_hosts(cluster: ClusterState) -> None:
+    """Bring all hosts back."""
+    cluster.db.execute("UPDATE hosts SET down = 0")
 
 
-def _under_way(stage: Stage, spelled: str) -> Job:
-    found = next((job for job in stage.jobs("state IN (?, ?, ?)", *UNDER_WAY) if job.spelled == spelled), None)
+def _request_end(cluster: ClusterState, job: Job, kind: str) -> None:
+    cluster.update(job, state="COMPLETING", requested_end=kind, requested_at=time.time())
+
+
+def _active_job(cluster: ClusterState, full_id: str) -> Job:
+    found = next((job for job in cluster.jobs("state IN (?, ?, ?)", *ACTIVE) if job.full_id == full_id), None)
     if not found:
         raise SlurmError("Invalid job id specified")
     return found

@@ -1,4 +1,4 @@
-"""Carries jobs out as processes of this machine: begins them, asks them to end, kills them, notes how they ended."""
+"""Run jobs as processes of this machine: start them, signal them, and record how they end."""
 
 import json
 import os
@@ -8,89 +8,105 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lab.fake_slurm.faults import AGAIN_AFTER_S
-from lab.fake_slurm.scheduler import begin
-from lab.fake_slurm.state import RUNS, WAITS, Job, Stage
+from lab.fake_slurm.faults import REQUEUE_DELAY_S
+from lab.fake_slurm.scheduler import start_jobs
+from lab.fake_slurm.state import ON_HOSTS, PENDING, ClusterState, Job
 
-LOOK_S = 0.05
-ENDS = {"preempt": "PREEMPTED", "fail": "NODE_FAIL", "limit": "TIMEOUT", "cancel": "CANCELLED by 0", "kill": "FAILED"}
-AT_ONCE = ("kill", "fail")  # what gives no time to leave
+POLL_S = 0.05
+FINAL_STATES = {  # requested end -> final state
+    "preempt": "PREEMPTED",
+    "fail": "NODE_FAIL",
+    "limit": "TIMEOUT",
+    "cancel": "CANCELLED by 0",
+    "kill": "FAILED",
+}
+WITHOUT_GRACE = ("kill", "fail")  # requested ends that send SIGKILL at once
 
 
-class Carrier:
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._carried: dict[int, subprocess.Popen[bytes]] = {}
-        self._warned: set[int] = set()
+class JobRunner:
+    """Run the jobs of one cluster."""
 
-    def carry(self, goes_on: Callable[[], bool]) -> None:
-        """Carry jobs as long as `goes_on`, then kill what is left."""
-        while goes_on():
-            with self._stage.alone():
-                for job in begin(self._stage):
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._signalled: set[int] = set()  # the row of a job after SIGTERM, minus the row after its warning
+
+    def run(self, should_continue: Callable[[], bool]) -> None:
+        """Run jobs while `should_continue` returns True, then kill all of them."""
+        while should_continue():
+            with self._cluster.transaction():
+                for job in start_jobs(self._cluster):
                     self._start(job)
-                for job in self._stage.jobs("state IN (?, ?)", *RUNS):
-                    self._look_after(job)
-            time.sleep(LOOK_S)
-        for child in self._carried.values():
+                for job in self._cluster.jobs("state IN (?, ?)", *ON_HOSTS):
+                    self._supervise(job)
+            time.sleep(POLL_S)
+        for child in self._children.values():
             _signal(child.pid, signal.SIGKILL)
 
-    def _start(self, waiting: Job) -> None:
-        (job,) = self._stage.jobs("row = ?", waiting.row)
-        place = self._stage.place_of(job)
-        words = {"%j": str(job.id), "%A": str(job.id), "%a": str(job.task or 0)}
+    def _start(self, pending: Job) -> None:
+        (job,) = self._cluster.jobs("row = ?", pending.row)
+        folder = self._cluster.job_folder(job)
         output = job.output
-        for letter, word in words.items():
-            output = output.replace(letter, word)
+        for letter, value in {"%j": str(job.id), "%A": str(job.id), "%a": str(job.task or 0)}.items():
+            output = output.replace(letter, value)
         with open(output, "ab") as log:
             child = subprocess.Popen(
-                ["/bin/bash", str(place / "script")],
-                env=_environment(job, place),
+                ["/bin/bash", str(folder / "script")],
+                env=_environment(job, folder),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-        self._carried[job.row] = child
-        self._stage.change(job, pid=child.pid)
+        self._children[job.row] = child
+        self._cluster.update(job, pid=child.pid)
 
-    def _look_after(self, job: Job) -> None:
-        child = self._carried.get(job.row)
+    def _supervise(self, job: Job) -> None:
+        child = self._children.get(job.row)
         status = child.poll() if child else None
         if status is not None or not (child or (job.pid and any(_session(job.pid)))):
-            _signal(job.pid, signal.SIGKILL)  # what it left behind
-            self._carried.pop(job.row, None)
-            self._close(job, status)
-            return
-        ran_s, now = time.time() - job.started, time.time()
-        if job.wish in AT_ONCE or (job.wish and now - job.wished > self._stage.number("kill_wait_s")):
-            _signal(job.pid, signal.SIGKILL)
-        elif job.wish and job.row not in self._warned:
-            self._warned.add(job.row)
-            _signal(job.pid, signal.SIGTERM, steps_alone=True)
-        elif not job.wish and ran_s > 60 * job.minutes:
-            self._stage.change(job, state="COMPLETING", wish="limit", wished=now)
-        elif job.warns_s and ran_s > 60 * job.minutes - job.warns_s and -job.row not in self._warned:
-            self._warned.add(-job.row)
-            _signal(job.pid, signal.SIGUSR2, steps_alone=True)
-
-    def _close(self, job: Job, status: int | None) -> None:
-        self._warned -= {job.row, -job.row}
-        if job.wish == "requeue" or (job.wish in ("preempt", "fail") and job.requeues):
-            again = {"restarts": job.restarts + 1, "eligible": time.time() + AGAIN_AFTER_S, "wish": "", "pid": 0}
-            self._stage.change(job, state=WAITS, reason="BeginTime", started=0, hosts="", **again)
-        elif job.wish:
-            self._stage.end(job, ENDS[job.wish], "0:15")
-        elif status is None:
-            self._stage.end(job, "NODE_FAIL")
+            _signal(job.pid, signal.SIGKILL)  # processes that the job left behind
+            self._children.pop(job.row, None)
+            self._record_end(job, status)
+        elif job.requested_end:
+            self._end_processes(job)
         else:
-            code = f"0:{-status}" if status < 0 else f"{status}:0"
-            self._stage.end(job, "FAILED" if status else "COMPLETED", code)
+            self._check_time_limit(job)
+
+    def _end_processes(self, job: Job) -> None:
+        waited_s = time.time() - job.requested_at
+        if job.requested_end in WITHOUT_GRACE or waited_s > self._cluster.get_number("kill_wait_s"):
+            _signal(job.pid, signal.SIGKILL)
+        elif job.row not in self._signalled:
+            self._signalled.add(job.row)
+            _signal(job.pid, signal.SIGTERM, steps_only=True)
+
+    def _check_time_limit(self, job: Job) -> None:
+        ran_s = time.time() - job.started
+        if ran_s > 60 * job.minutes:
+            self._cluster.update(job, state="COMPLETING", requested_end="limit", requested_at=time.time())
+        elif job.warn_before_s and ran_s > 60 * job.minutes - job.warn_before_s and -job.row not in self._signalled:
+            self._signalled.add(-job.row)
+            _signal(job.pid, signal.SIGUSR2, steps_only=True)
+
+    def _record_end(self, job: Job, status: int | None) -> None:
+        self._signalled -= {job.row, -job.row}
+        if job.requested_end == "requeue" or (job.requested_end in ("preempt", "fail") and job.requeue):
+            eligible = time.time() + REQUEUE_DELAY_S
+            again = {"restarts": job.restarts + 1, "eligible": eligible, "requested_end": "", "pid": 0}
+            self._cluster.update(job, state=PENDING, reason="BeginTime", started=0, hosts="", **again)
+        elif job.requested_end:
+            self._cluster.end(job, FINAL_STATES[job.requested_end], "0:15")
+        elif status is None:
+            self._cluster.end(job, "NODE_FAIL")
+        else:
+            exit_code = f"0:{-status}" if status < 0 else f"{status}:0"
+            self._cluster.end(job, "FAILED" if status else "COMPLETED", exit_code)
 
 
-def _environment(job: Job, place: Path) -> dict[str, str]:
-    inherited: dict[str, str] = json.loads((place / "environment").read_text())
-    told = {
+def _environment(job: Job, folder: Path) -> dict[str, str]:
+    submitted_with: dict[str, str] = json.loads((folder / "environment").read_text())
+    variables = {
         "SLURM_JOB_ID": str(job.id if job.task is None else f"{job.id}{job.task:04}"),
         "SLURM_JOB_NAME": job.name,
         "SLURM_JOB_NODELIST": job.hosts,
@@ -101,23 +117,23 @@ def _environment(job: Job, place: Path) -> dict[str, str]:
         "SLURM_RESTART_COUNT": str(job.restarts),
     }
     if job.task is not None:
-        told |= {"SLURM_ARRAY_JOB_ID": str(job.id), "SLURM_ARRAY_TASK_ID": str(job.task)}
-    return inherited | told
+        variables |= {"SLURM_ARRAY_JOB_ID": str(job.id), "SLURM_ARRAY_TASK_ID": str(job.task)}
+    return submitted_with | variables
 
 
-def _signal(leader: int, number: signal.Signals, *, steps_alone: bool = False) -> None:
-    """Signal the job's processes; with `steps_alone` not the script and its srun, as Slurm does."""
+def _signal(leader: int, number: signal.Signals, *, steps_only: bool = False) -> None:
+    """Signal the job's processes; with `steps_only` neither the script nor its srun, as Slurm does."""
     for pid in _session(leader):
         try:
             words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if not steps_alone or (pid != leader and b"/bin/srun\0" not in words):
+            if not steps_only or (pid != leader and b"/bin/srun\0" not in words):
                 os.kill(pid, number)
         except (FileNotFoundError, ProcessLookupError):
             continue
 
 
 def _session(leader: int) -> Iterator[int]:
-    """The living processes of the session that this process began."""
+    """Yield the living processes of the session with this leader."""
     if not leader:
         return
     for entry in Path("/proc").iterdir():

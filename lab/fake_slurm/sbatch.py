@@ -1,4 +1,4 @@
-"""sbatch and scancel: jobs come and go."""
+"""The commands sbatch and scancel: submit and cancel jobs."""
 
 import json
 import os
@@ -10,79 +10,59 @@ from pathlib import Path
 from typing import Any
 
 from lab.fake_slurm.errors import SlurmError
-from lab.fake_slurm.scheduler import begin
-from lab.fake_slurm.state import UNDER_WAY, WAITS, Job, Stage, user
+from lab.fake_slurm.scheduler import start_jobs
+from lab.fake_slurm.state import ACTIVE, PENDING, ClusterState, Job, current_user
 
 FAILED = "Batch job submission failed: "
+ENDED_KNOWN_S = 300  # for which scancel accepts the id of an ended job
 
 
-def sbatch(stage: Stage, words: Sequence[str]) -> str:
-    """Take a script, with its #SBATCH lines or the same options before its name."""
+def sbatch(cluster: ClusterState, words: Sequence[str]) -> str:
+    """Submit a script with the options of its #SBATCH lines and of the command line."""
     script = next((Path(word) for word in words if not word.startswith("-")), None)
     if script is None:
         raise SlurmError("no script")
     text = script.read_text()
-    asked = _options([*_marked(text), *(word for word in words if word.startswith("-"))])
-    with stage.alone():
-        tasks, parallel = _tasks(stage, asked.get("array"))
-        _admit(stage, len(tasks))
-        number, at = int(stage.number("next_id")), time.time()
-        stage.set("next_id", number + 1)
-        common = _row(asked, script) | {"id": number, "parallel": parallel, "submitted": at}
-        stage.add([common | {"task": task} for task in tasks])
-        first = stage.jobs("id = ? AND submitted = ?", number, at)[0]
-        place = stage.place_of(first)
-        place.mkdir(parents=True)
-        (place / "script").write_text(text)
-        (place / "environment").write_text(json.dumps(dict(os.environ)))
-        _begin(stage)
+    options = _parse([*_script_options(text), *(word for word in words if word.startswith("-"))])
+    with cluster.transaction():
+        tasks, max_running_tasks = _array_tasks(cluster, options.get("array"))
+        _check_limit(cluster, len(tasks))
+        number, at = int(cluster.get_number("next_id")), time.time()
+        cluster.set("next_id", number + 1)
+        common = _columns(options, script) | {"id": number, "max_running_tasks": max_running_tasks, "submitted": at}
+        cluster.add_jobs([common | {"task": task} for task in tasks])
+        first = cluster.jobs("id = ? AND submitted = ?", number, at)[0]
+        folder = cluster.job_folder(first)
+        folder.mkdir(parents=True)
+        (folder / "script").write_text(text)
+        (folder / "environment").write_text(json.dumps(dict(os.environ)))
+        _start_rows(cluster)
     return f"Submitted batch job {number}\n"
 
 
-def scancel(stage: Stage, words: Sequence[str]) -> str:
-    """End jobs: by ids (77, 77_3, 77_[0-2,5]), or all of this user's with --me; --signal=KILL kills at once."""
+def scancel(cluster: ClusterState, words: Sequence[str]) -> str:
+    """Cancel jobs by id (77, 77_3, 77_[0-2,5]), or all jobs of this user with --me; --signal=KILL sends SIGKILL."""
     force = any(word in ("--signal=KILL", "-sKILL", "--signal=9") for word in words)
-    complaints = []
-    with stage.alone():
-        for job in stage.jobs("state IN (?, ?, ?)", *UNDER_WAY) if "--me" in words else []:
-            _cancel(stage, job, force=force)
+    errors = []
+    with cluster.transaction():
+        for job in cluster.jobs("state IN (?, ?, ?)", *ACTIVE) if "--me" in words else []:
+            _cancel(cluster, job, force=force)
         for word in words:
             if word.startswith("-"):
                 continue
-            named = _named(stage, word)
-            for job in [job for job in named if job.state in UNDER_WAY]:
-                _cancel(stage, job, force=force)
+            named = _find_jobs(cluster, word)
+            for job in [job for job in named if job.state in ACTIVE]:
+                _cancel(cluster, job, force=force)
             if not named:
-                complaints.append(f"Kill job error on job id {word}: Invalid job id specified")
-        _begin(stage)
-    if complaints:
-        raise SlurmError("\nscancel: error: ".join(complaints))
+                errors.append(f"Kill job error on job id {word}: Invalid job id specified")
+        _start_rows(cluster)
+    if errors:
+        raise SlurmError("\nscancel: error: ".join(errors))
     return ""
 
 
-def _begin(stage: Stage) -> None:
-    if not stage.number("carried"):  # else whoever carries jobs begins them
-        begin(stage)
-
-
-def _cancel(stage: Stage, job: Job, *, force: bool) -> None:
-    if job.state == WAITS or not stage.number("carried"):
-        stage.end(job, f"CANCELLED by {os.getuid()}")
-    elif force or not job.wish:
-        stage.change(job, state="COMPLETING", wish="kill" if force else "cancel", wished=time.time())
-
-
-def _named(stage: Stage, word: str) -> list[Job]:
-    base, _, tasks = word.partition("_")
-    if not base.isdigit():
-        return []
-    mine = [job for job in stage.jobs("id = ?", int(base)) if job.state in UNDER_WAY or job.ended > time.time() - 300]
-    wanted = set(spelled(tasks.strip("[]"))) if tasks else None
-    return [job for job in mine if wanted is None or job.task in wanted]
-
-
-def spelled(text: str) -> list[int]:
-    """0-2,5 as 0, 1, 2, 5."""
+def parse_tasks(text: str) -> list[int]:
+    """Return the tasks of an array expression: 0, 1, 2 and 5 for "0-2,5"."""
     found: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -90,50 +70,74 @@ def spelled(text: str) -> list[int]:
     return found
 
 
-def _tasks(stage: Stage, spelling: str | None) -> tuple[list[int | None], int]:
-    if spelling is None:
+def _start_rows(cluster: ClusterState) -> None:
+    if not cluster.get_number("carried"):  # otherwise the job runner starts jobs
+        start_jobs(cluster)
+
+
+def _cancel(cluster: ClusterState, job: Job, *, force: bool) -> None:
+    if job.state == PENDING or not cluster.get_number("carried"):
+        cluster.end(job, f"CANCELLED by {os.getuid()}")
+    elif force or not job.requested_end:
+        kind = "kill" if force else "cancel"
+        cluster.update(job, state="COMPLETING", requested_end=kind, requested_at=time.time())
+
+
+def _find_jobs(cluster: ClusterState, word: str) -> list[Job]:
+    base, _, tasks = word.partition("_")
+    if not base.isdigit():
+        return []
+    known_after = time.time() - ENDED_KNOWN_S
+    known = [job for job in cluster.jobs("id = ?", int(base)) if job.state in ACTIVE or job.ended > known_after]
+    wanted = set(parse_tasks(tasks.strip("[]"))) if tasks else None
+    return [job for job in known if wanted is None or job.task in wanted]
+
+
+def _array_tasks(cluster: ClusterState, expression: str | None) -> tuple[list[int | None], int]:
+    """Return the tasks, and the number of them that may run at the same time (0: unlimited)."""
+    if expression is None:
         return [None], 0
-    tasks, _, parallel = spelling.partition("%")
-    wanted: list[int | None] = [*spelled(tasks)]
-    if max(task or 0 for task in wanted) >= stage.number("max_array_size"):
+    tasks, _, max_running_tasks = expression.partition("%")
+    wanted: list[int | None] = [*parse_tasks(tasks)]
+    if max(task or 0 for task in wanted) >= cluster.get_number("max_array_size"):
         raise SlurmError(f"{FAILED}Invalid job array specification")
-    return wanted, int(parallel or 0)
+    return wanted, int(max_running_tasks or 0)
 
 
-def _admit(stage: Stage, size: int) -> None:
-    most = int(stage.number("max_submit"))
-    there = len(stage.jobs("state IN (?, ?, ?)", *UNDER_WAY)) if most else 0
-    if most and there + size > most:
+def _check_limit(cluster: ClusterState, size: int) -> None:
+    limit = int(cluster.get_number("max_submit"))
+    active = len(cluster.jobs("state IN (?, ?, ?)", *ACTIVE)) if limit else 0
+    if limit and active + size > limit:
         raise SlurmError(
             f"AssocMaxSubmitJobLimit\nsbatch: error: {FAILED}Job violates accounting/QOS policy (job submit limit)"
         )
 
 
-def _row(asked: dict[str, str], script: Path) -> dict[str, Any]:
-    warning = re.search(r"@(\d+)", asked.get("signal", ""))
+def _columns(options: dict[str, str], script: Path) -> dict[str, Any]:
+    warning = re.search(r"@(\d+)", options.get("signal", ""))
     return {
-        "name": asked.get("job-name", script.name),
-        "user": user(),
-        "partition": asked.get("partition", "gpu"),
-        "nodes": int(asked.get("nodes", 1)),
-        "tasks_per_node": int(asked.get("ntasks-per-node", 1)),
-        "cpus_per_task": int(asked.get("cpus-per-task", 1)),
-        "minutes": float(asked.get("time", 60)),
-        "warns_s": float(warning.group(1)) if warning else 0.0,
-        "exclude": asked.get("exclude", ""),
-        "output": asked.get("output", "/dev/null"),
-        "requeues": int("no-requeue" not in asked),
-        "state": WAITS,
+        "name": options.get("job-name", script.name),
+        "user": current_user(),
+        "partition": options.get("partition", "gpu"),
+        "nodes": int(options.get("nodes", 1)),
+        "tasks_per_node": int(options.get("ntasks-per-node", 1)),
+        "cpus_per_task": int(options.get("cpus-per-task", 1)),
+        "minutes": float(options.get("time", 60)),
+        "warn_before_s": float(warning.group(1)) if warning else 0.0,
+        "exclude": options.get("exclude", ""),
+        "output": options.get("output", "/dev/null"),
+        "requeue": int("no-requeue" not in options),
+        "state": PENDING,
         "reason": "Resources",
     }
 
 
-def _marked(text: str) -> list[str]:
-    """The options in the script's own comments."""
+def _script_options(text: str) -> list[str]:
+    """Return the options of the script's #SBATCH lines."""
     lines = [line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH ")]
     return [word for line in lines for word in shlex.split(line)]
 
 
-def _options(words: Sequence[str]) -> dict[str, str]:
+def _parse(words: Sequence[str]) -> dict[str, str]:
     parts = [word.removeprefix("--").partition("=") for word in words]
     return {name: value for name, _, value in parts}

@@ -1,12 +1,12 @@
-"""The texts of all configuration files, as functions of the layout and the state folder."""
+"""The contents of all configuration files, as functions of the layout and the state folder."""
 
-from lab.instance import PORTS_UP
+from lab.instance import PORT_OFFSET
 from lab.layout import GPUS_PER_HOST, HEAD_ADDRESS, MEMORY_MB, Host, Layout
-from lab.state_folder import Folder
+from lab.state_folder import StateFolder
 
-# Not Slurm's and MariaDB's own numbers, so that one that is installed for real can start at any time; and below those
-# that a system hands to whoever connects somewhere, who may have one of them just as the lab comes up
-CONTROL_PORT, HOST_PORT, ACCOUNTING_PORT, DATABASE_PORT = (port + PORTS_UP for port in (26817, 26818, 26819, 23306))
+# These ports differ from the defaults of Slurm and MariaDB, so that an installed Slurm or MariaDB can run as well.
+# They lie below the ephemeral ports, which the kernel may have given to a client when the lab starts.
+CONTROL_PORT, HOST_PORT, ACCOUNTING_PORT, DATABASE_PORT = (port + PORT_OFFSET for port in (26817, 26818, 26819, 23306))
 
 SLURM_CONF = """\
 ClusterName=lab
@@ -15,7 +15,7 @@ SlurmUser=root
 SlurmctldPort={control_port}
 SlurmdPort={host_port}
 AuthType=auth/munge
-# a job that was preempted or requeued waits until its old credential has expired: 120 s if nothing is said
+# a preempted or requeued job waits until its old credential expires; the default is 120 s
 AuthInfo=socket={folder.munge_socket},cred_expire=20
 StateSaveLocation={folder.root}/slurmctld
 SlurmdSpoolDir={folder.root}/slurmd/%n
@@ -28,7 +28,7 @@ TaskProlog={folder.root}/task-prolog
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost={address}
 AccountingStoragePort={accounting_port}
-# no password: to slurmdbd Slurm hands this on as the munge socket, and does not look at AuthInfo
+# not a password: for slurmdbd Slurm takes the munge socket from here and ignores AuthInfo
 AccountingStoragePass={folder.munge_socket}
 JobAcctGatherType=jobacct_gather/linux
 
@@ -45,7 +45,7 @@ KillWait=10
 SlurmdTimeout=30
 ReturnToService=2
 
-# the hosts claim more CPUs than the machine has, and Slurm shall believe them
+# the hosts declare more CPUs than the machine has; Slurm must accept the declaration
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -55,8 +55,8 @@ GresTypes=gpu
 """
 
 
-def slurm_conf(layout: Layout, folder: Folder, head: str) -> str:
-    """Return slurm.conf; `head` is the machine's own short name, by which slurmctld knows itself."""
+def slurm_conf(layout: Layout, folder: StateFolder, head: str) -> str:
+    """Return slurm.conf; `head` is the machine's short host name, which slurmctld compares with its own."""
     top = SLURM_CONF.format(
         head=head,
         address=HEAD_ADDRESS,
@@ -90,8 +90,8 @@ def _partitions(layout: Layout) -> list[str]:
     return lines
 
 
-def slurmdbd_conf(folder: Folder, password: str) -> str:
-    """Return slurmdbd.conf, which holds the database's password: nobody but root may read it."""
+def slurmdbd_conf(folder: StateFolder, password: str) -> str:
+    """Return slurmdbd.conf, which contains the database's password: only root may read it."""
     return f"""\
 AuthType=auth/munge
 AuthInfo=socket={folder.munge_socket}
@@ -110,24 +110,24 @@ StoragePass={password}
 """
 
 
-def gres_conf(layout: Layout, folder: Folder) -> str:
-    """Return gres.conf: all hosts share the same stand-in devices, which is fine because nobody opens them."""
+def gres_conf(layout: Layout, folder: StateFolder) -> str:
+    """Return gres.conf; all hosts share the same fake devices, which no process opens."""
     gpu = ",".join(host.name for host in layout.hosts if host.gpus)
     return f"NodeName={gpu} Name=gpu File={folder.root}/dev/gpu[0-{GPUS_PER_HOST - 1}]\n" if gpu else ""
 
 
 def cgroup_conf(*, unified: bool) -> str:
-    """Return cgroup.conf. Nothing is confined, but slurmd will not start without knowing which cgroups there are."""
+    """Return cgroup.conf; the lab limits nothing by cgroups, but slurmd does not start without their version."""
     return "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n" if unified else "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
 def task_prolog() -> str:
-    """Return what Slurm runs before every task: gloo must not choose among interfaces by itself."""
+    """Return the script that Slurm runs before every task; it makes gloo use eth0."""
     return '#!/bin/sh\necho "export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-eth0}"\n'
 
 
-def mariadb_conf(folder: Folder) -> str:
-    """Return the database's own configuration: small, quick to start, on this machine only."""
+def mariadb_conf(folder: StateFolder) -> str:
+    """Return the configuration of MariaDB: small, quick to start, reachable from this machine only."""
     return f"""\
 [mariadbd]
 user=mysql
@@ -146,7 +146,7 @@ innodb_flush_log_at_trx_commit=2
 
 
 def accounts_sql(password: str) -> str:
-    """Return what the database runs at every start; it wants each statement on one line."""
+    """Return the SQL that MariaDB runs at every start; each statement must be on one line."""
     return f"""\
 CREATE DATABASE IF NOT EXISTS slurm;
 CREATE OR REPLACE USER slurm@'127.0.0.1' IDENTIFIED BY '{password}';

@@ -1,30 +1,30 @@
-"""The files of the database behind slurmdbd, made once per state folder."""
+"""The files of slurmdbd's database, created once per state folder."""
 
 import shutil
 from pathlib import Path
 
 from lab import processes
 from lab.command import run
-from lab.state_folder import Folder
+from lab.state_folder import StateFolder
 
 
-def make(folder: Folder) -> None:
-    """Create the database's files if there are none, all or nothing."""
+def create(folder: StateFolder) -> None:
+    """Create the database's files if there are none; a crash leaves no partial database."""
     if folder.database.exists():
         return
-    stop_making(folder)
-    half_made = _half_made(folder)
-    shutil.rmtree(half_made, ignore_errors=True)
+    stop_creation(folder)
+    partial = _partial(folder)
+    shutil.rmtree(partial, ignore_errors=True)
     configuration = f"--defaults-file={folder.root}/mariadb.conf"
-    run("mariadb-install-db", configuration, f"--datadir={half_made}", "--user=mysql", "--skip-test-db")
-    half_made.rename(folder.database)
+    run("mariadb-install-db", configuration, f"--datadir={partial}", "--user=mysql", "--skip-test-db")
+    partial.rename(folder.database)
 
 
-def stop_making(folder: Folder) -> None:
-    """Stop the making that an `up` which was killed has left behind: it goes on without its parent."""
-    makers = processes.saying(f"--datadir={_half_made(folder)}")
-    processes.stop([maker.pid for maker in makers], patience_s=2)
+def stop_creation(folder: StateFolder) -> None:
+    """Stop the mariadb-install-db of a killed `up`, which continues without its parent process."""
+    installers = processes.find_by_argument(f"--datadir={_partial(folder)}")
+    processes.stop([installer.pid for installer in installers], patience_s=2)
 
 
-def _half_made(folder: Folder) -> Path:
+def _partial(folder: StateFolder) -> Path:
     return folder.root / "database.new"

@@ -1,4 +1,4 @@
-"""where attempts took their runs up again
+"""restarts: the step at which each attempt resumed its run
 
 Revision ID: 0002
 Revises: 0001

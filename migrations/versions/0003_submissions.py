@@ -69,7 +69,7 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_runs_job_name"), ["job_name"], unique=False)
 
     # ### end Alembic commands ###
-    # runs of before: each waits alone, and its job is called as it was then
+    # Existing runs: each is submitted alone, and keeps its job name.
     op.execute('UPDATE runs SET need = "key"')
     op.execute("UPDATE runs SET job_name = 'bigbatch-' || \"key\" || '-' || attempt WHERE attempt > 0")
     with op.batch_alter_table("runs", schema=None) as batch_op:

@@ -1,4 +1,4 @@
-"""an index of what the list of experiments sums up
+"""an index for the summaries in the list of experiments
 
 Revision ID: 0004
 Revises: 0003

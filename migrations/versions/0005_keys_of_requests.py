@@ -1,4 +1,4 @@
-"""experiments know the key of the request that made them
+"""idempotency keys of experiments
 
 Revision ID: 0005
 Revises: 0004

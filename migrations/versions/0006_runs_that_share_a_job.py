@@ -1,4 +1,4 @@
-"""runs that share a job
+"""packed jobs
 
 Revision ID: 0006
 Revises: 0005

@@ -1,4 +1,4 @@
-"""clusters that keep silent
+"""outages of clusters
 
 Revision ID: 0007
 Revises: 0006

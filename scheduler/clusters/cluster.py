@@ -1,4 +1,4 @@
-"""What the scheduler asks of whatever runs its jobs."""
+"""The interface to a cluster, which runs the jobs: this machine, or a Slurm."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -6,150 +6,155 @@ from typing import NamedTuple, Protocol
 from contract.api.cluster_report import ClusterReport
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
-from contract.lifecycle.pending_reason import Waits
-from contract.spec.retry import Cause
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import CAUSE_OF, EndKind, JobEnd
+from contract.lifecycle.pending_reason import Pending
 from contract.spec.run import RunSpec
 
-OURS = "BIGBATCH_"  # variables of the service, some of which are secrets
-FOR_RANKS = ("BIGBATCH_CACHE",)  # what a job gets of them
+SERVICE_PREFIX = "BIGBATCH_"  # of the service's own variables, some of which are secrets
+PASSED_TO_JOBS = ("BIGBATCH_CACHE",)
 
 
-def goes_with_a_job(variable: str) -> bool:
-    """Whether a variable of the service's environment is handed on to its jobs."""
-    return not variable.startswith(OURS) or variable in FOR_RANKS
+def is_passed_to_jobs(variable: str) -> bool:
+    """Return whether a variable of the service's environment is passed on to its jobs."""
+    return not variable.startswith(SERVICE_PREFIX) or variable in PASSED_TO_JOBS
 
 
-class Job(NamedTuple):
-    """One attempt at one run, as a cluster gets it."""
+class JobRequest(NamedTuple):
+    """One attempt of one run, as it is submitted."""
 
-    name: str  # says which run and which attempt, so that the cluster can be asked by it
+    name: str  # made from run and attempt, so that the cluster can be asked for the job by its name
     folder: RunFolder
     attempt: int
     spec: RunSpec
-    excluded: Sequence[str] = ()  # hosts that failed under this run
+    excluded: Sequence[str] = ()  # hosts on which the run failed
 
 
-class Array(NamedTuple):
-    """Many jobs in one submission, all asking for the same; task by task, each with its run's folder, or several."""
+class ArrayRequest(NamedTuple):
+    """Many jobs in one submission, all with the same request; each array task carries one run, or several."""
 
     name: str
     folder: ArrayFolder
     attempt: int
-    spec: RunSpec  # of any of them
+    spec: RunSpec  # of any of the runs
     tasks: Sequence[int]
-    parallel: int | None = None  # that may run at once
+    parallel: int | None = None  # tasks that may run at once
     excluded: Sequence[str] = ()
-    pack: int | None = None  # so many runs share each task's job; none: each task is one run
+    pack: int | None = None  # runs that share each task's job; None: each task is one run
 
 
-class Held(NamedTuple):
-    """A job that a cluster has, or had: ids are given again, names are not."""
+class JobHandle(NamedTuple):
+    """A job that a cluster has or had: the cluster may reuse ids, names are unique."""
 
     id: str
     name: str
 
 
 class Alive(NamedTuple):
-    """The job waits or runs."""
+    """The job is pending or running."""
 
-    waits_for: str | None = None
-    kind: Waits | None = None
+    pending: Pending | None = None
 
 
 class Gone(NamedTuple):
-    """The job has ended, in the cluster's words; unless `sure`, it is only that nobody knows it any more."""
+    """The job has ended. Unless `is_certain`, the cluster only does not list it."""
 
-    reason: str
-    cause: Cause = Cause.FAILURE
-    sure: bool = True
-    hosts: tuple[str, ...] = ()  # those that it had, where one of them has failed
+    end: JobEnd
+    cause: ExitCause
+    is_certain: bool = True
+    hosts: tuple[str, ...] = ()  # of the job, where one of them failed
 
 
 class Unknown(NamedTuple):
-    """The cluster gave no answer for this job. It means nothing, least of all death."""
+    """The cluster gave no answer for this job, so nothing is known; above all not that the job ended."""
 
-    why: str
+    message: str
 
 
-Answer = Alive | Gone | Unknown
+JobStatus = Alive | Gone | Unknown
+
+
+def gone(kind: EndKind, detail: str | None = None, *, exit_code: int | None = None, is_certain: bool = True) -> Gone:
+    """Return the end of a job with the exit cause of its kind."""
+    return Gone(JobEnd(kind=kind, detail=detail or None, exit_code=exit_code), CAUSE_OF[kind], is_certain)
 
 
 class Limits(NamedTuple):
-    """How much a cluster takes."""
+    """How much a cluster accepts."""
 
     tasks: int = 1  # in one submission
-    jobs: int | None = None  # of ours at once, waiting ones included; None: no limit is known
-    remembers_s: float | None = None  # for how long it knows a job that has ended; None: for ever, or nobody knows
+    jobs: int | None = None  # of this user at once, pending ones included; None: no limit is known
+    retention_s: float | None = None  # for how long the cluster lists an ended job; None: for ever, or not known
 
 
 class RefusedError(Exception):
-    """The cluster will not take the job; the message is in its own words."""
+    """The cluster does not accept the job; the message is the cluster's own."""
 
 
-class FullError(RefusedError):
-    """The cluster takes no more jobs of ours for now."""
+class QueueFullError(RefusedError):
+    """The cluster accepts no more jobs of this user for now."""
 
 
-class TooManyError(FullError):
-    """It was too many at once: fewer may be taken."""
+class ArrayTooLargeError(QueueFullError):
+    """The array has too many tasks: the cluster may accept fewer."""
 
 
-class DoubtError(Exception):
-    """Nobody can say whether the cluster took the job, or what it has: ask again later."""
+class NoAnswerError(Exception):
+    """The cluster did not answer, so the outcome of a call, or the state of its jobs, is not known: ask again later."""
 
 
-class BusyError(DoubtError):
-    """The cluster was not called at all, because it has been called often enough: nothing was taken."""
+class RateLimitedError(NoAnswerError):
+    """The cluster was not called because the rate limit was reached: nothing was submitted."""
 
 
-class SparedError(BusyError):
-    """The cluster was not called, because it kept silent a moment ago and is left alone: nothing was taken."""
+class BackingOffError(RateLimitedError):
+    """The cluster was not called because it gave no answer a moment ago: nothing was submitted."""
 
 
 class Cluster(Protocol):
     @property
-    def is_here(self) -> bool:
-        """Whether this process itself carries its jobs, and can say at once and at no cost how they are."""
+    def is_local(self) -> bool:
+        """Return whether this process itself starts the jobs, and so knows their status at once and at no cost."""
         ...
 
     def limits(self) -> Limits:
-        """Say how much may be submitted; raise DoubtError when that is not known."""
+        """Return how much may be submitted; raise NoAnswerError if that is not known."""
         ...
 
     def may_submit(self, *, besides: int = 0) -> bool:
-        """Whether a submission would be made now, besides so many more; False when it would have to wait."""
+        """Return whether a submission would be made now, besides so many others."""
         ...
 
-    def submit(self, job: Job | Array) -> str:
-        """Queue it and return its id; raise RefusedError, BusyError, or DoubtError when the outcome is not known."""
+    def submit(self, job: JobRequest | ArrayRequest) -> str:
+        """Submit and return the id; raise RefusedError, RateLimitedError, or NoAnswerError (the outcome is unknown)."""
         ...
 
-    def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
-        """Say of every job whether it is alive; raise BusyError when it has been asked often enough."""
+    def status(self, jobs: Sequence[JobHandle]) -> Mapping[JobHandle, JobStatus]:
+        """Return the status of every job; raise RateLimitedError if the rate limit is reached."""
         ...
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
-        """Return the ids of the jobs of these names, None where there surely is none, nothing where nobody knows yet.
+        """Map each name to its id, or to None if no such job exists; omit names whose job is unknown.
 
-        Raise DoubtError where that is so of all.
+        Raise NoAnswerError if all are unknown.
         """
         ...
 
-    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> Sequence[Held]:
-        """End the jobs, with `force` at once; return those that the cluster was told of.
+    def cancel(self, jobs: Sequence[JobHandle], *, force: bool = False) -> Sequence[JobHandle]:
+        """End the jobs, with `force` at once; return the jobs that the cluster was asked to end.
 
-        The others it does not list: they have ended, or its answer left them out. An id may have been given to another
-        job meanwhile: that one is left alone. Raise DoubtError when nobody can say whether it was told.
+        The cluster does not list the others: they have ended, or its answer omitted them. A job of equal id and another
+        name stays untouched. Raise NoAnswerError if it is not known whether the request arrived.
         """
         ...
 
     def report(self, *, urgent: bool = False) -> ClusterReport:
-        """Say what the cluster is and does; raise DoubtError when it does not answer.
+        """Return the cluster's partitions, nodes and queue; raise NoAnswerError if it does not answer.
 
-        BusyError when it has been asked often enough for people to wait; `urgent` when a run depends on it.
+        Raise RateLimitedError if the rate limit is reached; `urgent` reports use the slots of follow-up calls.
         """
         ...
 
-    def script(self, job: Job | Array) -> str:
+    def script(self, job: JobRequest | ArrayRequest) -> str:
         """Return the exact text that would start the job."""
         ...

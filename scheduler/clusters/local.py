@@ -1,7 +1,7 @@
-"""A cluster of one machine: every job is a process group of its own.
+"""Local: the cluster of one machine, where every job is a process group.
 
-Not submitit's local executor: seen from another process, a job of it that trains looks done, and SIGTERM does not
-stop it. Not torchrun: its ranks start sessions of their own and outlive it.
+submitit's local executor does not serve here: another process sees its running jobs as done, and SIGTERM does not stop
+them. Neither does torchrun: its ranks start sessions of their own and outlive torchrun.
 """
 
 import os
@@ -16,45 +16,49 @@ from contextlib import suppress
 import psutil
 
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
-from contract.folder.disk_errors import may_pass
-from contract.folder.job_identity import MARK, host, local_job_id
+from contract.folder.disk_errors import is_transient
+from contract.folder.job_identity import JOB_NAME_VARIABLE, host, local_job_id
+from contract.lifecycle.job_end import EndKind
 from scheduler.clusters.cluster import (
     Alive,
-    Answer,
-    Array,
-    FullError,
+    ArrayRequest,
     Gone,
-    Held,
-    Job,
+    JobHandle,
+    JobRequest,
+    JobStatus,
     Limits,
+    QueueFullError,
     RefusedError,
     Unknown,
-    goes_with_a_job,
+    gone,
+    is_passed_to_jobs,
 )
 
-FULL_S = 10.0  # how long a machine that can start nothing is left alone
-EXEC_LOOKS = 200
-EXEC_NAP_S = 0.001
+QUEUE_FULL_S = 10.0  # without submissions after the machine could start no process
+EXECVE_TRIES = 200
+EXECVE_WAIT_S = 0.001
 
 
 class Local:
-    is_here = True
+    """The cluster of this machine; all processes that use this class here see the same jobs."""
+
+    is_local = True
 
     def __init__(self) -> None:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
-        self._codes: dict[str, int] = {}  # exit codes of children that have ended
-        self._full_until = 0.0
+        self._exit_codes: dict[str, int] = {}  # of children that have ended; negative: the signal
+        self._queue_full_until = 0.0
 
     def limits(self) -> Limits:
         return Limits(tasks=1)
 
     def may_submit(self, *, besides: int = 0) -> bool:
-        return time.monotonic() >= self._full_until
+        return time.monotonic() >= self._queue_full_until
 
-    def submit(self, job: Job | Array) -> str:
-        assert isinstance(job, Job), "this machine takes one job at a time"
-        inherited = {name: value for name, value in os.environ.items() if goes_with_a_job(name)}
-        environment = {**inherited, MARK: job.name, "PYTHONUNBUFFERED": "1"}
+    def submit(self, job: JobRequest | ArrayRequest) -> str:
+        assert isinstance(job, JobRequest), "a local cluster has no arrays"
+        inherited = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name)}
+        environment = {**inherited, JOB_NAME_VARIABLE: job.name, "PYTHONUNBUFFERED": "1"}
         try:
             with job.folder.log.open("ab") as log:
                 child = subprocess.Popen(
@@ -66,37 +70,37 @@ class Local:
                     process_group=0,
                 )
         except OSError as error:
-            words = f"the job could not be started: {error}"
-            if not may_pass(error):
-                raise RefusedError(words) from error
-            # too many processes or files, no memory, a file server that is away
-            self._full_until = time.monotonic() + FULL_S
-            raise FullError(words) from error
+            message = f"the job could not be started: {error}"
+            if not is_transient(error):
+                raise RefusedError(message) from error
+            # too many processes or open files, no memory, or an unreachable file server
+            self._queue_full_until = time.monotonic() + QUEUE_FULL_S
+            raise QueueFullError(message) from error
         job_id = local_job_id(job.name, child.pid)
         self._children[job_id] = child
         return job_id
 
-    def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
-        self._bury()
-        return {job: self._ask_one(job.id) for job in jobs}
+    def status(self, jobs: Sequence[JobHandle]) -> Mapping[JobHandle, JobStatus]:
+        self._reap_children()
+        return {job: self._job_status(job.id) for job in jobs}
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
-        alive = {known: local_job_id(known, leader.pid) for leader, known in _leaders()}
+        alive = {job_name: local_job_id(job_name, leader.pid) for leader, job_name in _group_leaders()}
         return {name: alive.get(name) for name in names}
 
-    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> Sequence[Held]:
-        told = []
+    def cancel(self, jobs: Sequence[JobHandle], *, force: bool = False) -> Sequence[JobHandle]:
+        signaled = []
         for job in jobs:
-            if any(_in_group(job.id)):
+            if any(_group_members(job.id)):
                 with suppress(ProcessLookupError):
                     os.killpg(_pid(job.id), signal.SIGKILL if force else signal.SIGTERM)
-                    told.append(job)
-        return told
+                    signaled.append(job)
+        return signaled
 
     def report(self, *, urgent: bool = False) -> ClusterReport:
-        self._bury()
+        self._reap_children()
         cpus = psutil.cpu_count() or 1
-        jobs = [queued for leader, name in _leaders() if (queued := _queued(leader, name))]
+        jobs = [queued for leader, name in _group_leaders() if (queued := _queued_job(leader, name))]
         node = Node(
             name=host(),
             state="allocated" if jobs else "idle",
@@ -119,39 +123,46 @@ class Local:
         )
         return ClusterReport(partitions=[partition], nodes=[node], queue=jobs)
 
-    def script(self, job: Job | Array) -> str:
-        assert isinstance(job, Job), "this machine takes one job at a time"
+    def script(self, job: JobRequest | ArrayRequest) -> str:
+        assert isinstance(job, JobRequest), "a local cluster has no arrays"
         return shlex.join(_command(job))
 
-    def _bury(self) -> None:
-        """Ask all children how they ended: one that is never asked stays a zombie."""
+    def _reap_children(self) -> None:
+        """Collect the exit codes of all children: without that, an ended child stays a zombie."""
         for job_id, child in list(self._children.items()):
             if (code := child.poll()) is not None:
-                # several ticks may find its end at once, and none of them may find it in neither place
-                self._codes[job_id] = code
+                # several threads may do this at once, and each must find the job in one of the two dictionaries
+                self._exit_codes[job_id] = code
                 self._children.pop(job_id, None)
 
-    def _ask_one(self, job_id: str) -> Answer:
+    def _job_status(self, job_id: str) -> JobStatus:
         if job_id in self._children:
             return Alive()
-        if job_id in self._codes:
-            code = self._codes[job_id]
-            return Gone(f"the job was ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}")
-        name, _, place = job_id.rpartition("@")
-        if place.rpartition(":")[0] != host():
-            return Unknown(f"the job is on {place.rpartition(':')[0]}, this worker on {host()}")
+        if job_id in self._exit_codes:
+            return _ended(self._exit_codes[job_id])
+        name, _, host_and_pid = job_id.rpartition("@")
+        job_host = host_and_pid.rpartition(":")[0]
+        if job_host != host():
+            return Unknown(f"the job is on {job_host}, this worker on {host()}")
         try:
             process = psutil.Process(_pid(job_id))
-            # by its mark and not by its start: a clock that is set moves the start of every process
-            if process.status() != psutil.STATUS_ZOMBIE and _mark(process) == name:
+            # compare names, not start times: setting the clock changes the start time of every process
+            if process.status() != psutil.STATUS_ZOMBIE and _job_name(process) == name:
                 return Alive()
         except psutil.Error:
             pass
-        return Gone("the job's process has ended")
+        return gone(EndKind.PROCESS_GONE)
 
 
-def _command(job: Job) -> list[str]:
-    # -P: a folder called "trainers" where the service was started must not come before ours
+def _ended(code: int) -> Gone:
+    """Return the end of a first process; `code` is its exit code, or minus the number of its signal."""
+    if code < 0:
+        return gone(EndKind.SIGNALED, signal.Signals(-code).name)
+    return gone(EndKind.EXITED, exit_code=code)
+
+
+def _command(job: JobRequest) -> list[str]:
+    # -P: a folder called "trainers" in the current directory must not hide the package
     return [sys.executable, "-P", "-m", "trainers", str(job.folder.path), "--attempt", str(job.attempt)]
 
 
@@ -159,46 +170,46 @@ def _pid(job_id: str) -> int:
     return int(job_id.rpartition(":")[2])
 
 
-def _mark(process: psutil.Process) -> str | None:
-    """The name of the job that the process belongs to, None if it belongs to none.
+def _job_name(process: psutil.Process) -> str | None:
+    """Return the name of the job that the process belongs to, or None if the process belongs to no job.
 
-    While the kernel replaces a process by a program (execve), it shows neither environment nor command line for a
-    moment, and Popen has returned by then: such a process is looked at again.
+    While the kernel replaces a process's program (execve), the process shows neither environment nor command line for
+    a moment, and Popen has returned by then: the function tries again.
     """
-    for _ in range(EXEC_LOOKS):
+    for _ in range(EXECVE_TRIES):
         if environment := process.environ():
-            return environment.get(MARK)
+            return environment.get(JOB_NAME_VARIABLE)
         if process.cmdline() or process.status() == psutil.STATUS_ZOMBIE:
-            time.sleep(EXEC_NAP_S)  # the program may have come between the two looks, its environment last
-            return process.environ().get(MARK)
-        time.sleep(EXEC_NAP_S)
+            time.sleep(EXECVE_WAIT_S)  # the program may have been loaded between the two calls, its environment last
+            return process.environ().get(JOB_NAME_VARIABLE)
+        time.sleep(EXECVE_WAIT_S)
     return None
 
 
-def _in_group(job_id: str) -> Iterator[psutil.Process]:
-    """The living processes of the job's group, recognized by the mark that they inherited."""
+def _group_members(job_id: str) -> Iterator[psutil.Process]:
+    """Yield the living processes of the job's group; all of them inherited the job's name."""
     for process in psutil.process_iter():
         try:
-            if os.getpgid(process.pid) == _pid(job_id) and _mark(process) == job_id.rpartition("@")[0]:
+            if os.getpgid(process.pid) == _pid(job_id) and _job_name(process) == job_id.rpartition("@")[0]:
                 yield process
         except (psutil.Error, ProcessLookupError, PermissionError):
             continue
 
 
-def _leaders() -> Iterator[tuple[psutil.Process, str]]:
-    """The first process of every job on this machine, and the job's name."""
+def _group_leaders() -> Iterator[tuple[psutil.Process, str]]:
+    """Yield the first process of every job on this machine, and the job's name."""
     for process in psutil.process_iter():
         try:
-            if os.getpgid(process.pid) == process.pid and (name := _mark(process)):
+            if os.getpgid(process.pid) == process.pid and (name := _job_name(process)):
                 yield process, name
         except (psutil.Error, ProcessLookupError, PermissionError):
             continue
 
 
-def _queued(leader: psutil.Process, name: str) -> QueuedJob | None:
+def _queued_job(leader: psutil.Process, name: str) -> QueuedJob | None:
     try:
         seconds, user = int(time.time() - leader.create_time()), leader.username()
-    except psutil.Error:  # it ended a moment ago
+    except psutil.Error:  # the process ended a moment ago
         return None
     return QueuedJob(
         job_id=local_job_id(name, leader.pid),

@@ -1,61 +1,74 @@
-"""The gate before a cluster's commands: how many calls a minute it bears, and who gives way."""
+"""Rate limit of a cluster's commands: the calls that it allows a minute, and which calls come first.
+
+Each call has a priority, and each priority its slots of the minute: those of its own first, then those that it shares.
+"""
 
 from enum import Enum
 from typing import Protocol
 
-PER_MINUTE = 12  # calls to one cluster, however many runs live and however many workers ask
-LOOK_APART_S = 20.0  # a look is sure to be possible so long after the one before: a minute has slots for three
-# so long after a controller kept silent nobody calls it but looks, and nobody submits: calls are needed once it is back
-SPARE_S, SPARE_SUBMISSIONS_S = 12.0, 30.0
-KEPT = 2  # of the slots for asking, that no look which comes sooner uses: what a look leaves open is asked with them
+CALLS_PER_MINUTE = 12  # to one cluster, however many runs are live and however many workers call it
+POLL_APART_S = 20.0  # three slots a minute are the polls' own, so a poll is always allowed so long after the last one
+# so long after a controller gave no answer only polls call it, and nothing is submitted: the calls are needed
+# afterwards
+BACKOFF_S, SUBMISSION_BACKOFF_S = 12.0, 30.0
+RESERVED_FOR_FOLLOW_UP = 2  # slots that an early poll leaves: follow-up calls need them
 
 
-class Urgency(Enum):
-    """What a call is for; each kind has its part of the slots, used first, and some in common with others."""
+class Priority(Enum):
+    """The purpose of a call."""
 
-    ACT = (11, 10, 9, 8, 7, 6)  # submit, cancel: whatever is asked, four of these a minute go at once
-    LOOK = (4, 3, 2)  # how all jobs are: one every 20 s whatever is asked and done, more while others leave room
-    FIND = (11, 10, 9, 8, 7, 6, 1, 0)  # whether it took a submission: what people wait for comes behind that
-    ASK = (5, 1, 0, 7, 6)  # what a look left open: whatever is done and told, one of these a minute
-    TELL = (0, 1)  # what the cluster looks like: for people
+    SUBMIT = "submit"  # or cancel: four of these calls a minute are always possible
+    POLL = "poll"  # the status of all jobs: always possible every 20 s, more often while other calls leave slots
+    FIND = "find"  # jobs whose submission was not confirmed; submissions and reports come behind them
+    FOLLOW_UP = "follow_up"  # what a poll left open: one such call a minute is always possible
+    REPORT = "report"  # the cluster's nodes and queue, for people
 
 
-class Gate(Protocol):
-    def enter(self, urgency: Urgency) -> bool:
-        """Take the right to one call; False when the minute's calls are spent."""
+SLOTS: dict[Priority, tuple[int, ...]] = {
+    Priority.SUBMIT: (11, 10, 9, 8, 7, 6),
+    Priority.POLL: (4, 3, 2),
+    Priority.FIND: (11, 10, 9, 8, 7, 6, 1, 0),
+    Priority.FOLLOW_UP: (5, 1, 0, 7, 6),
+    Priority.REPORT: (0, 1),
+}
+
+
+class RateLimit(Protocol):
+    def acquire(self, priority: Priority) -> bool:
+        """Reserve one call; return False if the minute's calls are used up."""
         ...
 
-    def free(self, urgency: Urgency) -> int:
-        """How many calls might enter now; nothing is taken."""
+    def count_free(self, priority: Priority) -> int:
+        """Return how many calls `acquire` would allow now."""
         ...
 
-    def note(self, command: str, outcome: str, seconds: float) -> None:
+    def record(self, command: str, outcome: str, seconds: float) -> None:
         """Count a call that was made: its command, "ok", "failed" or "timeout", and how long it took."""
         ...
 
-    def spared(self, seconds: float = SPARE_S) -> bool:
-        """Whether the controller, when it was last called, kept silent, and that was less than so long ago."""
+    def is_backing_off(self, seconds: float = BACKOFF_S) -> bool:
+        """Return whether the controller gave no answer to its last call, less than `seconds` ago."""
         ...
 
-    def heard(self, *, silence: bool) -> None:
-        """Say whether the controller kept silent when it was called just now."""
+    def record_answer(self, *, no_answer: bool) -> None:
+        """Store whether the controller answered the call that was just made."""
         ...
 
 
-class OpenGate:
-    """Lets everybody pass and counts nothing: for a look ahead, which calls nobody."""
+class UnlimitedRate:
+    """Allow every call and count none: for a dry run, which calls no cluster."""
 
-    def enter(self, urgency: Urgency) -> bool:
+    def acquire(self, priority: Priority) -> bool:
         return True
 
-    def free(self, urgency: Urgency) -> int:
-        return PER_MINUTE
+    def count_free(self, priority: Priority) -> int:
+        return CALLS_PER_MINUTE
 
-    def note(self, command: str, outcome: str, seconds: float) -> None:
+    def record(self, command: str, outcome: str, seconds: float) -> None:
         pass
 
-    def spared(self, seconds: float = SPARE_S) -> bool:
+    def is_backing_off(self, seconds: float = BACKOFF_S) -> bool:
         return False
 
-    def heard(self, *, silence: bool) -> None:
+    def record_answer(self, *, no_answer: bool) -> None:
         pass

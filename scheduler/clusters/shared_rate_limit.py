@@ -1,4 +1,4 @@
-"""A cluster's gate as all workers share it: slots and counts in the database."""
+"""A cluster's rate limit that all workers share: slots and counts in the database."""
 
 import logging
 from collections.abc import Sequence
@@ -6,63 +6,74 @@ from collections.abc import Sequence
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from scheduler.clusters.rate_limit import KEPT, LOOK_APART_S, PER_MINUTE, SPARE_S, Urgency
-from store import rate_limit as calls
+from scheduler.clusters.rate_limit import (
+    BACKOFF_S,
+    CALLS_PER_MINUTE,
+    POLL_APART_S,
+    RESERVED_FOR_FOLLOW_UP,
+    SLOTS,
+    Priority,
+)
+from store import rate_limit
 from store.session import snapshot, transaction
 
-TRIES = 3  # two workers may want the same slot
+TRIES = 3  # two workers may choose the same slot
 log = logging.getLogger(__name__)
 
 
-class Budget:
+class SharedRateLimit:
     def __init__(self, engine: Engine, cluster: str) -> None:
         self._engine, self._cluster, self._has_slots = engine, cluster, False
 
-    def enter(self, urgency: Urgency) -> bool:
-        if self._take(urgency.value, _apart_s(urgency)):
+    def acquire(self, priority: Priority) -> bool:
+        if self._take(SLOTS[priority], _apart_s(priority)):
             return True
-        # a look that comes sooner than it is sure to be possible, unless nobody might answer it
-        sooner = urgency is Urgency.LOOK and not self.spared(LOOK_APART_S) and self.free(Urgency.ASK) > KEPT
-        return sooner and self._take(Urgency.ASK.value)
+        # a poll may come earlier than its own slots allow, unless the controller did not answer lately
+        early = (
+            priority is Priority.POLL
+            and not self.is_backing_off(POLL_APART_S)
+            and self.count_free(Priority.FOLLOW_UP) > RESERVED_FOR_FOLLOW_UP
+        )
+        return early and self._take(SLOTS[Priority.FOLLOW_UP])
 
     def _take(self, slots: Sequence[int], apart_s: float = 0.0) -> bool:
         for _ in range(TRIES):
-            if not self._free(slots, apart_s):
+            if not self._count_free(slots, apart_s):
                 return False
             with transaction(self._engine) as db:
-                if calls.take(db, self._cluster, slots, apart_s):
+                if rate_limit.take_slot(db, self._cluster, slots, apart_s):
                     return True
         return False
 
-    def free(self, urgency: Urgency) -> int:
-        return self._free(urgency.value, _apart_s(urgency))
+    def count_free(self, priority: Priority) -> int:
+        return self._count_free(SLOTS[priority], _apart_s(priority))
 
-    def _free(self, slots: Sequence[int], apart_s: float) -> int:
+    def _count_free(self, slots: Sequence[int], apart_s: float) -> int:
         if not self._has_slots:
             with transaction(self._engine) as db:
-                calls.make_slots(db, self._cluster, PER_MINUTE)
+                rate_limit.make_slots(db, self._cluster, CALLS_PER_MINUTE)
             self._has_slots = True
         with snapshot(self._engine) as db:
-            return calls.free(db, self._cluster, slots, apart_s)
+            return rate_limit.count_free_slots(db, self._cluster, slots, apart_s)
 
-    def note(self, command: str, outcome: str, seconds: float) -> None:
+    def record(self, command: str, outcome: str, seconds: float) -> None:
         try:
             with transaction(self._engine) as db:
-                calls.count(db, self._cluster, command, outcome, seconds)
-        except SQLAlchemyError:  # a count that is missing must not make an answer of the cluster be lost
+                rate_limit.count_call(db, self._cluster, command, outcome, seconds)
+        except SQLAlchemyError:  # a missing count must not discard the cluster's answer
             log.exception("a call of %s could not be counted", command)
 
-    def spared(self, seconds: float = SPARE_S) -> bool:
+    def is_backing_off(self, seconds: float = BACKOFF_S) -> bool:
         with snapshot(self._engine) as db:
-            return calls.is_silent(db, self._cluster, seconds)
+            return rate_limit.gave_no_answer(db, self._cluster, seconds)
 
-    def heard(self, *, silence: bool) -> None:
+    def record_answer(self, *, no_answer: bool) -> None:
         try:
             with transaction(self._engine) as db:
-                calls.note_silence(db, self._cluster, silence=silence)
-        except SQLAlchemyError:  # as of a count
-            log.exception("whether %s kept silent could not be written down", self._cluster)
+                rate_limit.write_no_answer(db, self._cluster, no_answer=no_answer)
+        except SQLAlchemyError:  # as for a count
+            log.exception("whether %s answered could not be stored", self._cluster)
 
 
-def _apart_s(urgency: Urgency) -> float:
-    return LOOK_APART_S if urgency is Urgency.LOOK else 0.0
+def _apart_s(priority: Priority) -> float:
+    return POLL_APART_S if priority is Priority.POLL else 0.0

@@ -1,4 +1,4 @@
-"""A tiny job: does a compute node see the shared folder, and soon; is its clock right; does the Python there do?"""
+"""Checks on a compute node, by a small job: the shared folder and its delay, the clock, Python and PyTorch."""
 
 import json
 import os
@@ -13,29 +13,31 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from contract.api.site_check import Check, Grade, amiss, fine
+from contract.api.site_check import Check, Grade, failed_check, passed_check
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
-from scheduler.clusters.cluster import DoubtError
-from scheduler.clusters.rate_limit import Urgency
-from scheduler.clusters.slurm.commands import EVERYWHERE, Commands, rows
+from scheduler.clusters.cluster import NoAnswerError
+from scheduler.clusters.rate_limit import Priority
+from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands, parse_rows
 
-LATE_S, TOO_LATE_S = 5.0, 60.0  # for longer than the latter nobody waits for a last line (scheduler/ticks/ingest.py)
-SKEWED_S = 5.0
-ANSWER_S = 180.0  # once the job has begun
-LOOK_S = 0.05
+SLOW_S, MAX_DELAY_S = 5.0, 60.0  # the scheduler waits no longer for a run's last event
+MAX_CLOCK_SKEW_S = 5.0
+ANSWER_S = 180.0  # after the start of the job
+POLL_INTERVAL_S = 0.05
 
 
-class Patient(NamedTuple):
-    """The folder of the job, and what its answers are waited for."""
+class ProbeJob(NamedTuple):
+    """The folder of the job, and the longest time for its start."""
 
     folder: Path
     commands: Commands
     wait_s: float
 
 
-def node(settings: Settings, commands: Commands, *, partition: str | None, wait_s: float) -> Iterator[Check]:
-    """Submit the job, wait up to `wait_s` for it to begin, talk to it through the folder, and clear up."""
+def check_compute_node(
+    settings: Settings, commands: Commands, *, partition: str | None, wait_s: float
+) -> Iterator[Check]:
+    """Submit the job, wait up to `wait_s` seconds for its start, yield the results, and remove the job."""
     folder = settings.runs_folder() / f"doctor-{token_hex(4)}"
     try:
         (folder / "attempts").mkdir(parents=True)
@@ -44,42 +46,42 @@ def node(settings: Settings, commands: Commands, *, partition: str | None, wait_
         (folder / "job.sh").write_text(_script(settings, folder, partition))
     except OSError as error:
         found, means = f"{folder} cannot be written: {error}", "no run can be submitted"
-        yield _amiss("folder", Grade.ERROR, found, means, "BIGBATCH_RUNS to a folder that the worker can write")
+        yield _failed("folder", Grade.ERROR, found, means, "set BIGBATCH_RUNS to a folder that the worker can write")
         return
-    said = commands.run("sbatch", str(folder / "job.sh"), urgency=Urgency.ACT)
-    if said.code:
-        found = said.words or f"sbatch: exit code {said.code}"
-        advice = "bigbatch doctor --partition with one that takes you, or sacctmgr add user to an account that may"
-        yield _amiss("job", Grade.ERROR, found, "Slurm takes no job of yours", advice)
+    submitted = commands.run("sbatch", str(folder / "job.sh"), priority=Priority.SUBMIT)
+    if submitted.exit_code:
+        found = submitted.message or f"sbatch: exit code {submitted.exit_code}"
+        advice = "choose an allowed partition with --partition, or add the user to an account with sacctmgr"
+        yield _failed("job", Grade.ERROR, found, "Slurm refuses the user's jobs", advice)
         return
-    job_id = "".join(re.findall(r"job (\d+)", said.out)[:1])
+    job_id = "".join(re.findall(r"job (\d+)", submitted.stdout)[:1])
     try:
-        yield from _talk(Patient(folder, commands, wait_s), job_id)
+        yield from _check_from_job(ProbeJob(folder, commands, wait_s), job_id)
     finally:
-        commands.run("scancel", job_id, urgency=Urgency.ACT)
+        commands.run("scancel", job_id, priority=Priority.SUBMIT)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _talk(patient: Patient, job_id: str) -> Iterator[Check]:
-    here = _answer(patient.folder / "here.json", patient.wait_s)
+def _check_from_job(probe: ProbeJob, job_id: str) -> Iterator[Check]:
+    here = _wait_for_json(probe.folder / "here.json", probe.wait_s)
     if here is None:
-        yield _why_not(patient, job_id)
+        yield _explain_no_answer(probe, job_id)
         return
-    yield _fine("job", f"job {job_id} ran on {here['host']}", "Slurm takes jobs of yours, and starts them")
-    yield _folder(patient.folder, here)
+    yield _passed("job", f"job {job_id} ran on {here['host']}", "Slurm accepts and starts the user's jobs")
+    yield _folder(probe.folder, here)
     yield _versions(here)
     began_at, began = time.time(), time.monotonic()
-    (patient.folder / "ping").touch()
-    pong = _answer(patient.folder / "pong.json", ANSWER_S)
+    (probe.folder / "ping").touch()
+    pong = _wait_for_json(probe.folder / "pong.json", ANSWER_S)
     took_s = time.monotonic() - began
     if pong is None:
-        means = "what a run writes is not seen here in time, or not there what is written here"
-        advice = "mount it with a shorter actimeo or lookupcache=positive, or BIGBATCH_RUNS to another file system"
-        yield _amiss("delay", Grade.ERROR, f"no answer within {ANSWER_S:g} s", means, advice)
+        means = "files of one host are not visible on the other host in time"
+        advice = "mount with a shorter actimeo or lookupcache=positive, or set BIGBATCH_RUNS to another file system"
+        yield _failed("delay", Grade.ERROR, f"no answer within {ANSWER_S:g} s", means, advice)
         return
     yield _delay(took_s)
     yield _clock(pong["at"] - (began_at + took_s / 2), took_s / 2)
-    yield _torch(_answer(patient.folder / "torch.json", ANSWER_S))
+    yield _torch(_wait_for_json(probe.folder / "torch.json", ANSWER_S))
 
 
 def _script(settings: Settings, folder: Path, partition: str | None) -> str:
@@ -93,36 +95,44 @@ def _script(settings: Settings, folder: Path, partition: str | None) -> str:
     return "\n".join([*lines, *settings.slurm_setup, command]) + "\n"
 
 
-def _answer(path: Path, patience_s: float) -> Any:
-    """What stands in a file, as soon as it is there; None when it does not come."""
-    until = time.monotonic() + patience_s
+def _wait_for_json(path: Path, timeout_s: float) -> Any:
+    """Return the JSON content of a file as soon as the file exists; None after `timeout_s`."""
+    until = time.monotonic() + timeout_s
     while not path.exists():
         if time.monotonic() > until:
             return None
-        os.listdir(path.parent)  # on NFS a name that was looked up in vain is taken for absent for a while
-        time.sleep(LOOK_S)
+        os.listdir(path.parent)  # NFS caches failed lookups, and a directory listing renews the cache
+        time.sleep(POLL_INTERVAL_S)
     return json.loads(path.read_text())
 
 
-def _why_not(patient: Patient, job_id: str) -> Check:
-    """The job has not answered: it waits, it failed, or what it wrote is not seen here."""
-    log = _last_lines(patient.folder / "out.log")
+def _explain_no_answer(probe: ProbeJob, job_id: str) -> Check:
+    """Return why the job has not answered: the job waits, has failed, or its files are not visible here."""
+    log = _last_lines(probe.folder / "out.log")
     try:
-        told = rows(patient.commands.ask("squeue", *EVERYWHERE, "-h", "-t", "all", "-j", job_id, "-o", "%T|%r"), 2)
-    except DoubtError as doubt:
-        told = [["unknown", str(doubt)]]
-    state, reason = told[0] if told else ("gone", "")
+        listed = parse_rows(
+            probe.commands.ask("squeue", *ALL_PARTITIONS, "-h", "-t", "all", "-j", job_id, "-o", "%T|%r"), 2
+        )
+    except NoAnswerError as doubt:
+        listed = [["unknown", str(doubt)]]
+    state, reason = listed[0] if listed else ("gone", "")
     if state == "PENDING":
-        found = f"it still waits after {patient.wait_s:g} s ({reason})"
-        means = "no compute node was looked at, and runs may have to wait as long"
-        return _amiss("job", Grade.WARNING, found, means, "bigbatch doctor --wait 600, or --partition with another")
+        found = f"the job still waits after {probe.wait_s:g} s ({reason})"
+        means = "no compute node was checked, and runs may wait as long"
+        return _failed(
+            "job",
+            Grade.WARNING,
+            found,
+            means,
+            "wait longer with --wait 600, or choose another partition with --partition",
+        )
     if log:
-        means = "the Python of the jobs does not do: it must have bigbatch[trainer], at that path, on the compute nodes"
-        advice = "BIGBATCH_SLURM_PYTHON to one that does, or BIGBATCH_SLURM_SETUP to what must run before it"
-        return _amiss("python", Grade.ERROR, log, means, advice)
-    means = "the folder of the runs is not the same on the compute nodes as here, or shows files late"
-    advice = "BIGBATCH_RUNS to a folder that all hosts have at the same path"
-    return _amiss("folder", Grade.ERROR, f"the job ({state}) left nothing in {patient.folder}", means, advice)
+        means = "the jobs' Python does not exist on the compute nodes, or lacks bigbatch[trainer]"
+        advice = "install bigbatch[trainer] on every compute node, or set BIGBATCH_SLURM_PYTHON or BIGBATCH_SLURM_SETUP"
+        return _failed("python", Grade.ERROR, log, means, advice)
+    means = "the folder of the runs is another folder on the compute nodes, or shows files late"
+    advice = "set BIGBATCH_RUNS to a shared folder with the same path on all hosts"
+    return _failed("folder", Grade.ERROR, f"the job ({state}) wrote no file in {probe.folder}", means, advice)
 
 
 def _last_lines(path: Path) -> str:
@@ -134,61 +144,64 @@ def _last_lines(path: Path) -> str:
 
 def _folder(folder: Path, here: dict[str, Any]) -> Check:
     if here["asked"] != folder.name or here["holder"] != "the doctor":
-        found = "the compute node reads something else there than was written, or could claim what was claimed"
-        advice = "BIGBATCH_RUNS to a folder on a file system with hard links"
-        return _amiss("folder", Grade.ERROR, found, "two jobs could carry out one run", advice)
+        found = "the compute node reads other content, or could claim a claimed attempt"
+        advice = "set BIGBATCH_RUNS to a shared folder on a file system with hard links"
+        return _failed("folder", Grade.ERROR, found, "two jobs could carry out one run", advice)
     owner = (folder / "here.json").stat().st_uid
     if owner != os.getuid():
-        found = f"the job's files belong to user {owner}, the service is {os.getuid()}"
-        means = "the service may not be able to read or clear what runs write"
-        advice = "the same user ids on all hosts, a mount without all_squash, or start the worker as the jobs' user"
-        return _amiss("folder", Grade.WARNING, found, means, advice)
-    means = "what runs write can be read here, and of two jobs of one run only one carries it out"
-    return _fine("folder", "seen there as here; a claim made here holds there", means)
+        found = f"the job's files belong to user id {owner}, the service runs as user id {os.getuid()}"
+        means = "the service may not be able to read or delete the files of runs"
+        advice = "use the same user ids on all hosts, mount without all_squash, or start the worker as the jobs' user"
+        return _failed("folder", Grade.WARNING, found, means, advice)
+    means = "the files of runs can be read here, and only one of two jobs can claim a run"
+    return _passed("folder", "same content on both hosts; a claim of this host is valid on the compute node", means)
 
 
 def _versions(here: dict[str, Any]) -> Check:
     own, there = version("bigbatch"), here["versions"]["bigbatch"]
     found = f"{here['python']}: Python {here['versions']['python']}, bigbatch {there}"
     if own == there:
-        return _fine("python", found, "jobs know every field of the service's specs")
-    means = f"the service is {own}: specs may have fields that jobs do not know"
-    advice = f"pip install 'bigbatch[trainer]=={own}' there, or BIGBATCH_SLURM_PYTHON to a Python that has it"
-    return _amiss("python", Grade.WARNING, found, means, advice)
+        return _passed("python", found, "jobs and service have the same version")
+    means = f"the service has version {own}: its specs may have fields that are unknown to the jobs"
+    advice = f"run pip install 'bigbatch[trainer]=={own}' there, or set BIGBATCH_SLURM_PYTHON to a Python with it"
+    return _failed("python", Grade.WARNING, found, means, advice)
 
 
 def _delay(took_s: float) -> Check:
-    found = f"a file was seen there, and the answer here, after {took_s:.2f} s"
-    if took_s < LATE_S:
-        return _fine("delay", found, "curves and states come soon")
-    means = "curves and states come so much later"
+    found = f"a file and its answer were visible after {took_s:.2f} s"
+    if took_s < SLOW_S:
+        return _passed("delay", found, "curves and states are up to date")
+    means = "curves and states are shown with this delay"
     advice = "mount with a shorter actimeo or lookupcache=positive"
-    return _amiss("delay", Grade.ERROR if took_s > TOO_LATE_S else Grade.WARNING, found, means, advice)
+    return _failed("delay", Grade.ERROR if took_s > MAX_DELAY_S else Grade.WARNING, found, means, advice)
 
 
 def _clock(skew_s: float, within_s: float) -> Check:
-    found = f"{abs(skew_s):.2f} s {'ahead' if skew_s > 0 else 'behind'}, give or take {within_s:.2f} s"
-    if abs(skew_s) - within_s < SKEWED_S:
-        return _fine("clock", found, "times on a run's page are those of here")
-    means = "no decision needs clocks that agree, but times on a run's page are its node's"
-    return _amiss("clock", Grade.WARNING, found, means, "chrony or ntpd on all hosts")
+    found = f"{abs(skew_s):.2f} s {'ahead' if skew_s > 0 else 'behind'}, +/- {within_s:.2f} s"
+    if abs(skew_s) - within_s < MAX_CLOCK_SKEW_S:
+        return _passed("clock", found, "a run's page shows times of this host's clock")
+    means = "a run's page shows times of its node's clock; no decision of the service depends on equal clocks"
+    return _failed("clock", Grade.WARNING, found, means, "run chrony or ntpd on all hosts")
 
 
-def _torch(told: dict[str, Any] | None) -> Check:
-    if told is None:
-        found, advice = f"it did not load within {ANSWER_S:g} s", "BIGBATCH_SLURM_PYTHON to a Python on a faster disk"
-        return _amiss("torch", Grade.ERROR, found, "runs start as slowly", advice)
-    if "error" in told:
-        advice = "pip install 'bigbatch[trainer]' there"
-        return _amiss("torch", Grade.ERROR, told["error"], "no run can train there", advice)
-    gpus = told["gpus"]
-    found = f"{told['version']}, {gpus} GPU{'s' if gpus != 1 else ''} in a job that asked for none"
-    return _fine("torch", found, "runs can train there")
+def _torch(answer: dict[str, Any] | None) -> Check:
+    if answer is None:
+        found, advice = (
+            f"import took more than {ANSWER_S:g} s",
+            "set BIGBATCH_SLURM_PYTHON to a Python on a faster disk",
+        )
+        return _failed("torch", Grade.ERROR, found, "runs start slowly", advice)
+    if "error" in answer:
+        advice = "run pip install 'bigbatch[trainer]' on every compute node"
+        return _failed("torch", Grade.ERROR, answer["error"], "no run can train on the compute node", advice)
+    gpus = answer["gpus"]
+    found = f"{answer['version']}, {gpus} GPU{'s' if gpus != 1 else ''} in a job without a GPU request"
+    return _passed("torch", found, "runs can train on the compute node")
 
 
-def _fine(name: str, found: str, means: str) -> Check:
-    return fine("compute node", name, found, means)
+def _passed(name: str, found: str, means: str) -> Check:
+    return passed_check("compute node", name, found, means)
 
 
-def _amiss(name: str, grade: Grade, found: str, means: str, advice: str) -> Check:
-    return amiss("compute node", name, grade, found=found, means=means, advice=advice)
+def _failed(name: str, grade: Grade, found: str, means: str, advice: str) -> Check:
+    return failed_check("compute node", name, grade, found=found, means=means, advice=advice)

@@ -1,47 +1,51 @@
-"""All checks of a site, in the order of what depends on what."""
+"""All checks of a site, in the order of their dependencies."""
 
 import argparse
 import shutil
 from collections.abc import Iterator, Sequence
 
-from contract.api.site_check import Check, Grade, amiss
+from contract.api.site_check import Check, Grade, failed_check
 from contract.settings import Settings
-from scheduler.clusters.rate_limit import OpenGate
-from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.rate_limit import UnlimitedRate
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.commands import Commands
-from scheduler.doctor import service_host as here
-from scheduler.doctor.compute_node import node
-from scheduler.doctor.slurm import slurm
-from scheduler.doctor.waiting_rate_limit import Turn
+from scheduler.doctor import service_host
+from scheduler.doctor.compute_node import check_compute_node
+from scheduler.doctor.slurm import check_slurm
+from scheduler.doctor.waiting_rate_limit import WaitingRateLimit
 from store.session import engine_for
 
-NO_SLURM = "runs go to this machine alone; everything else is checked"
+NO_SLURM = "runs can use this machine only; all other checks continue"
 
 
-def examine(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
-    """Check the site as `words` say: `--no-job`, `--partition NAME`, `--wait SECONDS`.
+def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
+    """Yield the results of all checks; `words` are options: `--no-job`, `--partition NAME`, `--wait SECONDS`.
 
-    Slurm is called about seven times, within the service's budget of calls where its database answers.
+    The checks call Slurm about seven times, within the service's rate limit if its database answers.
     """
-    asked = _parser().parse_args(words)
-    yield from here.folders(settings)
-    yield from (stored := list(here.database(settings)))
-    yield here.broker(settings)
+    options = _parser().parse_args(words)
+    yield from service_host.check_folders(settings)
+    yield from (stored := list(service_host.check_database(settings)))
+    yield service_host.check_broker(settings)
     has_slurm = shutil.which("sbatch") is not None
     if not (has_slurm if settings.slurm is None else settings.slurm):
-        found, advice = "no sbatch on PATH", "put Slurm's commands on the worker's PATH, if runs should go to a cluster"
+        found, advice = "sbatch is not on PATH", "add Slurm's commands to the worker's PATH to run on a cluster"
         if has_slurm:
-            found, advice = "BIGBATCH_SLURM=false", "BIGBATCH_SLURM=true, if runs should go to the Slurm that is here"
-        yield amiss("slurm", "slurm", Grade.NOTE, found=found, means=NO_SLURM, advice=advice)
+            found, advice = "BIGBATCH_SLURM=false", "set BIGBATCH_SLURM=true to use this machine's Slurm"
+        yield failed_check("slurm", "slurm", Grade.NOTE, found=found, means=NO_SLURM, advice=advice)
         return
-    answers = any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
-    gate = Turn(Budget(engine_for(settings.database_url()), "slurm")) if answers else OpenGate()
-    commands, failed = Commands(gate), False
-    for check in slurm(commands):
+    database_answers = any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
+    rate_limit = (
+        WaitingRateLimit(SharedRateLimit(engine_for(settings.database_url()), "slurm"))
+        if database_answers
+        else UnlimitedRate()
+    )
+    commands, failed = Commands(rate_limit), False
+    for check in check_slurm(commands):
         failed = failed or check.grade is Grade.ERROR
         yield check
-    if not failed and not asked.no_job:
-        yield from node(settings, commands, partition=asked.partition, wait_s=asked.wait)
+    if not failed and not options.no_job:
+        yield from check_compute_node(settings, commands, partition=options.partition, wait_s=options.wait)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""What does not need a cluster: the folder of the runs, free space, the database, the broker."""
+"""Checks without a cluster: the folder of the runs, free space, the database, the broker."""
 
 import os
 import shutil
@@ -13,86 +13,89 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from contract.api.site_check import Check, Grade, amiss, fine
+from contract.api.site_check import Check, Grade, failed_check, passed_check
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from store.session import engine_for, snapshot
 
-LEAST_BYTES, LITTLE = 1 << 30, 0.05
+MIN_FREE_BYTES, LOW_SHARE = 1 << 30, 0.05
 REMOTE = {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "cifs", "smb3", "ceph", "fuse.sshfs", "9p", "afs"}
-SKEWED_S = 5.0
-KEEPS = {  # what each folder has to have room for
+MAX_CLOCK_SKEW_S = 5.0
+CONTENTS = {  # the content of each folder
     "runs": "checkpoints, curves and logs",
     "home": "the service's own files",
-    "cache": "data sets that ranks render once",
+    "cache": "generated data sets",
 }
 
 
-def folders(settings: Settings) -> Iterator[Check]:
-    """Check where runs and data sets are kept."""
+def check_folders(settings: Settings) -> Iterator[Check]:
+    """Yield the results for the folders of runs, service files and data sets."""
     runs = settings.runs_folder()
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        claimed = _claims_hold(runs)
+        claimed = _claim_is_exclusive(runs)
     except OSError as error:
-        means, advice = "no run can be submitted", "BIGBATCH_RUNS to a folder that the worker can write"
-        yield amiss("folder", "runs", Grade.ERROR, found=f"{runs}: {error}", means=means, advice=advice)
+        means, advice = "no run can be submitted", "set BIGBATCH_RUNS to a folder that the worker can write"
+        yield failed_check("folder", "runs", Grade.ERROR, found=f"{runs}: {error}", means=means, advice=advice)
         return
     if claimed:
-        found = f"{runs} on {_kind_of(runs) or 'an unknown file system'}"
-        yield fine("folder", "runs", found, "runs can be submitted, and of two jobs of one run only one carries it out")
+        found = f"{runs} on {_file_system_of(runs) or 'an unknown file system'}"
+        yield passed_check("folder", "runs", found, "runs can be submitted, and only one of two jobs can claim a run")
     else:
-        found, means = f"{runs} lets two claim the same", "a job that Slurm got twice would train twice"
-        advice = "BIGBATCH_RUNS to a folder on a file system with hard links"
-        yield amiss("folder", "runs", Grade.ERROR, found=found, means=means, advice=advice)
+        found, means = f"two jobs can claim the same attempt in {runs}", "a run that is submitted twice trains twice"
+        advice = "set BIGBATCH_RUNS to a folder on a file system with hard links"
+        yield failed_check("folder", "runs", Grade.ERROR, found=found, means=means, advice=advice)
     for name, path in (("runs", runs), ("home", settings.home_folder()), ("cache", settings.cache_folder())):
-        yield _space(name, path)
+        yield _check_space(name, path)
 
 
-def database(settings: Settings) -> Iterator[Check]:
-    """Check that the database answers, and whether its clock and ours agree."""
+def check_database(settings: Settings) -> Iterator[Check]:
+    """Yield the results for the database: whether it answers, and whether its clock agrees with this machine's."""
     url = make_url(settings.database_url())
     shown = url.render_as_string(hide_password=True)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        found, means = f"{shown} is not there yet", "the service makes it at its start"
-        advice = "bigbatch up; or BIGBATCH_DATABASE, if it is elsewhere"
-        yield amiss("database", "database", Grade.NOTE, found=found, means=means, advice=advice)
+        found, means = f"{shown} is not there yet", "the service creates the database at its start"
+        advice = "start the service with bigbatch up, or set BIGBATCH_DATABASE to its database"
+        yield failed_check("database", "database", Grade.NOTE, found=found, means=means, advice=advice)
         return
-    if url.get_backend_name() == "sqlite" and (kind := _kind_of(Path(url.database or ""))) in REMOTE:
-        means = "SQLite's locks do not hold on a network's file system: the database may be damaged"
-        found, advice = f"{shown} on {kind}", "BIGBATCH_DATABASE=postgresql://"
-        yield amiss("database", "file system", Grade.ERROR, found=found, means=means, advice=advice)
+    if url.get_backend_name() == "sqlite" and (kind := _file_system_of(Path(url.database or ""))) in REMOTE:
+        means = "SQLite's locks do not work on a network file system, so the database may be damaged"
+        found, advice = f"{shown} on {kind}", "set BIGBATCH_DATABASE to a PostgreSQL URL: postgresql://..."
+        yield failed_check("database", "file system", Grade.ERROR, found=found, means=means, advice=advice)
     try:
-        yield _answers(settings.database_url(), shown)
+        yield _check_answer(settings.database_url(), shown)
     except SQLAlchemyError as error:
-        found, advice = f"{shown}: {str(error).splitlines()[0]}", "BIGBATCH_DATABASE to one that answers, or start it"
-        means = "nothing works without it"
-        yield amiss("database", "database", Grade.ERROR, found=found, means=means, advice=advice)
+        found, advice = (
+            f"{shown}: {str(error).splitlines()[0]}",
+            "start the database, or set BIGBATCH_DATABASE to another",
+        )
+        means = "the service does not work without its database"
+        yield failed_check("database", "database", Grade.ERROR, found=found, means=means, advice=advice)
 
 
-def broker(settings: Settings) -> Check:
-    """Check that the clock's ticks can reach the workers."""
+def check_broker(settings: Settings) -> Check:
+    """Return whether the clock's messages can reach the workers."""
     if not settings.broker:
         folder = settings.home_folder() / "broker"
-        found = f"a folder of files, {folder}"
+        found = f"a file broker in {folder}"
         if folder.exists() and not os.access(folder, os.W_OK):
-            found, means = f"{found}, not writable", "no tick reaches a worker: nothing moves"
-            advice = f"let the worker write {folder} (chown), or BIGBATCH_HOME to a folder that it can write"
-            return amiss("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
-        means = "clock and workers must be on this machine; with several, BIGBATCH_BROKER=redis://"
-        return fine("broker", "broker", found, means)
+            found, means = f"{found}, not writable", "workers get no messages, so no run progresses"
+            advice = f"make {folder} writable for the worker (chown), or set BIGBATCH_HOME to a writable folder"
+            return failed_check("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
+        means = "clock and workers must run on this machine; workers on other machines need BIGBATCH_BROKER=redis://"
+        return passed_check("broker", "broker", found, means)
     try:
         with Connection(settings.broker, connect_timeout=5) as connection:
             connection.ensure_connection(max_retries=1, timeout=5)
             shown = connection.as_uri()  # without the password
-    except Exception as error:  # whatever a transport raises
-        found, means = f"{type(error).__name__}: {error}", "no tick reaches a worker: nothing moves"
-        advice = "BIGBATCH_BROKER to a Redis that answers, or start it"
-        return amiss("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
-    return fine("broker", "broker", f"{shown} answers", "the clock's ticks reach workers on any machine")
+    except Exception as error:  # each transport has its own exceptions
+        found, means = f"{type(error).__name__}: {error}", "workers get no messages, so no run progresses"
+        advice = "start Redis, or set BIGBATCH_BROKER to another"
+        return failed_check("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
+    return passed_check("broker", "broker", f"{shown} answers", "the clock's messages reach workers on any machine")
 
 
-def _answers(url: str, shown: str) -> Check:
+def _check_answer(url: str, shown: str) -> Check:
     began = time.monotonic()
     with snapshot(engine_for(url)) as db:
         db.execute(text("select 1"))
@@ -104,16 +107,16 @@ def _answers(url: str, shown: str) -> Check:
             else 0.0
         )
     found = f"{shown} answers in {1000 * took_s:.0f} ms"
-    if abs(skew_s) < SKEWED_S:
-        return fine("database", "database", found, "what runs do can be kept and shown")
+    if abs(skew_s) < MAX_CLOCK_SKEW_S:
+        return passed_check("database", "database", found, "the results of runs can be stored and shown")
     found += f", its clock {abs(skew_s):.0f} s {'ahead' if skew_s > 0 else 'behind'}"
-    means = "times on pages are of two clocks; no decision needs clocks that agree"
-    advice = "chrony or ntpd on both"
-    return amiss("database", "database", Grade.WARNING, found=found, means=means, advice=advice)
+    means = "pages show times of two clocks; no decision of the service depends on equal clocks"
+    advice = "run chrony or ntpd on both hosts"
+    return failed_check("database", "database", Grade.WARNING, found=found, means=means, advice=advice)
 
 
-def _claims_hold(runs: Path) -> bool:
-    """Whether of two that claim one attempt exactly one gets it."""
+def _claim_is_exclusive(runs: Path) -> bool:
+    """Return whether exactly one of two jobs can claim an attempt."""
     folder = runs / f".doctor-{token_hex(4)}"
     try:
         (folder / "attempts").mkdir(parents=True)
@@ -122,24 +125,24 @@ def _claims_hold(runs: Path) -> bool:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _space(name: str, path: Path) -> Check:
-    there = next(parent for parent in (path, *path.parents) if parent.exists())
-    disk, files = shutil.disk_usage(there), os.statvfs(there)
+def _check_space(name: str, path: Path) -> Check:
+    existing = next(parent for parent in (path, *path.parents) if parent.exists())
+    disk, files = shutil.disk_usage(existing), os.statvfs(existing)
     share = min(disk.free / disk.total, files.f_favail / files.f_files if files.f_files else 1.0)
     found = f"{disk.free / 1e9:.1f} GB free of {disk.total / 1e9:.1f}"
     found += f", {files.f_favail:,} files" if files.f_files else ""
-    found += f" at {there}"
-    advice = f"clear up there, or BIGBATCH_{name.upper()} to a folder with more room"
-    if disk.free < LEAST_BYTES:
-        means = "runs fail when they can write no checkpoint, and then no line"
-        return amiss("space", name, Grade.ERROR, found=found, means=means, advice=advice)
-    if share < LITTLE:
-        means = f"{KEEPS[name]} go here, and may soon not fit: runs then fail"
-        return amiss("space", name, Grade.WARNING, found=found, means=means, advice=advice)
-    return fine("space", name, found, f"room for {KEEPS[name]}")
+    found += f" at {existing}"
+    advice = f"free space there, or set BIGBATCH_{name.upper()} to a folder with more space"
+    if disk.free < MIN_FREE_BYTES:
+        means = "runs fail if they cannot write a checkpoint or an event"
+        return failed_check("space", name, Grade.ERROR, found=found, means=means, advice=advice)
+    if share < LOW_SHARE:
+        means = f"{CONTENTS[name]} may soon fill the disk, and runs then fail"
+        return failed_check("space", name, Grade.WARNING, found=found, means=means, advice=advice)
+    return passed_check("space", name, found, f"enough space for {CONTENTS[name]}")
 
 
-def _kind_of(path: Path) -> str:
-    """The kind of file system that a path is on."""
+def _file_system_of(path: Path) -> str:
+    """Return the type of the file system that contains `path`; empty if not known."""
     mounts = {part.mountpoint: part.fstype for part in psutil.disk_partitions(all=True)}
     return next((mounts[str(at)] for at in (path.resolve(), *path.resolve().parents) if str(at) in mounts), "")

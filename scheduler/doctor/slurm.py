@@ -1,94 +1,99 @@
-"""Does Slurm answer, which limits has this user, and what does its configuration mean?"""
+"""Checks of Slurm: its commands, its controller, its accounting, its configuration and the user's limits."""
 
 import shutil
 import time
 from collections.abc import Iterator, Sequence
 
-from contract.api.site_check import Check, Grade, amiss, fine
-from scheduler.clusters.cluster import DoubtError
-from scheduler.clusters.slurm import limits as slurm_limits
-from scheduler.clusters.slurm.commands import EVERYWHERE, Commands
-from scheduler.doctor.configuration import examine
+from contract.api.site_check import Check, Grade, failed_check, passed_check
+from scheduler.clusters.cluster import NoAnswerError
+from scheduler.clusters.slurm import limits
+from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands
+from scheduler.doctor.configuration import check_configuration
 
-NEEDED = ("sbatch", "squeue", "scancel", "scontrol")
-USEFUL = {  # what is not known without each
-    "sacct": "how a job ended that squeue has forgotten",
-    "sinfo": "the cluster's nodes on its page",
-    "sacctmgr": "MaxSubmitJobs",
+REQUIRED_COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
+OPTIONAL_COMMANDS = {  # the information that each command gives
+    "sacct": "the end of jobs that squeue no longer lists",
+    "sinfo": "the nodes on the cluster's page",
+    "sacctmgr": "the limit MaxSubmitJobs",
 }
-SLOW_S = 2.0
+SLOW_ANSWER_S = 2.0
 
 
-def slurm(commands: Commands) -> Iterator[Check]:
-    """Check the commands, then what they say; four calls."""
-    absent = [name for name in NEEDED if not shutil.which(name)]
+def check_slurm(commands: Commands) -> Iterator[Check]:
+    """Yield the results of all checks of Slurm, with four Slurm calls."""
+    absent = [name for name in REQUIRED_COMMANDS if not shutil.which(name)]
     if absent:
         means = "the service cannot submit or follow jobs without them"
-        found, advice = f"{', '.join(absent)} not on PATH", "put them on the worker's PATH"
-        yield amiss("slurm", "commands", Grade.ERROR, found=found, means=means, advice=advice)
+        found, advice = f"{', '.join(absent)} not on PATH", f"add {', '.join(absent)} to the worker's PATH"
+        yield failed_check("slurm", "commands", Grade.ERROR, found=found, means=means, advice=advice)
         return
-    yield _useful([name for name in USEFUL if not shutil.which(name)])
+    yield _optional_commands([name for name in OPTIONAL_COMMANDS if not shutil.which(name)])
     try:
-        yield from _answers(commands)
-    except DoubtError as doubt:
-        means = "no run can be submitted or followed until it answers"
-        advice = "look at scontrol ping, SLURM_CONF of the worker, and munge"
-        yield amiss("slurm", "controller", Grade.ERROR, found=str(doubt), means=means, advice=advice)
+        yield from _check_answers(commands)
+    except NoAnswerError as doubt:
+        means = "no run can be submitted or monitored until slurmctld answers"
+        advice = "check scontrol ping, the worker's SLURM_CONF, and munge"
+        yield failed_check("slurm", "controller", Grade.ERROR, found=str(doubt), means=means, advice=advice)
 
 
-def _useful(lacking: Sequence[str]) -> Check:
-    if not lacking:
-        means = "the service can submit jobs, follow them and learn how they ended"
-        return fine("slurm", "commands", "all there", means)
-    found, advice = f"all there but {', '.join(lacking)}", f"put {', '.join(lacking)} on the worker's PATH"
-    means = f"not known without: {'; '.join(USEFUL[name] for name in lacking)}"
-    return amiss("slurm", "commands", Grade.NOTE, found=found, means=means, advice=advice)
+def _optional_commands(missing: Sequence[str]) -> Check:
+    if not missing:
+        means = "the service can submit jobs, monitor them and read how they ended"
+        return passed_check("slurm", "commands", "all commands are on PATH", means)
+    names = ", ".join(missing)
+    found, advice = f"{names} not on PATH", f"add {names} to the worker's PATH"
+    means = f"the service does not know {'; '.join(OPTIONAL_COMMANDS[name] for name in missing)}"
+    return failed_check("slurm", "commands", Grade.NOTE, found=found, means=means, advice=advice)
 
 
-def _answers(commands: Commands) -> Iterator[Check]:
+def _check_answers(commands: Commands) -> Iterator[Check]:
     began = time.monotonic()
-    told = slurm_limits.configuration(commands)
+    configuration = limits.read_configuration(commands)
     took_s = time.monotonic() - began
     yield _controller(took_s)
-    yield from examine(told, _partitions(commands.ask("scontrol", *EVERYWHERE, "-o", "show", "partition")))
-    yield from _accounting_answers(commands, told.get("AccountingStorageType", ""))
-    yield _most_jobs(told, commands)
+    yield from check_configuration(
+        configuration, _partitions(commands.ask("scontrol", *ALL_PARTITIONS, "-o", "show", "partition"))
+    )
+    yield from _check_sacct(commands, configuration.get("AccountingStorageType", ""))
+    yield _job_limit(configuration, commands)
 
 
 def _controller(took_s: float) -> Check:
     found = f"answers in {1000 * took_s:.0f} ms"
-    if took_s <= SLOW_S:
-        return fine("slurm", "controller", found, "jobs can be submitted, and states come soon")
-    means = "a Slurm that is slow to answer is asked less often, and states come later"
-    advice = "look with sdiag at what keeps slurmctld busy; SchedulerParameters=max_rpc_cnt=150 where it is calls"
-    return amiss("slurm", "controller", Grade.WARNING, found=found, means=means, advice=advice)
+    if took_s <= SLOW_ANSWER_S:
+        return passed_check("slurm", "controller", found, "jobs can be submitted, and job states are updated quickly")
+    means = "the service queries a slow Slurm less often, so job states are updated later"
+    advice = "find the load of slurmctld with sdiag; set SchedulerParameters=max_rpc_cnt=150 if RPCs are the load"
+    return failed_check("slurm", "controller", Grade.WARNING, found=found, means=means, advice=advice)
 
 
-def _accounting_answers(commands: Commands, kind: str) -> Iterator[Check]:
+def _check_sacct(commands: Commands, kind: str) -> Iterator[Check]:
     if not kind or kind.endswith("/none") or not shutil.which("sacct"):
         return
     try:
         commands.ask("sacct", "-X", "-n", "-P", "-S", "now-1hours", "-o", "JobID,State")
-        yield fine("slurm", "sacct", "answers", "how a job ended can be asked when squeue has forgotten it")
-    except DoubtError as doubt:
-        means = "how a job ended is known only while squeue still lists it; no run is taken for dead because of it"
-        advice = "look at slurmdbd on AccountingStorageHost: systemctl status slurmdbd"
-        yield amiss("slurm", "sacct", Grade.WARNING, found=str(doubt), means=means, advice=advice)
+        yield passed_check(
+            "slurm", "sacct", "answers", "the end of a job is known after squeue no longer lists the job"
+        )
+    except NoAnswerError as doubt:
+        means = "the end of a job is known only while squeue lists the job; running jobs are not affected"
+        advice = "check slurmdbd on AccountingStorageHost: systemctl status slurmdbd"
+        yield failed_check("slurm", "sacct", Grade.WARNING, found=str(doubt), means=means, advice=advice)
 
 
-def _most_jobs(told: dict[str, str], commands: Commands) -> Check:
+def _job_limit(configuration: dict[str, str], commands: Commands) -> Check:
     try:
-        submits, doubt = slurm_limits.submit_limit(commands), ""
-    except DoubtError as unknown:  # a Slurm without accounting has no such limits
+        submits, doubt = limits.read_submit_limit(commands), ""
+    except NoAnswerError as unknown:  # Slurm without accounting has no limits of this kind
         submits, doubt = 0, str(unknown)
-    most = slurm_limits.most(slurm_limits.configured(told).jobs or 0, submits)
+    most = limits.smallest_limit(limits.parse_limits(configuration).jobs or 0, submits)
     found, means = (
         str(most),
-        "no more jobs of this user are submitted at once; the rest of a sweep waits in the service",
+        "the service submits at most this number of jobs at a time; other runs wait in the service",
     )
     if most is None:
-        found, means = "no limit was found", "of a sweep as much is submitted at once as Slurm takes"
-    return fine("slurm", "MaxSubmitJobs", f"{found} ({doubt})" if doubt else found, means)
+        found, means = "no limit", "the service submits as many runs as Slurm accepts"
+    return passed_check("slurm", "MaxSubmitJobs", f"{found} ({doubt})" if doubt else found, means)
 
 
 def _partitions(text: str) -> list[dict[str, str]]:

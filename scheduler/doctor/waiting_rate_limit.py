@@ -1,58 +1,60 @@
-"""The doctor's gate: its calls are the service's too, so it waits for a free one, and says that it waits."""
+"""The doctor's rate limit: wait for a free call of the service's shared rate limit, and report the wait."""
 
 import sys
 import time
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from scheduler.clusters.rate_limit import PER_MINUTE, SPARE_S, Gate, OpenGate, Urgency
-from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.rate_limit import BACKOFF_S, CALLS_PER_MINUTE, Priority, RateLimit, UnlimitedRate
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
 
-WAIT_S, LOOK_S = 90.0, 0.5  # a person asked: after so long a call is made all the same
-WAITS = f"waiting for a call of Slurm: the {PER_MINUTE} of this minute are spent, or kept for other calls ..."
-GOES_ON = f"none came free within {WAIT_S:g} s: going on beyond the budget"
-UNCOUNTED = "the database does not tell which calls are free: Slurm is called without asking"
+WAIT_S, POLL_INTERVAL_S = 90.0, 0.5  # a person waits for the result, so the call is made after this time in any case
+WAITING = f"waiting for the rate limit of {CALLS_PER_MINUTE} Slurm calls per minute ..."
+WAIT_ENDED = f"no call was free within {WAIT_S:g} s: continuing beyond the rate limit"
+NOT_COUNTED = "the database does not answer: continuing without a rate limit of Slurm calls"
 
 
-class Turn:
-    """Takes each call from the budget; without a database that knows one, passes and counts nothing."""
+class WaitingRateLimit:
+    """Wait for the shared rate limit before each call; without a database, allow every call and count none."""
 
-    def __init__(self, budget: Budget) -> None:
-        self._gate: Gate = budget
+    def __init__(self, budget: SharedRateLimit) -> None:
+        self._rate_limit: RateLimit = budget
 
-    def enter(self, urgency: Urgency) -> bool:
+    def acquire(self, priority: Priority) -> bool:
+        """Wait until a call is allowed, at most WAIT_S seconds; always return True."""
         until = time.monotonic() + WAIT_S
-        waits = False
-        while not self._enters(urgency):
-            if not waits:
-                _say(WAITS)
+        has_reported = False
+        while not self._try_enter(priority):
+            if not has_reported:
+                _print_to_stderr(WAITING)
             if time.monotonic() > until:
-                _say(GOES_ON)
+                _print_to_stderr(WAIT_ENDED)
                 return True
-            waits = True
-            time.sleep(LOOK_S)
+            has_reported = True
+            time.sleep(POLL_INTERVAL_S)
         return True
 
-    def free(self, urgency: Urgency) -> int:
-        return PER_MINUTE  # however many there are: it waits
+    def count_free(self, priority: Priority) -> int:
+        """Return the full limit, because `enter` waits."""
+        return CALLS_PER_MINUTE
 
-    def note(self, command: str, outcome: str, seconds: float) -> None:
-        self._gate.note(command, outcome, seconds)
+    def record(self, command: str, outcome: str, seconds: float) -> None:
+        self._rate_limit.record(command, outcome, seconds)
 
-    def spared(self, seconds: float = SPARE_S) -> bool:
-        return False  # whoever asks wants to know whether it answers
+    def is_backing_off(self, seconds: float = BACKOFF_S) -> bool:
+        return False  # the doctor tests whether Slurm answers
 
-    def heard(self, *, silence: bool) -> None:
-        self._gate.heard(silence=silence)
+    def record_answer(self, *, no_answer: bool) -> None:
+        self._rate_limit.record_answer(no_answer=no_answer)
 
-    def _enters(self, urgency: Urgency) -> bool:
+    def _try_enter(self, priority: Priority) -> bool:
         try:
-            return self._gate.enter(urgency)
-        except SQLAlchemyError:  # no tables, or no database any more
-            _say(UNCOUNTED)
-            self._gate = OpenGate()
+            return self._rate_limit.acquire(priority)
+        except SQLAlchemyError:  # the tables are missing, or the database has stopped
+            _print_to_stderr(NOT_COUNTED)
+            self._rate_limit = UnlimitedRate()
             return True
 
 
-def _say(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)  # the checks go to standard output
+def _print_to_stderr(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # standard output is for the results

@@ -1,41 +1,73 @@
-"""What a run's events mean for it: where it is now, and what of it is measured."""
+"""Application of what runs report: points, cursors and transitions of several runs in one transaction."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from contract.folder.events import Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
-from contract.lifecycle.state import LIVE, State
+from contract.folder.events import Event, Points, Resumed, Saved, Started
+from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
-from contract.spec.retry import Cause
-from scheduler.outcome.exit_cause import why_paused
-from scheduler.outcome.retry import fail, go_on
-from store import jobs as attempts
-from store import runs
-from store.metrics import restarts
-from store.tables import Run
+from contract.spec.run import RunSpec
+from scheduler.events.tail import Tail
+from scheduler.outcome.decide import Reading, Wait, decide, decide_on_event
+from scheduler.outcome.evidence import Evidence
+from scheduler.outcome.retry import Outcome
+from store import runs, transitions
+from store.locks import lock_runs
+from store.metrics import points, restarts
+from store.runs import Advance, LiveRun
+from store.tables import Job, Run, now
+
+
+class RunReport(NamedTuple):
+    """What a run has reported since its cursor, and the evidence on the end of its job if that is gone."""
+
+    run: LiveRun
+    tail: Tail
+    evidence: Evidence | None = None
+
+
+def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]:
+    """Store the reports; return the new state of each run, without the runs that another worker has read meanwhile."""
+    lock_runs(db, Run.id.in_([report.run.id for report in reports]))  # in id order; the two locks below find it held
+    plain = [report for report in reports if _has_points_only(report)]
+    others = [report for report in reports if not _has_points_only(report)]
+    advanced = runs.advance(db, [_advance(report) for report in plain]) if plain else set()
+    rows = runs.lock_as_read(db, [report.run for report in others]) if others else {}
+    mine = [report for report in reports if report.run.id in advanced or report.run.id in rows]
+    points.put_many(db, {report.run.id: measured(report.tail.events) for report in mine})
+    for report in others:
+        if report.run.id in rows:
+            _apply_one(db, rows[report.run.id], report)
+    states = {run_id: row.state for run_id, row in rows.items()}
+    return states | {report.run.id: report.run.state for report in plain if report.run.id in advanced}
 
 
 def measured(events: Sequence[Event]) -> list[Points]:
-    """What the events measured: steps, and what checkpoints cost."""
-    return [point for event in events if (point := _points(event))]
+    """Return the measured values among the events: those of steps, and the costs of checkpoints."""
+    return [measurement for event in events if (measurement := _measurement(event))]
 
 
-def take(db: Session, run: Run, events: Sequence[Event]) -> None:
-    """Move a run, whose row this transaction holds, by its events."""
-    latest: dict[str, Any] = dict(run.latest)
-    for told in (said := measured(events)):
-        latest.update(told.values)
-    run.latest, run.step = latest, max([run.step, *(told.step for told in said)])
-    for event in events:
-        if isinstance(event, Resumed):
-            restarts.note(db, run.id, event)
-        if event.attempt == run.attempt and run.state in LIVE:
-            _move_by(db, run, event, events)
+def _has_points_only(report: RunReport) -> bool:
+    """Return whether a running run reports points alone: then its whole row is not read."""
+    only_points = all(isinstance(event, Points) for event in report.tail.events)
+    return only_points and report.evidence is None and report.run.state is State.RUNNING
 
 
-def _points(event: Event) -> Points | None:
+def _advance(report: RunReport) -> Advance:
+    latest, step = _newest(measured(report.tail.events))
+    return Advance(report.run, report.tail.cursor, latest, step)
+
+
+def _newest(measurements: Sequence[Points]) -> tuple[dict[str, float | None], int]:
+    latest: dict[str, float | None] = {}
+    for measurement in measurements:
+        latest.update(measurement.values)
+    return latest, max((measurement.step for measurement in measurements), default=0)
+
+
+def _measurement(event: Event) -> Points | None:
     if isinstance(event, Saved) and event.error is None:
         costs = {CHECKPOINT_STALL_S: event.stall_s, CHECKPOINT_WRITE_S: event.write_s}
         values = {**costs, CHECKPOINT_BYTES: float(event.size_bytes)}
@@ -43,19 +75,31 @@ def _points(event: Event) -> Points | None:
     return event if isinstance(event, Points) else None
 
 
-def _move_by(db: Session, run: Run, event: Event, told_with: Sequence[Event]) -> None:
-    match event:
-        case Started(hosts=hosts) if run.state == State.PENDING:
-            runs.move_held(db, run, State.RUNNING, hosts=sorted(set(hosts)), waits_for=None, waits_kind=None)
-        case Paused(reason=reason) if run.stop_wanted_at:
-            go_on(db, run, Cause.PREEMPTED, reason)
-        case _ if run.state == State.PAUSED:
-            pass  # its last word is said: told twice, or followed by another, it still waits for its job to leave
-        case Finished():
-            attempts.note(run, Cause.DONE, None)
-            runs.move_held(db, run, State.DONE)
-        case Failed(reason=reason, failure=kind):
-            fail(db, run, reason, kind)
-        case Paused(step=step, reason=reason):
-            cause = why_paused(run, event, told_with)
-            runs.move_held(db, run, State.PAUSED, reason=f"paused at step {step}: {reason}", own_cause=cause)
+def _apply_one(db: Session, run: Run, report: RunReport) -> None:
+    events = report.tail.events
+    job = next(job for job in run.jobs if job.id == run.current_job_id)
+    latest, step = _newest(measured(events))
+    run.cursor, run.latest, run.step = report.tail.cursor, run.latest | latest, max(run.step, step)
+    reading = Reading(events, now())
+    for event in events:
+        if isinstance(event, Resumed):
+            restarts.store_restart(db, run.id, event)
+        if isinstance(event, Started) and event.attempt == run.attempt and run.state is State.PENDING:
+            job.hosts, job.pending_reason, job.pending_detail = sorted(set(event.hosts)), None, None
+        _carry_out(db, run, job, decide_on_event(run, job, event, reading))
+    if report.evidence and not report.tail.more:
+        outcome = decide(run, job, report.evidence)
+        if outcome and not isinstance(outcome, Wait):
+            job.is_gone = True
+            _carry_out(db, run, job, outcome)
+
+
+def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None) -> None:
+    if outcome is None:
+        return
+    columns: dict[str, Any] = {}
+    if outcome.retry:
+        need = runs.need_of(RunSpec.model_validate(run.spec), outcome.retry.excluded)
+        not_before = now() + outcome.retry.wait
+        columns = {"not_before": not_before, "excluded": outcome.retry.excluded, "need": need}
+    transitions.apply(db, run, job, outcome.transition, **columns)

@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from contract.folder.events import Event, reader
+from contract.folder.events import Event, event_reader
 
-AT_ONCE_BYTES = 4_000_000  # per look; a longer backlog takes several
+MAX_BYTES = 4_000_000  # of one read; a longer backlog takes several
 log = logging.getLogger(__name__)
 
 
 class Tail(NamedTuple):
     events: list[Event]
     cursor: int  # the byte after the last whole line
-    more: bool  # the file goes on beyond what was read at once
+    more: bool  # the file goes on beyond this read
 
 
-def has_news(path: Path, cursor: int) -> bool:
-    """Whether the file has grown beyond `cursor`; much quicker than reading it, which matters for ten thousand."""
+def has_grown(path: Path, cursor: int) -> bool:
+    """Return whether the file goes on beyond `cursor`, which takes less time than reading it."""
     try:
         return os.stat(path).st_size > cursor
     except FileNotFoundError:
@@ -28,21 +28,21 @@ def has_news(path: Path, cursor: int) -> bool:
 
 
 def read_tail(path: Path, cursor: int) -> Tail:
-    """Read what was written since `cursor`; a half-written line waits, a torn one is skipped and named in the log."""
+    """Read the lines since `cursor`; a half-written line waits, a damaged one is skipped and named in the log."""
     try:
         with path.open("rb") as file:
             file.seek(cursor)
-            fresh = file.read(AT_ONCE_BYTES)
+            new = file.read(MAX_BYTES)
     except FileNotFoundError:
         return Tail([], cursor, False)
-    whole = fresh[: fresh.rfind(b"\n") + 1]
+    whole = new[: new.rfind(b"\n") + 1]
     events = [event for line in whole.splitlines() if (event := _parse(path, line))]
-    return Tail(events, cursor + len(whole), len(fresh) == AT_ONCE_BYTES and bool(whole))
+    return Tail(events, cursor + len(whole), len(new) == MAX_BYTES and bool(whole))
 
 
 def _parse(path: Path, line: bytes) -> Event | None:
     try:
-        return reader.validate_json(line)
+        return event_reader.validate_json(line)
     except ValidationError:
-        log.warning("%s: not an event, skipped: %r", path, line[:200])
+        log.warning("%s: skipped a line that is no event: %r", path, line[:200])
         return None

@@ -1,71 +1,85 @@
-"""Runs that share a job: one has ended when its own part has, and is stopped by a word in its folder.
+"""Packed jobs: several runs share one job. A run ends when its own part ends, and stops by a request in its folder.
 
-The job ends when the last of them has. What befalls it as a whole befalls all that still live, and whoever carries them
-writes no end of theirs then: the cluster's word counts, as for a run that has its job alone.
+The job ends when the last part has ended. A failure of the whole job is a failure of all runs that are live then, and
+the process that carries them writes no exit status for them: the cluster's status counts, as for a run alone in a job.
 """
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
-from contract.diagnosis.log_patterns import first_word
-from contract.folder.run_folder import GIVEN_UP
+from contract.diagnosis.log_patterns import find_failure_line
+from contract.folder.run_folder import ABANDONED, RunFolder
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
+from contract.lifecycle.job_end import EndKind, JobEnd
+from contract.lifecycle.reason import StopRequested, StopSource
 from contract.lifecycle.state import LIVE, State
-from contract.spec.retry import Cause
 from scheduler.clusters.cluster import Gone
-from scheduler.context import Site
-from store import runs
-from store import submissions as launches
+from scheduler.context import Context
+from store import jobs, submissions, transitions
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables import Job, Run
 
-LAST_BYTES = 4096
+LOG_BYTES = 4096
 log = logging.getLogger(__name__)
 
 
-def end_of(site: Site, row: Any) -> Gone | None:
-    """How a run's own part of a shared job ended; none while it lives, or has a job of its own."""
-    if row.member is None:
+class PackedJob(Protocol):
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def pack_member(self) -> int | None: ...
+
+
+def end_of_part(folder: RunFolder, job: PackedJob) -> Gone | None:
+    """Return how the run's own part of a packed job ended; None while it lives, or if the job is not packed."""
+    if job.pack_member is None:
         return None
-    folder = site.folder_of(row)
     try:
-        status = folder.end_status(row.attempt)
-    except (OSError, ValueError):  # a folder that is away for a moment must not keep the others from being looked at
+        status = folder.read_part_exit(job.attempt)
+    except (OSError, ValueError):  # a folder that is unreachable for a moment must not stop the poll of other jobs
         return None
     if status is None:
         return None
+    end = JobEnd(kind=EndKind.PART_EXITED, exit_code=status)
     if status == 0:
-        return Gone("its part of the job ended", Cause.DONE)
-    word = first_word(folder.log_part(row.attempt, LAST_BYTES))
-    cause = Cause.OUT_OF_MEMORY if word and word.kind is FailureKind.OUT_OF_MEMORY else Cause.FAILURE
-    return Gone(f"its part of the job ended with exit code {status}", cause)
+        return Gone(end, ExitCause.DONE)
+    line = find_failure_line(folder.read_attempt_log(job.attempt, LOG_BYTES))
+    is_out_of_memory = line is not None and line.kind is FailureKind.OUT_OF_MEMORY
+    return Gone(end, ExitCause.OUT_OF_MEMORY if is_out_of_memory else ExitCause.FAILURE)
 
 
-def end_alone(site: Site, several: Sequence[Run], *, force: bool) -> list[Run]:
-    """Ask those whose jobs go on for others to end, one by one; return the rest, whose jobs may be ended."""
-    with snapshot(site.engine) as db:
-        shared = launches.shared(db, several)
-    apart = [run for run in several if run.member is not None and (run.job_name, run.task) in shared]
-    begun = {}
-    for run in apart:
+def request_part_ends(context: Context, runs: Sequence[Run], *, force: bool) -> list[Run]:
+    """Ask the parts of jobs that go on for other runs to end; return the other runs, whose jobs may be ended."""
+    with snapshot(context.engine) as db:
+        shared = submissions.shared_jobs(db, runs)
+    parts = [(run, job) for run in runs if (job := run.current_job) and _is_shared(job, shared)]
+    asked: list[tuple[Run, Job, bool]] = []
+    for run, job in parts:
         try:
-            begun[run.id] = _wish_end(site, run, force=force)
+            asked.append((run, job, _request_end(context, run, job, force=force)))
         except OSError as error:  # a later tick tries again
             log.warning("run %d could not be asked to end: %s", run.id, error)
-    if told := [run for run in apart if run.id in begun]:
-        with transaction(site.engine) as db:
-            runs.note_told_to_end(db, told, force=force)
-            for run in told:
-                if not begun[run.id]:
-                    runs.move(db, run, State.CANCELLED, reason=run.stop_reason)
-    return [run for run in several if run not in apart]
+    if asked:
+        with transaction(context.engine) as db:
+            for run, _, has_begun in asked:
+                if not has_begun:
+                    reason = StopRequested(source=run.stop_source or StopSource.USER)
+                    transitions.apply_if_unchanged(db, run, State.CANCELLED, reason)
+            jobs.write_stop_requests(db, [job.id for _, job, _ in asked], force=force)
+    ids = {run.id for run, _ in parts}
+    return [run for run in runs if run.id not in ids]
 
 
-def _wish_end(site: Site, run: Run, *, force: bool) -> bool:
-    """Ask one to end, False if it has not begun and never will: its claim is taken; else the wish is in its folder."""
-    folder = site.folder_of(run)
-    if run.state in LIVE and run.stop_wanted_at and folder.claim(run.attempt, GIVEN_UP) == GIVEN_UP:
+def _is_shared(job: Job, shared: set[tuple[str, int | None]]) -> bool:
+    return job.pack_member is not None and (job.name, job.array_task) in shared
+
+
+def _request_end(context: Context, run: Run, job: Job, *, force: bool) -> bool:
+    """Write the request; return False if the part has not begun and, its claim being taken, never will."""
+    folder = context.folder_of(run)
+    if run.state in LIVE and run.stop_requested_at and folder.claim(job.attempt, ABANDONED) == ABANDONED:
         return False
-    folder.wish_end(run.attempt, force=force)
+    folder.request_end(job.attempt, force=force)
     return True

@@ -1,7 +1,7 @@
-"""End jobs: asked once, killed when that did not help, and again from time to time; each step is written down.
+"""Termination of jobs: asked to end once, killed if that does not help, and killed again from time to time.
 
-A cluster is told in one command of all jobs at once, and once of each: it is `look` that sees them gone. Only what it
-was told is written down: a job that it did not list may have ended, or an answer of its may have left it out.
+A cluster is asked in one command for all jobs, and once for each job: the next poll sees them gone. Only the requests
+that the cluster got are stored: a job that it did not list may have ended, or its answer may have omitted the job.
 """
 
 import logging
@@ -10,65 +10,64 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from scheduler.clusters.cluster import Cluster, DoubtError
-from scheduler.context import Site, held
-from scheduler.jobs import packed
-from store import runs
+from scheduler.clusters.cluster import Cluster, NoAnswerError
+from scheduler.context import Context, handle_of
+from scheduler.jobs.packed import request_part_ends
+from store import jobs
 from store.session import transaction
-from store.tables import Run, now
+from store.tables import Job, Run, now
 
-GRACE = timedelta(seconds=15)  # between asking a job to end and making it
-AGAIN = timedelta(seconds=60)  # a kill that was not honored is repeated so often
-REST_S = 10.0  # after a cluster did not answer, or did not list a job
-ENDED_S = 30.0  # after it did not list one that it was told to end: it takes so long until that is known for sure
+GRACE = timedelta(seconds=15)  # from the request to the kill
+REPEAT = timedelta(seconds=60)  # from one kill to the next
+PAUSE_S = 10.0  # after a cluster did not answer, or did not list a job
+ENDED_PAUSE_S = 30.0  # after it did not list a job that it was asked to end: a poll sees the end in this time
 log = logging.getLogger(__name__)
-# of this process alone: by the cluster object, and by a run's key and attempt
-_resting_until: dict[int, float] = {}
-_unlisted_until: dict[tuple[str, int], float] = {}
 
 
-def end(site: Site, kind: str, wanted: Sequence[Run], grace: timedelta | None = None) -> None:
-    """Take the next step against the job of every run, if it is time for one."""
-    cluster = site.clusters.get(kind)
-    if not cluster or time.monotonic() < _resting_until.get(id(cluster), 0.0):
+def terminate(context: Context, kind: str, runs: Sequence[Run], grace: timedelta | None = None) -> None:
+    """Take the next step against the job of every run, where it is due."""
+    cluster, memory = context.clusters.get(kind), context.memory
+    if not cluster or time.monotonic() < memory.cancel_paused_until.get(kind, 0.0):
         return
     due: dict[bool, list[Run]] = defaultdict(list)
-    for run in wanted:
-        if time.monotonic() < _unlisted_until.get((run.key, run.attempt), 0.0):
+    for run in runs:
+        job = run.current_job
+        if not job or not job.external_id or time.monotonic() < memory.unlisted_until.get(job.id, 0.0):
             continue
-        if run.job_id and (force := _next_step(run, GRACE if grace is None else grace)) is not None:
+        if (force := _next_step(job, GRACE if grace is None else grace)) is not None:
             due[force].append(run)
     for force, several in due.items():
-        if whole := packed.end_alone(site, several, force=force):
-            _tell(site, cluster, whole, force=force)
+        if whole := request_part_ends(context, several, force=force):
+            _cancel(context, kind, cluster, [run.current_job for run in whole if run.current_job], force=force)
 
 
-def _next_step(run: Run, grace: timedelta) -> bool | None:
-    """False: ask it to end; True: kill it; None: wait."""
-    if run.stop_asked_at is None:
+def _next_step(job: Job, grace: timedelta) -> bool | None:
+    """Return False to ask the job to end, True to kill it, None to wait."""
+    if job.stop_requested_at is None:
         return False
-    since: datetime = run.stop_forced_at or run.stop_asked_at
-    return True if now() - since >= (AGAIN if run.stop_forced_at else grace) else None
+    since: datetime = job.kill_requested_at or job.stop_requested_at
+    return True if now() - since >= (REPEAT if job.kill_requested_at else grace) else None
 
 
-def _tell(site: Site, cluster: Cluster, several: Sequence[Run], *, force: bool) -> None:
+def _cancel(context: Context, kind: str, cluster: Cluster, several: Sequence[Job], *, force: bool) -> None:
     try:
-        told = set(cluster.cancel([held(run) for run in several], force=force))
-    except DoubtError as doubt:  # the wish stands in the database: a later tick asks again
-        log.info("jobs could not be ended yet: %s", doubt)
-        _resting_until[id(cluster)] = time.monotonic() + (0.0 if cluster.is_here else REST_S)
+        listed = set(cluster.cancel([handle_of(job) for job in several], force=force))
+    except NoAnswerError as error:  # the request stays in the database: a later tick asks again
+        log.info("jobs could not be ended yet: %s", error)
+        context.memory.cancel_paused_until[kind] = time.monotonic() + (0.0 if cluster.is_local else PAUSE_S)
         return
-    if heard := [run for run in several if held(run) in told]:
-        with transaction(site.engine) as db:
-            runs.note_told_to_end(db, heard, force=force)
-    if not cluster.is_here:
-        _put_off([run for run in several if held(run) not in told])
+    if asked := [job.id for job in several if handle_of(job) in listed]:
+        with transaction(context.engine) as db:
+            jobs.write_stop_requests(db, asked, force=force)
+    if not cluster.is_local:
+        _pause(context, [job for job in several if handle_of(job) not in listed])
 
 
-def _put_off(unlisted: Sequence[Run]) -> None:
-    """Leave out for a while what the cluster did not list: most of these are seen to have ended meanwhile."""
-    present = time.monotonic()
-    for key in [key for key, until in _unlisted_until.items() if until < present]:
-        del _unlisted_until[key]
-    for run in unlisted:
-        _unlisted_until[run.key, run.attempt] = present + (ENDED_S if run.stop_asked_at else REST_S)
+def _pause(context: Context, unlisted: Sequence[Job]) -> None:
+    """Leave out for a while the jobs that the cluster did not list: most of them have ended."""
+    present, until = time.monotonic(), context.memory.unlisted_until
+    for job_id, moment in list(until.items()):  # a copy: the cancel tick and the reap tick run in two threads
+        if moment < present:
+            until.pop(job_id, None)
+    for job in unlisted:
+        until[job.id] = present + (ENDED_PAUSE_S if job.stop_requested_at else PAUSE_S)

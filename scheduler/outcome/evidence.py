@@ -1,35 +1,97 @@
-"""What can be said of a job that ended without a last word of its own: by its ranks, its log, its cluster."""
+"""Evidence on the exit of a job: what its cluster, its ranks' notes, its log and its disk show.
 
+Evidence is gathered outside any transaction, since it takes reads of a shared file system.
+"""
+
+import re
 import shutil
+from collections.abc import Sequence
+from datetime import timedelta
+from enum import Enum
+from typing import NamedTuple
 
-from contract.diagnosis.diagnose import Ended, failure_of
-from contract.folder.run_folder import GIVEN_UP, RunFolder
+from contract.api.cluster_report import ClusterReport
+from contract.diagnosis.diagnose import EndedAttempt, diagnose_failure
+from contract.diagnosis.log_patterns import LogLine, find_failure_line
+from contract.folder.job_identity import PAUSED_EXIT_CODE
+from contract.folder.run_folder import ABANDONED, RunFolder
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import EndKind
 from scheduler.clusters.cluster import Gone
-from store.tables import Run
+from store.runs import LiveRun
 
-LOG_BYTES = 32_000  # read while the database is held: a hundred runs may end at once
-FULL_BYTES = 1 << 16  # a disk with less has no room for a rank's last words
-
-
-def last_words(folder: RunFolder, run: Run, gone: Gone) -> str:
-    """The best that is known, in a sentence."""
-    falls = folder.falls(run.attempt)
-    if falls and not falls[0].echo:
-        return falls[0].reason
-    # a rank that was killed leaves echoes alone: the log may know how it ended, and the cluster why
-    failure = failure_of(folder, Ended(run.attempt, gone.cause, None, run.hosts, run.cluster), log_bytes=LOG_BYTES)
-    known = falls or (failure and failure.evidence)
-    told = failure.reason if failure and known else falls[0].reason if falls else None
-    holder = folder.claimed_by(run.attempt)
-    if holder == GIVEN_UP and run.member is not None:
-        return f"{gone.reason}, and its turn in there had not come"
-    if holder and holder != GIVEN_UP:
-        return f"{gone.reason}; {told}" if told else f"{gone.reason}, without a last word{_of_the_disk(folder)}"
-    return f"{gone.reason}; it never began to train{f': {told}' if told else ', see its log'}"
+LOG_BYTES = 32_000  # of the end of a log: a hundred jobs may end at once
+FULL_BYTES = 1 << 16  # a disk with less free space has no room for a rank's note
+RETURNING = (ExitCause.LOST, ExitCause.NODE_FAILURE, ExitCause.PREEMPTED)  # such a job may start when its host is back
+_EXIT_CODE = re.compile(r"Exited with exit code (\d+)$")
 
 
-def bytes_short(folder: RunFolder) -> int | None:
-    """How little room is on the folder's disk, where that is too little for a last word."""
+class Claim(Enum):
+    """Which job may carry the attempt out."""
+
+    NONE = "none"  # no job has begun it
+    ABANDONED = "abandoned"  # the service took the claim: no job may begin it
+    HELD = "held"  # a job has begun it
+
+
+class Evidence(NamedTuple):
+    gone: Gone  # what the cluster reports
+    seen_for: timedelta | None  # since the end was first observed elsewhere; None for a job on this machine
+    claim: Claim
+    has_started_again: bool = False  # the cluster started the job a second time, as after a requeue
+    part_status: int | None = None  # exit status of the run's part of a packed job
+    shows_failure: bool = False  # by a rank's note, the log, or a full disk
+    rank_failure: str | None = None  # by the note of the first rank that failed
+    failure: str | None = None  # by the log, or by the note of a rank that failed after another one
+    free_bytes: int | None = None  # of the run folder's disk, where that is nearly full
+    report: ClusterReport | None = None  # of the job's cluster
+
+
+def gather_evidence(
+    folder: RunFolder,
+    run: LiveRun,
+    gone: Gone,
+    hosts: Sequence[str],
+    report: ClusterReport | None,
+    seen_for: timedelta | None,
+) -> Evidence:
+    """Read the claim, the ranks' notes and the end of the log of an attempt whose job is gone."""
+    notes = folder.read_rank_failures(run.attempt)
+    first = notes[0] if notes else None
+    failure = diagnose_failure(
+        folder, EndedAttempt(run.attempt, gone.cause, None, hosts, run.cluster), log_bytes=LOG_BYTES
+    )
+    is_known = first or (failure and failure.evidence)
+    free_bytes = read_free_bytes(folder)
+    line = find_failure_line(folder.read_attempt_log(run.attempt, LOG_BYTES))
+    return Evidence(
+        gone,
+        seen_for,
+        claim=_claim(folder, run.attempt),
+        has_started_again=folder.has_started_again(run.attempt),
+        part_status=folder.read_part_exit(run.attempt) if run.pack_member is not None else None,
+        shows_failure=bool(notes) or free_bytes is not None or not _is_pause(line),
+        rank_failure=first.reason if first and not first.echo else None,
+        failure=failure.reason if failure and is_known else first.reason if first else None,
+        free_bytes=free_bytes,
+        report=report,
+    )
+
+
+def abandon_if_unclaimed(folder: RunFolder, run: LiveRun, evidence: Evidence) -> Evidence:
+    """Take the claim of an attempt that no process has begun, and return the evidence with the claim as it is then.
+
+    So no process begins the attempt, should a host of the job return or a packed part start late.
+    """
+    may_start = run.pack_member is not None or evidence.gone.cause in RETURNING
+    if may_start and folder.read_part_exit(run.attempt) is None and not folder.read_claim(run.attempt):
+        folder.claim(run.attempt, ABANDONED)
+        return evidence._replace(claim=_claim(folder, run.attempt))
+    return evidence
+
+
+def read_free_bytes(folder: RunFolder) -> int | None:
+    """Return the free space of the folder's disk if that is too little for a rank's note, else None."""
     try:
         free = shutil.disk_usage(folder.path).free
     except OSError:
@@ -37,7 +99,22 @@ def bytes_short(folder: RunFolder) -> int | None:
     return free if free < FULL_BYTES else None
 
 
-def _of_the_disk(folder: RunFolder) -> str:
-    """What may have kept the run from speaking."""
-    free = bytes_short(folder)
-    return "" if free is None else f"; the disk of its folder is full ({free} bytes are free)"
+def left_by_itself(gone: Gone) -> bool:
+    """Return whether the job's script came to its end with the exit status of a pause, as far as Slurm says."""
+    end = gone.end
+    return end.kind is EndKind.FAILED and (end.detail == "NonZeroExitCode" or end.exit_code == PAUSED_EXIT_CODE)
+
+
+def _claim(folder: RunFolder, attempt: int) -> Claim:
+    holder = folder.read_claim(attempt)
+    if holder is None:
+        return Claim.NONE
+    return Claim.ABANDONED if holder == ABANDONED else Claim.HELD
+
+
+def _is_pause(line: LogLine | None) -> bool:
+    """Return whether the log shows nothing but ranks that left with the exit status of a pause."""
+    if line is None:
+        return True
+    match = _EXIT_CODE.search(line.text)
+    return match is not None and int(match[1]) == PAUSED_EXIT_CODE

@@ -1,29 +1,25 @@
-"""Hosts that failed under a run: its next attempts do without them, as long as enough others are in service."""
+"""Excluded hosts: hosts on which a run failed. Its next attempts avoid them while enough other hosts are in service."""
 
 import re
 from collections.abc import Sequence
 
-from sqlalchemy.orm import Session
-
 from contract.api.cluster_report import ClusterReport, Node
 from contract.spec.resources import Slurm
 from contract.spec.run import RunSpec
-from store import clusters
-from store.tables import Run
+from store.tables import Job, Run
 
 OUT_OF_SERVICE = ("down", "drain", "fail", "error", "unknown", "reboot")
-ALL_OF = re.compile(r"[\w.&-]+")  # a constraint that asks for all its features; others count as none
+CONJUNCTION = re.compile(r"[\w.&-]+")  # a constraint that asks for all its features; any other one counts as none
 
 
-def excluded(db: Session, run: Run, *, a_host_failed: bool) -> list[str]:
-    """The hosts to leave out, those that failed last at the end; where too few are left, the oldest come back.
+def next_excluded(run: Run, job: Job, report: ClusterReport | None, *, a_host_failed: bool) -> list[str]:
+    """Return the hosts to exclude, the newest at the end; where too few hosts would remain, the oldest return.
 
-    Slurm refuses a job that leaves out all there is, and one that waits for its own exclusions might wait for ever.
+    Slurm refuses a job that excludes all hosts, and a job that waits for its own exclusions might wait for ever.
     """
     if not (a_host_failed or run.excluded):
         return []
-    report = _report(db, run.cluster)
-    failed = _failed(run, report) if a_host_failed else []
+    failed = failed_hosts(job.hosts, report) if a_host_failed else []
     hosts = [*(host for host in run.excluded if host not in failed), *failed]
     need = RunSpec.model_validate(run.spec).resources
     if not report or not isinstance(need, Slurm):
@@ -34,31 +30,22 @@ def excluded(db: Session, run: Run, *, a_host_failed: bool) -> list[str]:
     return hosts
 
 
-def failed_hosts(db: Session, run: Run) -> Sequence[str]:
-    """The run's only host, or those of which its cluster says that they are out of service."""
-    return _failed(run, _report(db, run.cluster))
-
-
-def _report(db: Session, cluster: str) -> ClusterReport | None:
-    told = next((row.report for row in clusters.all_of(db) if row.kind == cluster), None)
-    return ClusterReport.model_validate(told) if told else None
-
-
-def _failed(run: Run, report: ClusterReport | None) -> Sequence[str]:
-    if len(run.hosts) <= 1:
-        return run.hosts
-    bad = {node.name for node in report.nodes if _is_out(node)} if report else set()
-    return [host for host in run.hosts if host in bad]
+def failed_hosts(hosts: Sequence[str], report: ClusterReport | None) -> Sequence[str]:
+    """Return the job's only host, or those of its hosts that its cluster reports as out of service."""
+    if len(hosts) <= 1:
+        return hosts
+    out = {node.name for node in report.nodes if _is_out(node)} if report else set()
+    return [host for host in hosts if host in out]
 
 
 def _suitable(report: ClusterReport, need: Slurm) -> list[Node]:
-    """The nodes on which the run may train, as far as its partition and features say."""
-    wanted = {part.name for part in report.chosen(need.partition)}
+    """Return the nodes of the run's partition with the features that it asks for."""
+    wanted = {part.name for part in report.select_partitions(need.partition)}
     if need.partition and not wanted:
         return []
-    features = need.features.split("&") if need.features and ALL_OF.fullmatch(need.features) else []
-    there = [node for node in report.nodes if not wanted or wanted.intersection(node.partitions)]
-    return [node for node in there if set(features).issubset(node.features)]
+    features = need.features.split("&") if need.features and CONJUNCTION.fullmatch(need.features) else []
+    nodes = [node for node in report.nodes if not wanted or wanted.intersection(node.partitions)]
+    return [node for node in nodes if set(features).issubset(node.features)]
 
 
 def _is_out(node: Node) -> bool:

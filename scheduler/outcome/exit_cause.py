@@ -1,75 +1,81 @@
-"""Why an attempt ended: its own word and its cluster's weighed against each other, once no more of its own can come."""
+"""The exit cause of an attempt: its cluster's report and the run's own report, weighed against each other."""
 
-import re
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Protocol
 
-from sqlalchemy.orm import Session
-
-from contract.diagnosis.log_patterns import first_word
 from contract.folder.events import Event, Paused, Started
-from contract.folder.job_identity import PAUSED, warning_s
-from contract.folder.run_folder import GIVEN_UP, RunFolder
+from contract.folder.job_identity import PAUSED_EXIT_CODE, time_limit_warning_s
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.failure import FailureKind
 from contract.spec.resources import Slurm
-from contract.spec.retry import Cause
 from contract.spec.run import RunSpec
-from scheduler.clusters.cluster import Gone
-from scheduler.outcome.evidence import LOG_BYTES, bytes_short
+from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
 from scheduler.outcome.excluded_hosts import failed_hosts
-from scheduler.outcome.retry import SUSPECTED
-from store.runs import LiveRun
-from store.tables import Run, now
+from store.tables import Job, Run
 
 LINGER = timedelta(seconds=60)  # for so long a shared file system may not show what a node has written
-VAGUE = (Cause.DONE, Cause.FAILURE, Cause.LOST)  # the run itself knows better
-NOT_ITS_OWN = (Cause.DONE, Cause.TIME_LIMIT, Cause.OUT_OF_MEMORY)  # of whoever had not begun as its shared job ended
-# squeue's and sacct's words for a script that came to its end, as when the ranks pause: no signal ended it
-LEFT_BY_ITSELF = re.compile(rf"\((NonZeroExitCode|exit code {PAUSED}:0)\)")
-BEGINNING = timedelta(minutes=5)  # from a job's first moment until its ranks have met and say that they started
+IMPRECISE = (ExitCause.DONE, ExitCause.FAILURE, ExitCause.LOST)  # the run's own report is more precise
+OF_OTHER_PARTS = (ExitCause.DONE, ExitCause.TIME_LIMIT, ExitCause.OUT_OF_MEMORY)  # for a part that never began
+STARTUP = timedelta(minutes=5)  # from a job's start until its ranks have met and report that they started
+# ranks that waited in vain for a rank on another host: the cluster may see later that the host has failed
+SUSPECTED = ExitCause.NODE_FAILURE
 
 
-def why_paused(run: Run, paused: Paused, told_with: Sequence[Event]) -> Cause:
-    """A warning is of the time limit in a job that is old enough for it; some clusters warn of a preemption so too."""
+class _Reporting(Protocol):
+    @property
+    def reported_cause(self) -> ExitCause | None: ...
+    @property
+    def pack_member(self) -> int | None: ...
+
+
+def may_report_more(job: _Reporting, evidence: Evidence) -> bool:
+    """Return whether ranks that left in good order may have reported why, in lines that are not visible yet."""
+    if job.reported_cause or evidence.seen_for is None or evidence.seen_for >= LINGER:
+        return False
+    if evidence.gone.cause is not ExitCause.FAILURE:
+        return evidence.gone.cause is ExitCause.DONE
+    if job.pack_member is not None and evidence.part_status is not None:
+        return evidence.part_status == PAUSED_EXIT_CODE
+    # for Slurm a pause is a failure; a visible failure is never older than the run's own last line
+    return left_by_itself(evidence.gone) and not evidence.shows_failure
+
+
+def exit_cause(run: Run, job: Job, evidence: Evidence) -> ExitCause:
+    """Return the cluster's cause where that is precise, else the run's own."""
+    cause = evidence.gone.cause
+    if cause is ExitCause.FAILURE and evidence.has_started_again:
+        return ExitCause.PREEMPTED  # the job was requeued; that it left at its second start is no failure
+    if evidence.claim is Claim.ABANDONED:
+        if cause is ExitCause.FAILURE:
+            return ExitCause.LOST  # its submission was given up, so the job had to leave
+        if job.pack_member is not None and cause in OF_OTHER_PARTS:
+            return ExitCause.LOST
+    # the run had reported its end, and the service ended the ranks that hung after it (scheduler/ticks/reap.py)
+    was_reaped = cause is ExitCause.CANCELLED and job.stop_requested_at is not None and run.stop_requested_at is None
+    if job.reported_cause and (was_reaped or cause in IMPRECISE):
+        is_suspicion_wrong = job.reported_cause is SUSPECTED and not failed_hosts(job.hosts, evidence.report)
+        return ExitCause.FAILURE if is_suspicion_wrong else job.reported_cause
+    return ExitCause.FAILURE if cause is ExitCause.DONE else cause
+
+
+def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
+    """Return the cause that a run's own report of a failure stands for."""
+    if kind is FailureKind.COLLECTIVE_TIMEOUT and len(job.hosts) > 1:
+        return SUSPECTED
+    return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
+
+
+def reported_pause_cause(run: Run, paused: Paused, events: Sequence[Event], at: datetime) -> ExitCause:
+    """Return why a run paused: SIGUSR2 in a job that is about to reach its time limit is the warning of the limit.
+
+    Some clusters warn of a preemption by the same signal. `events` were read together with `paused`, `at` is now.
+    """
     need = RunSpec.model_validate(run.spec).resources
-    if "SIGUSR2" not in paused.reason or not isinstance(need, Slurm):
-        return Cause.PREEMPTED
-    mine = (event for event in told_with if isinstance(event, Started) and event.attempt == paused.attempt)
-    started = next(mine, None)  # else it was told before, and that moment stored
-    ran = timedelta(seconds=paused.at - started.at) if started else now() - run.moved_at
-    warned = timedelta(minutes=need.minutes, seconds=-warning_s(need.minutes))
-    return Cause.TIME_LIMIT if ran + BEGINNING >= warned else Cause.PREEMPTED
-
-
-def may_say_more(folder: RunFolder, run: LiveRun, gone: Gone) -> bool:
-    """Whether ranks that left in good order may have said why in lines that are still under way."""
-    if run.own_cause or run.gone_at is None or now() - run.gone_at >= LINGER:
-        return False
-    if gone.cause is Cause.FAILURE:
-        return _may_have_paused(folder, run, gone)
-    return gone.cause is Cause.DONE
-
-
-def _may_have_paused(folder: RunFolder, run: LiveRun, gone: Gone) -> bool:
-    """For Slurm a pause is a failure; what the folder shows of a fall is no younger than the run's own last line."""
-    if run.member is not None and (status := folder.end_status(run.attempt)) is not None:
-        return status == PAUSED
-    if not LEFT_BY_ITSELF.search(gone.reason) or folder.falls(run.attempt) or bytes_short(folder) is not None:
-        return False
-    said = first_word(folder.log_part(run.attempt, LOG_BYTES))
-    return said is None or said.bare == f"Exited with exit code {PAUSED}"
-
-
-def cause_of(db: Session, folder: RunFolder, run: Run, gone: Gone) -> Cause:
-    """Why the job ended: in the cluster's words where these are precise, else in the run's own."""
-    if gone.cause is Cause.FAILURE and folder.began_again(run.attempt):
-        return Cause.PREEMPTED  # requeued; that it left at its second start is no failure
-    if gone.cause is Cause.FAILURE and folder.claimed_by(run.attempt) == GIVEN_UP:
-        return Cause.LOST  # its launcher came back as it was given up, so the job had to leave
-    if run.member is not None and gone.cause in NOT_ITS_OWN and folder.claimed_by(run.attempt) == GIVEN_UP:
-        return Cause.LOST
-    # its last word was said, and it was we who ended the ranks that hung after it (scheduler/ticks/reap.py)
-    swept = gone.cause is Cause.CANCELLED and run.stop_asked_at is not None and run.stop_wanted_at is None
-    if run.own_cause and (swept or gone.cause in VAGUE):
-        innocent = run.own_cause == SUSPECTED and not failed_hosts(db, run)
-        return Cause.FAILURE if innocent else Cause(run.own_cause)
-    return Cause.FAILURE if gone.cause is Cause.DONE else gone.cause
+    if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
+        return ExitCause.PREEMPTED
+    mine = (event for event in events if isinstance(event, Started) and event.attempt == paused.attempt)
+    started = next(mine, None)  # else it was read before, and its moment stored
+    ran = timedelta(seconds=paused.at - started.at) if started else at - run.moved_at
+    warned = timedelta(minutes=need.minutes, seconds=-time_limit_warning_s(need.minutes))
+    return ExitCause.TIME_LIMIT if ran + STARTUP >= warned else ExitCause.PREEMPTED

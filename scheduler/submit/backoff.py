@@ -1,22 +1,20 @@
-"""How long runs wait whose submission came to nothing: longer each time in a row, and no number of times ends them.
+"""Backoff after submissions that failed: the wait grows with each failure in a row, without a last attempt.
 
-A cluster that is full, slow or away gets well again, and so does a folder that cannot be written to; what never does
-stands on the run's page, and whoever reads it may stop the run.
+Full or unreachable clusters usually recover, and so do folders that cannot be written; if not, the run's page shows
+why, and its user can stop the run.
 """
 
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from store import submissions as launches
+from store import submissions
 from store.tables import Run, now
 
-LOST = "its submission was lost"
-SOUGHT = "; whether it has the job is being found out"
 STEP, LONGEST = timedelta(seconds=5), timedelta(minutes=10)
 
 
-def wait_until(db: Session, run: Run, least: timedelta = timedelta(0)) -> datetime:
-    """When it may be tried again: after `least` the first time, then 5, 15, 35 s later and so on, up to ten minutes."""
-    more: timedelta = STEP * ((1 << min(launches.returns(db, run.id), 10)) - 1)
+def next_try(db: Session, run: Run, least: timedelta = timedelta(0)) -> datetime:
+    """Return when the run may be submitted again: after `least`, then 5, 15, 35 s longer and so on, at most 10 min."""
+    more: timedelta = STEP * ((1 << min(submissions.count_returns(db, run.id), 10)) - 1)
     return now() + min(least + more, LONGEST)

@@ -1,126 +1,136 @@
-"""What would be submitted: every point of a sweep and the exact batch script of each, with nothing submitted."""
+"""Dry run of an experiment: its points and the exact batch scripts, without a submission."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from contract.api.cluster_report import Admits, ClusterReport
+from contract.api.cluster_report import ClusterReport, SubmitLimits
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
-from contract.spec.checks.memory import Replica
-from contract.spec.checks.packing import MOST, pack_misfits, room, width
+from contract.spec.checks.memory import ReplicaMemory
+from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
 from contract.spec.experiment import ExperimentSpec, Values
 from contract.spec.many_core import ManyCore
 from contract.spec.run import RunSpec
-from scheduler.clusters.cluster import Array, Job
+from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.local import Local
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.clusters.slurm.job_ids import spell
+from scheduler.clusters.slurm.job_ids import format_tasks
 from scheduler.clusters.slurm.limits import DEFAULT_TASKS
 from scheduler.context import job_name
 from store.runs import need_of
 
 
-def preview(experiment: ExperimentSpec, settings: Settings, report: ClusterReport | None = None) -> Iterator[str]:
-    """Yield lines: the points as a list, then each script once, with the points that it serves.
+def describe_submissions(
+    experiment: ExperimentSpec, settings: Settings, report: ClusterReport | None = None
+) -> Iterator[str]:
+    """Yield the output lines: a list of the points, then each distinct batch script with its points.
 
-    Runs on Slurm that ask for the same share a script, as they will share a submission. No cluster is asked: `report`
-    is what theirs has told a service of itself; without it, Slurm's own default counts.
+    Slurm runs with equal resources share a script, because they share a submission. This function calls no cluster:
+    limits and nodes come from `report`; without a report, Slurm's default limits apply.
     """
     admits = report.admits if report else None
     points = experiment.points()
     yield f"{experiment.name}: {len(points)} run{'s' if len(points) != 1 else ''}"
     together: dict[str, list[int]] = defaultdict(list)
     for number, (values, run) in enumerate(points):
-        yield f"  [{number}] {_line(values, run)}"
+        yield f"  [{number}] {_describe_run(values, run)}"
         together[need_of(run, [])].append(number)
     for numbers in together.values():
         run = points[numbers[0]][1]
-        plan = _plan(run, len(numbers), experiment.pack, admits)
-        yield f"\n# --- what is started for run{'s' if len(numbers) > 1 else ''} {spell(numbers)}{plan}"
-        yield from _advice(run, len(numbers), experiment, report)
-        yield _script(run, len(numbers), experiment, settings, most=_largest(admits))
+        plan = _describe_plan(run, len(numbers), experiment.pack, admits)
+        yield f"\n# --- batch script of run{'s' if len(numbers) > 1 else ''} {format_tasks(numbers)}{plan}"
+        yield from _packing_advice(run, len(numbers), experiment, report)
+        yield _script(run, len(numbers), experiment, settings, most=_max_tasks(admits))
 
 
-def _line(values: Values, run: RunSpec) -> str:
+def _describe_run(values: Values, run: RunSpec) -> str:
     chosen = " ".join(f"{path}={value}" for path, value in values.items()) or "as in base"
     need = run.resources
-    told = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {run.steps} steps of {run.batch}"
-    return f"{told}; {_chip(need.many_core, run.replica)}" if need.kind == "slurm" and need.many_core else told
+    line = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {run.steps} steps of {run.batch}"
+    return f"{line}; {_describe_chip(need.many_core, run.replica)}" if need.kind == "slurm" and need.many_core else line
 
 
-def _chip(many_core: ManyCore, replica: Replica | None) -> str:
-    """How a chip is cut, and what its parts fill."""
-    cut = f"{many_core.parts} part{'s' if many_core.parts > 1 else ''} of a chip of {many_core.cpus} cpus"
-    fills = replica.in_words(many_core.parts) if replica else "a net of unknown size"
+def _describe_chip(many_core: ManyCore, replica: ReplicaMemory | None) -> str:
+    """Return the parts of a chip and the memory of their replicas."""
+    parts = f"{many_core.parts} part{'s' if many_core.parts > 1 else ''} of a chip of {many_core.cpus} cpus"
+    memory = replica.describe(many_core.parts) if replica else "model of unknown size"
     fast = f" of {many_core.fast_gib:g} GiB of fast memory" if many_core.fast_gib else ", fast memory not stated"
-    return f"{cut}, {fills}{fast}"
+    return f"{parts}, {memory}{fast}"
 
 
-def _largest(admits: Admits | None) -> int:
+def _max_tasks(admits: SubmitLimits | None) -> int:
     return admits.tasks if admits else DEFAULT_TASKS
 
 
-def _plan(run: RunSpec, runs: int, pack: int | None, admits: Admits | None) -> str:
-    """How many jobs and submissions that makes."""
+def _describe_plan(run: RunSpec, runs: int, pack: int | None, admits: SubmitLimits | None) -> str:
+    """Return the number of jobs and submissions."""
     if run.resources.kind == "local" or runs == 1:
         return ""
-    each = width(runs, pack)
+    each = runs_per_job(runs, pack)
     jobs = -(-runs // each)
     size = f"{each}" if runs == jobs * each else f"up to {each}"
     packed = f": {runs} runs in {jobs} job{'s' if jobs > 1 else ''} of {size}" if pack else ""
-    arrays = -(-jobs // _largest(admits))
-    many = f"{arrays} job array{'s' if arrays > 1 else ''}, one sbatch each, of up to {_largest(admits)} tasks"
-    if _largest(admits) == 1:
+    arrays = -(-jobs // _max_tasks(admits))
+    many = f"{arrays} job array{'s' if arrays > 1 else ''}, one sbatch each, of up to {_max_tasks(admits)} tasks"
+    if _max_tasks(admits) == 1:
         many = f"{jobs} jobs without an array, one sbatch each"
-    return f"{packed}: {many} ({_whose(admits)})"
+    return f"{packed}: {many} ({_limit_source(admits)})"
 
 
-def _advice(run: RunSpec, runs: int, experiment: ExperimentSpec, report: ClusterReport | None) -> Iterator[str]:
-    """Whether the runs would do well to share jobs, or cannot as asked for, by the nodes of their partition."""
+def _packing_advice(run: RunSpec, runs: int, experiment: ExperimentSpec, report: ClusterReport | None) -> Iterator[str]:
+    """Yield advice on `pack`, from the nodes of the runs' partition."""
     need = run.resources
     if not report or need.kind == "local" or need.nodes > 1 or need.many_core:
         return
-    chosen = report.chosen(need.partition)
-    rooms = [(room(need, node), node.cpus) for part in chosen for node in report.nodes if part.name in node.partitions]
-    if not (rooms := [(there, cpus) for there, cpus in rooms if there]):
+    chosen = report.select_partitions(need.partition)
+    capacities = [
+        (node_capacity(need, node), node.cpus)
+        for part in chosen
+        for node in report.nodes
+        if part.name in node.partitions
+    ]
+    if not (capacities := [(capacity, cpus) for capacity, cpus in capacities if capacity]):
         return
-    (least, cpus), (most, _), where = min(rooms), max(rooms), need.partition or chosen[0].name
+    (least, cpus), (most, _), where = min(capacities), max(capacities), need.partition or chosen[0].name
     if experiment.pack:
-        if (each := width(runs, experiment.pack)) > most:
-            yield f"# no node of {where} has room for {each} such runs side by side: {most} at most"
+        if (each := runs_per_job(runs, experiment.pack)) > most:
+            yield f"# no node of {where} can carry out {each} of these runs side by side: at most {most}"
         return
-    pack, all_runs = min(least, runs, MOST, experiment.max_parallel or runs), [run for _, run in experiment.points()]
-    is_one_need = runs == len(all_runs)  # one number serves all
+    pack, all_runs = (
+        min(least, runs, MAX_RUNS_PER_JOB, experiment.max_parallel or runs),
+        [run for _, run in experiment.points()],
+    )
+    is_one_need = runs == len(all_runs)  # one value of pack applies to all runs
     if (
         all(part.whole_nodes for part in chosen)
         and is_one_need
         and pack > 1
-        and not any(pack_misfits(pack, experiment.max_parallel, all_runs))
+        and not any(check_packing(pack, experiment.max_parallel, all_runs))
     ):
         jobs, asked = -(-runs // pack), need.ranks_per_node * need.rank_cpus
-        gives = f"# {where} gives jobs whole nodes, here of {cpus} cpus, and such a run asks for {asked}"
-        yield f"{gives}: with `pack: {pack}` it would be {jobs} job{'s' if jobs > 1 else ''} instead of {runs}"
+        gives = f"# {where} allocates whole nodes of {cpus} cpus, and each of these runs needs {asked}"
+        yield f"{gives}: `pack: {pack}` reduces {runs} jobs to {jobs}"
 
 
-def _whose(admits: Admits | None) -> str:
-    """Where the limits come from, and how much may be there at once."""
+def _limit_source(admits: SubmitLimits | None) -> str:
+    """Return the source of the limits, and the limit of concurrent jobs."""
     if not admits:
-        return "Slurm's own default: no service has told what this one admits"
-    return "MaxArraySize of this Slurm" + (f"; of all jobs at most {admits.jobs} at once" if admits.jobs else "")
+        return "Slurm's default, because no service reports this Slurm's limits"
+    return "MaxArraySize of this Slurm" + (f"; at most {admits.jobs} jobs at a time" if admits.jobs else "")
 
 
 def _script(run: RunSpec, runs: int, experiment: ExperimentSpec, settings: Settings, *, most: int) -> str:
-    """The script with RUN in the place of the number and key that a run gets when it is stored."""
+    """Return the script; RUN stands for the id and key of a stored run."""
     folder = RunFolder(settings.runs_folder() / "RUN")
-    job = Job(job_name("RUN", 1), folder, 1, run)
+    job = JobRequest(job_name("RUN", 1), folder, 1, run)
     if run.resources.kind == "local":
         return Local().script(job)
     slurm = Slurm(settings.slurm_python, settings.slurm_setup)
     if runs == 1 or (most == 1 and not experiment.pack):
         return slurm.script(job)
-    place, each = ArrayFolder.of(settings.runs_folder(), job.name), width(runs, experiment.pack)
+    folder_of_array, each = ArrayFolder.of(settings.runs_folder(), job.name), runs_per_job(runs, experiment.pack)
     tasks = min(-(-runs // each), most)
     at_once = min(experiment.max_parallel // each, tasks) if experiment.max_parallel else None
     pack = each if experiment.pack else None
-    return slurm.script(Array(job.name, place, 1, run, range(tasks), at_once, pack=pack))
+    return slurm.script(ArrayRequest(job.name, folder_of_array, 1, run, range(tasks), at_once, pack=pack))

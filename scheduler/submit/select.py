@@ -1,73 +1,76 @@
-"""Which queued runs go to a cluster next, and together: those that ask for the same, as far as there is room."""
+"""Selection of queued runs for the next submission: runs with equal requests, as many as the cluster has room for."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from scheduler.clusters.cluster import Cluster
-from scheduler.context import Site, job_name
-from store import runs
-from store import submissions as launches
+from scheduler.context import Context, job_name
+from store import runs, submissions
 from store.session import snapshot
 from store.submissions import Group
 from store.tables import Run
 
-AT_ONCE = 2000  # runs that one submission takes, however much the cluster would
-FEW = 64  # runs of a submission that is made within a tick, beside one of more
+MAX_RUNS = 2000  # in one submission, however much the cluster accepts
+SMALL = 64  # runs of a submission that is made within a tick, beside a larger one
 
 
-class Batch(NamedTuple):
+class Selection(NamedTuple):
     """Runs for one submission, and its name."""
 
     name: str
     runs: Sequence[Run]
-    parallel: int | None = None  # of them that may run at once
-    pack: int | None = None  # so many of them share a job
+    parallel: int | None = None  # runs that may run at once
+    pack: int | None = None  # runs that share a job
 
 
-def choose(site: Site, kind: str, cluster: Cluster, *, few: bool = False) -> Batch | None:
-    """The next submission to `cluster`; None when nothing waits, or nothing may go now.
+def select_next(context: Context, kind: str, cluster: Cluster, *, small: bool = False) -> Selection | None:
+    """Return the next submission to `cluster`; None if no run waits, or none may be submitted now.
 
-    `few`: one of few runs, which leaves another that is under way its call of the cluster.
+    `small`: a submission of few runs, which leaves one call of the cluster to a larger one that is open.
     """
-    if cluster.is_here:
-        return _next_here(site, kind) if cluster.may_submit() else None
-    with snapshot(site.engine) as db:
-        groups = launches.groups(db, kind)
-    if not groups or not cluster.may_submit(besides=int(few)):
+    if cluster.is_local:
+        return _next_local(context, kind) if cluster.may_submit() else None
+    with snapshot(context.engine) as db:
+        groups = submissions.groups(db, kind)
+    if not groups or not cluster.may_submit(besides=int(small)):
         return None
     tasks, jobs, _ = cluster.limits()
-    with snapshot(site.engine) as db:
-        room = AT_ONCE if jobs is None else jobs - launches.jobs_under_way(db, kind)
+    with snapshot(context.engine) as db:
+        room = MAX_RUNS if jobs is None else jobs - submissions.count_live_jobs(db, kind)
         for group in groups:
-            capped = group.max_parallel is not None
-            most, parallel = _admitted(group, launches.under_way(db, kind, group.experiment_id) if capped else {})
-            size = min(min(tasks, room) * (group.pack or 1), AT_ONCE, most)
-            if 0 < size <= (FEW if few else AT_ONCE) and (members := launches.members(db, kind, group, size)):
-                return _batch(members, parallel, group.pack)
+            has_cap = group.max_parallel is not None
+            live = submissions.count_live_runs(db, kind, group.experiment_id) if has_cap else {}
+            allowed, parallel = _allowed(group, live)
+            size = min(min(tasks, room) * (group.pack or 1), MAX_RUNS, allowed)
+            if not 0 < size <= (SMALL if small else MAX_RUNS):
+                continue
+            if members := submissions.members(db, kind, group, size):
+                return _selection(members, parallel, group.pack)
     return None
 
 
-def _next_here(site: Site, kind: str) -> Batch | None:
-    """One run, the oldest, if there is room for its ranks; no younger run overtakes one that waits for room."""
-    with snapshot(site.engine) as db:
+def _next_local(context: Context, kind: str) -> Selection | None:
+    """Return the oldest run if its ranks have room; no younger run overtakes a run that waits for room."""
+    with snapshot(context.engine) as db:
         oldest = runs.queued(db, kind, 1)
         busy = runs.busy_ranks(db, kind) if oldest else 0
-    # a run wider than this machine gets it to itself
-    return _batch(oldest) if oldest and (not busy or busy + oldest[0].world <= site.local_ranks) else None
+    # a run with more ranks than this machine allows gets the machine to itself
+    has_room = oldest and (not busy or busy + oldest[0].world <= context.local_ranks)
+    return _selection(oldest) if has_room else None
 
 
-def _admitted(group: Group, under_way: dict[str, int]) -> tuple[int, int | None]:
-    """How many runs of the group may be submitted, and how many of those may run at once.
+def _allowed(group: Group, live_runs: dict[str, int]) -> tuple[int, int | None]:
+    """Return how many runs of the group may be submitted, and how many of those may run at once.
 
-    A little rest is not used: an array keeps its cap for life, and a thousand runs would go through one by one.
+    Wait for the full cap: an array's %N is fixed at submission, and a small rest would run a thousand runs one by one.
     """
     cap = group.max_parallel
     if cap is None:
         return group.size, None
-    left = launches.left(cap, under_way)
-    return (group.size, left) if left >= min(cap, group.size) else (0, None)
+    free = submissions.free_slots(cap, live_runs)
+    return (group.size, free) if free >= min(cap, group.size) else (0, None)
 
 
-def _batch(members: Sequence[Run], parallel: int | None = None, pack: int | None = None) -> Batch:
+def _selection(members: Sequence[Run], parallel: int | None = None, pack: int | None = None) -> Selection:
     first = members[0]
-    return Batch(job_name(first.key, first.attempt + 1), members, parallel, pack)
+    return Selection(job_name(first.key, first.attempt + 1), members, parallel, pack)

@@ -1,143 +1,172 @@
-"""Read what live runs have said, and end the runs whose jobs are gone.
+"""The ingest tick: read what live runs report, and decide on runs whose jobs are gone.
 
-How jobs are is known first (scheduler/ticks/poll.py stores it), the files are read after: whatever a dead job wrote is
-then in its file. Points, cursor and moves are one transaction, so a crash in between repeats harmlessly.
+The status of the jobs is known first (scheduler/ticks/poll.py stores it), and the files are read after that: whatever a
+job wrote before its end is in its file then. Points, cursors and transitions are stored in one transaction, so a crash
+between two of them repeats harmlessly.
 """
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from contract.folder.run_folder import GIVEN_UP, RunFolder
+from sqlalchemy import select
+
+from contract.api.cluster_report import ClusterReport
+from contract.folder.events import Failed, Finished, Paused, Started
+from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import LIVE, State
-from contract.spec.retry import Cause
-from scheduler.advance import advance
-from scheduler.clusters.cluster import Alive, Answer, Gone, Unknown
-from scheduler.context import Site, held
-from scheduler.events.apply import measured, take
-from scheduler.events.tail import has_news, read_tail
-from scheduler.jobs.status import answers
-from scheduler.news import News, portions
-from scheduler.outcome.evidence import last_words
-from scheduler.outcome.exit_cause import LINGER, cause_of, may_say_more
-from scheduler.outcome.retry import go_on
-from store import clusters, runs
-from store.metrics import points
+from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
+from scheduler.context import Context, handle_of
+from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
+from scheduler.jobs.status import status_of_live
+from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
+from scheduler.outcome.exit_cause import LINGER, may_report_more
+from store import clusters, jobs, runs
 from store.runs import LiveRun
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables import Cluster, Job, now
 
-MAY_COME_BACK = (Cause.LOST, Cause.NODE_FAILURE, Cause.PREEMPTED)  # a job that had not begun, when its host does
+MAX_RUNS = 100  # in one transaction: enough to be worth it, few enough for other writers that wait
 log = logging.getLogger(__name__)
 
 
-def collect(site: Site) -> None:
-    """Bring every live run up to date, those of this machine first: they are asked at once."""
-    with snapshot(site.engine) as db:
+class _Surroundings(NamedTuple):
+    """What the database has on the jobs of one cluster that are gone."""
+
+    hosts: Mapping[int, Sequence[str]]  # by job
+    report: ClusterReport | None
+
+
+def ingest(context: Context) -> None:
+    """Bring every live run up to date, those of this machine first: their status takes no call."""
+    with snapshot(context.engine) as db:
         live = runs.live(db, ended_after=now() - LINGER)
     by_cluster: dict[str, list[LiveRun]] = defaultdict(list)
     for run in live:
         by_cluster[run.cluster].append(run)
     for kind in sorted(by_cluster, key=lambda kind: kind != "local"):
-        _collect_from(site, kind, by_cluster[kind])
+        _ingest_from(context, kind, by_cluster[kind])
 
 
-def _collect_from(site: Site, kind: str, live: Sequence[LiveRun]) -> None:
-    told = answers(site, kind, live)
-    settled = _advance(site, [run for run in live if run.state == State.RUNNING and isinstance(told[run.id], Alive)])
-    left = [run for run in live if run.id not in settled]
-    while left:
-        several = portions(_read(site, left, told))
-        left = [run for portion in several for run in _bring_up_to_date(site, portion, told)]
-    if _is_ours_to_hear(site, kind):
-        _note_silence(site, live, told)
+def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> None:
+    status = status_of_live(context, kind, live)
+    surroundings = _read_surroundings(context, kind, live, status)
+    remaining = list(live)
+    while remaining:
+        reports = _batches(_read(context, remaining, status, surroundings))
+        remaining = [run for batch in reports for run in _store(context, batch, status)]
+    if _reports_reachability(context, kind):
+        _store_reachability(context, live, status)
 
 
-def _advance(site: Site, training: Sequence[LiveRun]) -> set[int]:
-    try:
-        return advance(site, training)
-    except Exception:  # one of them is in trouble: it is found when each is looked at by itself
-        log.exception("runs could not be collected together")
-        return set()
+def _read_surroundings(
+    context: Context, kind: str, live: Sequence[LiveRun], status: Mapping[int, JobStatus]
+) -> _Surroundings:
+    """Read the hosts of jobs that are gone, and the report that says which hosts have failed.
+
+    A local job has one host, so its report decides nothing and is not read.
+    """
+    ended = [run.job_id for run in live if run.state in LIVE and isinstance(status[run.id], Gone)]
+    if not ended:
+        return _Surroundings({}, None)
+    cluster = context.clusters.get(kind)
+    with snapshot(context.engine) as db:
+        hosts = dict(db.execute(select(Job.id, Job.hosts).where(Job.id.in_(ended))).all())
+        row = None if cluster and cluster.is_local else db.get(Cluster, kind)
+    return _Surroundings(hosts, ClusterReport.model_validate(row.report) if row and row.report else None)
 
 
-def _read(site: Site, live: Sequence[LiveRun], told: Mapping[int, Answer]) -> Iterator[News]:
-    """What each run has said, where it has said anything or its job is gone."""
+def _batches(reports: Iterable[RunReport]) -> Iterator[list[RunReport]]:
+    """Yield reports in batches that a transaction and the memory can hold; read them as they are needed."""
+    batch: list[RunReport] = []
+    size_bytes = 0
+    for report in reports:
+        batch.append(report)
+        size_bytes += report.tail.cursor - report.run.cursor
+        if len(batch) == MAX_RUNS or size_bytes >= MAX_BYTES:
+            yield batch
+            batch, size_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def _read(
+    context: Context, live: Sequence[LiveRun], status: Mapping[int, JobStatus], surroundings: _Surroundings
+) -> Iterator[RunReport]:
+    """Yield what each run has reported, where it has reported anything or its job is gone."""
     for run in live:
         try:
-            news = _read_one(site.folder_of(run), run, told[run.id])
-        except Exception:  # one run's trouble must not keep the others' points waiting
+            report = _read_one(context, run, status[run.id], surroundings)
+        except Exception:  # an unreadable folder must not delay the points of other runs
             log.exception("run %d could not be read", run.id)
             continue
-        if news:
-            yield news
+        if report:
+            yield report
 
 
-def _read_one(folder: RunFolder, run: LiveRun, answer: Answer) -> News | None:
-    gone = answer if isinstance(answer, Gone) and run.state in LIVE else None
-    if gone and may_say_more(folder, run, gone):
-        gone = None
-    if gone and (run.member is not None or gone.cause in MAY_COME_BACK):
-        _give_up_unbegun(folder, run.attempt)
-    if not gone and not has_news(folder.events, run.cursor):
+def _read_one(context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings) -> RunReport | None:
+    folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
+    if not is_gone and not has_grown(folder.events, run.cursor):
         return None
-    return News(run, read_tail(folder.events, run.cursor), gone)
+    tail = read_tail(folder.events, run.cursor)
+    evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_gone else None
+    return RunReport(run, tail, evidence) if evidence or tail.cursor > run.cursor else None
 
 
-def _give_up_unbegun(folder: RunFolder, attempt: int) -> None:
-    """The job is gone: who had not begun in it by now never may, though a host of it should come back."""
-    if folder.end_status(attempt) is None and not folder.claimed_by(attempt):
-        folder.claim(attempt, GIVEN_UP)
+def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surroundings: _Surroundings) -> Evidence | None:
+    """Return the evidence on a job's end; None while the run may still report the end itself."""
+    seen_for = now() - run.observed_at if run.observed_at else None
+    started = next(
+        (event for event in tail.events if isinstance(event, Started) and event.attempt == run.attempt), None
+    )
+    hosts = sorted(set(started.hosts)) if started else surroundings.hosts.get(run.job_id, [])
+    evidence = gather_evidence(folder, run, gone, hosts, surroundings.report, seen_for)
+    reports_itself = any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
+    if not reports_itself and may_report_more(run, evidence):
+        return None
+    return abandon_if_unclaimed(folder, run, evidence)
 
 
-def _bring_up_to_date(site: Site, portion: Sequence[News], told: Mapping[int, Answer]) -> list[LiveRun]:
-    """Store what runs have said; return those that have said more."""
+def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, JobStatus]) -> list[LiveRun]:
+    """Store what runs have reported; return the runs whose files go on."""
     try:
-        states = _store(site, portion)
-    except Exception:  # one of them is in trouble: each by itself, so that it does not keep the others waiting
-        if len(portion) > 1:
-            return [run for news in portion for run in _bring_up_to_date(site, [news], told)]
-        log.exception("run %d could not be collected", portion[0].run.id)
+        with transaction(context.engine) as db, db.no_autoflush:  # all rows are written together at the end
+            states = apply_reports(db, batch)
+    except Exception:  # each report by itself, so that one faulty report does not delay the others
+        if len(batch) > 1:
+            return [run for report in batch for run in _store(context, [report], status)]
+        log.exception("run %d could not be ingested", batch[0].run.id)
         return []
-    ours = [
-        (news, news.run._replace(cursor=news.tail.cursor, state=states[news.run.id]))
-        for news in portion
-        if news.run.id in states
+    stored = [report for report in batch if report.run.id in states]
+    _cancel_failed(context, [report.run for report in stored if states[report.run.id] is State.FAILED], status)
+    return [
+        report.run._replace(cursor=report.tail.cursor, state=states[report.run.id])
+        for report in stored
+        if report.tail.more
     ]
-    for _, run in ours:
-        cluster = site.clusters.get(run.cluster)
-        if isinstance(told[run.id], Alive) and run.state == State.FAILED and run.job_id and cluster and cluster.is_here:
-            # the run has said that it failed: no rank of it may go on waiting for others (elsewhere `sweep` ends it)
-            cluster.cancel([held(run)])
-    return [run for news, run in ours if news.tail.more]
 
 
-def _store(site: Site, portion: Sequence[News]) -> dict[int, State]:
-    """Store events and move the runs by them; return how these are now, those left out that another hand has stored."""
-    with transaction(site.engine) as db, db.no_autoflush:  # all rows are written at the end, together
-        rows = runs.hold_as_read(db, [news.run for news in portion])
-        mine = [news for news in portion if news.run.id in rows]
-        points.put_together(db, {news.run.id: measured(news.tail.events) for news in mine})
-        for run, tail, gone in mine:
-            row, folder = rows[run.id], site.folder_of(run)
-            row.cursor = tail.cursor
-            take(db, row, tail.events)
-            if gone and not tail.more and row.state in LIVE:
-                go_on(db, row, cause_of(db, folder, row, gone), last_words(folder, row, gone))
-    return {run_id: State(row.state) for run_id, row in rows.items()}
+def _cancel_failed(context: Context, failed: Sequence[LiveRun], status: Mapping[int, JobStatus]) -> None:
+    """End the local jobs of runs that reported a failure, so that no rank waits for others; `reap` ends other jobs."""
+    for run in failed:
+        cluster = context.clusters.get(run.cluster)
+        if cluster and cluster.is_local and run.external_id and isinstance(status[run.id], Alive):
+            cluster.cancel([handle_of(run)])
 
 
-def _is_ours_to_hear(site: Site, kind: str) -> bool:
-    """Whether it is here that a cluster's silence shows: of one that only another worker has, that one tells."""
-    if cluster := site.clusters.get(kind):
-        return cluster.is_here
-    with snapshot(site.engine) as db:
-        return all(row.kind != kind for row in clusters.all_of(db))
+def _reports_reachability(context: Context, kind: str) -> bool:
+    """Return whether this worker stores that the cluster does not answer: of a cluster of another worker, that one."""
+    if cluster := context.clusters.get(kind):
+        return cluster.is_local
+    with snapshot(context.engine) as db:
+        return all(row.kind != kind for row in clusters.reports(db))
 
 
-def _note_silence(site: Site, live: Sequence[LiveRun], told: Mapping[int, Answer]) -> None:
-    silent = [run.id for run in live if isinstance(told[run.id], Unknown) and not run.unknown_since]
-    heard = [run.id for run in live if not isinstance(told[run.id], Unknown) and run.unknown_since]
-    if silent or heard:
-        with transaction(site.engine) as db:
-            runs.note_silence(db, silent, heard)
+def _store_reachability(context: Context, live: Sequence[LiveRun], status: Mapping[int, JobStatus]) -> None:
+    unknown = [run.job_id for run in live if isinstance(status[run.id], Unknown) and not run.unknown_since]
+    known = [run.job_id for run in live if not isinstance(status[run.id], Unknown) and run.unknown_since]
+    if unknown or known:
+        with transaction(context.engine) as db:
+            jobs.write_reachability(db, unknown, known)

@@ -1,33 +1,34 @@
-"""The launch tick: it goes on looking until the next one is due, so that a new run waits for milliseconds.
+"""The launch tick: submit queued runs, and watch for new ones until the next tick is due.
 
-A tick twice a second, through a broker, would cost a run a quarter of a second on average before anybody sees it.
-Asking for the newest run's id is a look at the end of an index, however many runs there are.
+A tick twice a second, through a broker, would delay a new run by a quarter of a second on average. Reading the newest
+run's id reads the end of an index, however many runs there are.
 """
 
 import time
 
 from sqlalchemy import func, select
 
-from scheduler.context import Site
-from scheduler.submit.submission import launch
+from scheduler.context import Context
+from scheduler.submit.submission import submit_queued
 from store.session import snapshot
 from store.tables import Run
 
-# with what was begun last, less than the period in all: a tick that comes while one goes on is left out
-WORK_S, WATCH_S, LOOK_S = 0.3, 0.35, 0.04
+# with the submission that was begun last, less than the period: a tick that comes while one runs is left out
+WORK_S, WATCH_S, NAP_S = 0.3, 0.35, 0.04
 
 
-def launch_promptly(site: Site) -> None:
-    """Launch what is queued, and what is added within the next moments."""
-    began, newest = time.monotonic(), _newest(site)
-    launch(site, began + WORK_S)
-    while time.monotonic() < began + WATCH_S and not site.begun:  # what is begun goes on with the next tick: be in time
-        time.sleep(LOOK_S)
-        if (now_newest := _newest(site)) != newest:
+def launch(context: Context) -> None:
+    """Submit queued runs, and those that are added within the next moments."""
+    began, newest = time.monotonic(), _newest(context)
+    submit_queued(context, began + WORK_S)
+    # an open submission goes on with the next tick, so this one ends in time
+    while time.monotonic() < began + WATCH_S and not context.memory.open_submissions:
+        time.sleep(NAP_S)
+        if (now_newest := _newest(context)) != newest:
             newest = now_newest
-            launch(site, began + WORK_S)
+            submit_queued(context, began + WORK_S)
 
 
-def _newest(site: Site) -> int | None:
-    with snapshot(site.engine) as db:
+def _newest(context: Context) -> int | None:
+    with snapshot(context.engine) as db:
         return db.scalar(select(func.max(Run.id)))

@@ -1,164 +1,176 @@
-"""Ask the clusters about their jobs, each at a pace that it bears, and store what they say.
+"""The poll tick: ask each cluster for the status of all its jobs, at a pace that the cluster can bear, and store it.
 
-One worker looks for all. What runs have written is read by `collect` meanwhile, so a cluster that is slow, or was asked
-often enough, makes no curve late. An answer that fails, is empty or leaves a job out says nothing: the run's job is
-then unknown since that moment, and alive for all that anybody does.
+One worker polls for all. Files of runs are read by the ingest tick meanwhile, so a slow cluster delays no curve. An
+answer that fails, is empty, or omits a job proves nothing: the job is unknown since that moment, and counts as alive.
 """
 
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from contract.lifecycle.pending_reason import Waits
-from contract.spec.retry import Cause
-from scheduler.clusters.cluster import Alive, Answer, BusyError, Cluster, DoubtError, Gone, Unknown
-from scheduler.context import Site, held
-from scheduler.jobs import packed
-from scheduler.jobs.liveness import Pulse, feel
-from store import clusters
-from store import job_status as looks
-from store.job_status import Said
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.pending_reason import PendingReason
+from scheduler.clusters.cluster import Alive, Cluster, Gone, JobStatus, NoAnswerError, RateLimitedError, Unknown
+from scheduler.context import Context, handle_of
+from scheduler.jobs.liveness import Liveness, read_liveness
+from scheduler.jobs.packed import end_of_part
+from store import clusters, job_status
+from store.job_status import Observation, PolledJob
 from store.session import snapshot, transaction
 from store.tables import now
 
-CALM_S, RESTLESS_S = 12.0, 6.0  # from one look to the next
-SLOWEST_S = 15.0  # a cluster that is slow, or does not answer, is asked so often: all is known 30 s after it does
-# when its calls were spent: one for a look comes free every 20 s (scheduler/clusters/rate_limit.py).
-# Less than the tick's
-# period, or every other tick would come a moment too early
-BUSY_S = 1.0
-RESTLESS_FOR = timedelta(seconds=60)  # after a run has moved or was asked to stop
-SLOWNESS = 10.0  # a cluster that takes a second to answer is asked every ten at most
-MEMORY = 0.5  # of the time that a cluster knows an ended job, at most, goes by between two looks
-DOUBT = timedelta(seconds=30)  # how long nobody must know a job before it counts as gone
-HOSTS_UNKNOWN = "its job has ended, and which of its hosts has failed is not known yet"
+CALM_S, BUSY_S = 12.0, 6.0  # from one poll to the next
+SLOWEST_S = 15.0  # at most, for a slow cluster or one without an answer: all is known 30 s after it answers again
+# after the rate limit was reached: a poll's own slot comes free every 20 s (scheduler/clusters/rate_limit.py). Less
+# than the tick's period, else every other tick would come a moment too early
+RATE_LIMITED_S = 1.0
+BUSY_FOR = timedelta(seconds=60)  # after a run has changed its state or was asked to stop
+SLOWNESS = 10.0  # a cluster that takes a second to answer is polled every ten seconds at most
+RETENTION_SHARE = 0.5  # of the time for which a cluster lists an ended job, at most, between two polls
+LOST_AFTER = timedelta(seconds=30)  # a job that its cluster does not list for so long, and that is silent, is lost
+HOSTS_ASKED_FOR = timedelta(seconds=30)  # for so long the end of a job waits for the state of a suspected host
 log = logging.getLogger(__name__)
 
 
-def look(site: Site) -> None:
-    """Ask every cluster that is not this machine, if it is time."""
-    for kind, cluster in site.clusters.items():
-        if not cluster.is_here:
-            _look_at(site, kind, cluster)
+def poll(context: Context) -> None:
+    """Poll every cluster but this machine, where it is due."""
+    for kind, cluster in context.clusters.items():
+        if not cluster.is_local:
+            _poll_one(context, kind, cluster)
 
 
-def _look_at(site: Site, kind: str, cluster: Cluster) -> None:
-    with snapshot(site.engine) as db:
-        watched = looks.watched(db, kind)
-    watched = _without_ended_parts(site, watched)
-    if not watched:
+def _poll_one(context: Context, kind: str, cluster: Cluster) -> None:
+    with snapshot(context.engine) as db:
+        open_jobs = job_status.open_jobs(db, kind)
+    open_jobs = _store_ended_parts(context, open_jobs)
+    if not open_jobs:
         return
-    pace_s = RESTLESS_S if any(map(_is_restless, watched)) else CALM_S
-    with transaction(site.engine) as db:
-        if not looks.turn(db, kind, now() + timedelta(seconds=pace_s)):
+    pace_s = BUSY_S if any(map(_is_busy, open_jobs)) else CALM_S
+    with transaction(context.engine) as db:
+        if not job_status.start_poll(db, kind, now() + timedelta(seconds=pace_s)):
             return
     began = time.monotonic()
     try:
-        answers = cluster.ask([held(row) for row in watched])
-    except BusyError:
-        _put_off(site, kind, BUSY_S)
+        answers = cluster.status([handle_of(job) for job in open_jobs])
+    except RateLimitedError:
+        _delay(context, kind, RATE_LIMITED_S)
         return
     took_s = time.monotonic() - began
-    said = [new for row in watched if (new := _news(site, row, answers[held(row)]))]
-    wait_s = min(took_s * SLOWNESS, SLOWEST_S, MEMORY * _remembers_s(cluster))
-    if (failed := _host_failures(watched, said)) and not _see_hosts(site, kind, cluster):
-        said = [_or_later(failed[new.id], new) if new.id in failed else new for new in said]
-    with transaction(site.engine) as db:
-        looks.note(db, said)
+    observations = _observe_all(context, kind, cluster, open_jobs, [answers[handle_of(job)] for job in open_jobs])
+    with transaction(context.engine) as db:
+        job_status.store_observations(db, observations)
+    wait_s = min(took_s * SLOWNESS, SLOWEST_S, RETENTION_SHARE * _retention_s(cluster))
     if wait_s > pace_s:
-        _put_off(site, kind, wait_s)
+        _delay(context, kind, wait_s)
 
 
-def _host_failures(watched: Sequence[Any], said: Sequence[Said]) -> dict[int, Any]:
-    """The runs whose jobs have ended by a failed host, or by what may have been one."""
-    rows = {row.id: row for row in watched}
-    suspicious = {row.id for row in watched if row.own_cause == Cause.NODE_FAILURE}
-    ended = (new for new in said if new.gone_cause)
-    return {new.id: rows[new.id] for new in ended if new.gone_cause == Cause.NODE_FAILURE or new.id in suspicious}
+def _observe_all(
+    context: Context, kind: str, cluster: Cluster, open_jobs: Sequence[PolledJob], answers: Sequence[JobStatus]
+) -> list[Observation]:
+    """Return the observations that differ from the stored ones."""
+    changed = []
+    for job, answer in zip(open_jobs, answers, strict=True):
+        new = _observation(job, _weigh(context, job, answer))
+        if new != _stored(job):
+            changed.append(new)
+    suspicious = _host_failures(open_jobs, changed)
+    if suspicious and not _refresh_report(context, kind, cluster):
+        return [_or_later(suspicious[new.job_id], new) if new.job_id in suspicious else new for new in changed]
+    return changed
 
 
-def _see_hosts(site: Site, kind: str, cluster: Cluster) -> bool:
-    """Store how the hosts are now, before it is asked which a run goes on without (outcome/excluded_hosts.py)."""
+def _host_failures(open_jobs: Sequence[PolledJob], observations: Sequence[Observation]) -> Mapping[int, PolledJob]:
+    """Return the jobs that ended by a failed host, or by what the run reports as a possible one."""
+    by_id = {job.id: job for job in open_jobs}
+    ended = [new for new in observations if new.observed_end]
+    return {
+        new.job_id: by_id[new.job_id]
+        for new in ended
+        if ExitCause.NODE_FAILURE in (new.observed_cause, by_id[new.job_id].reported_cause)
+    }
+
+
+def _refresh_report(context: Context, kind: str, cluster: Cluster) -> bool:
+    """Store the present state of the hosts: the next attempt excludes those that failed."""
     try:
         report = cluster.report(urgent=True)
-    except DoubtError as doubt:
-        log.warning("which hosts of %s have failed is not known yet: %s", kind, doubt)
+    except NoAnswerError as error:
+        log.warning("which hosts of %s have failed is not known yet: %s", kind, error)
         return False
-    with transaction(site.engine) as db:
-        clusters.put(db, kind, report, None)
+    with transaction(context.engine) as db:
+        clusters.store_report(db, kind, report, None)
     return True
 
 
-def _or_later(row: Any, new: Said) -> Said:
-    """The end of a job on several hosts waits for word of these: for one look, and longer where they are its cause."""
-    may_be_theirs = row.own_cause == Cause.NODE_FAILURE
-    if len(new.hosts) < 2 and not may_be_theirs:
+def _or_later(job: PolledJob, new: Observation) -> Observation:
+    """Hold back the end of a job on several hosts until their state is known: one poll, longer if they caused it."""
+    may_be_caused = job.reported_cause is ExitCause.NODE_FAILURE
+    if len(new.hosts) < 2 and not may_be_caused:
         return new
-    if row.waits_for != HOSTS_UNKNOWN:
-        return Said(row.id, row.attempt, HOSTS_UNKNOWN, Waits.OTHER, now())
-    if may_be_theirs and row.unknown_since is not None and now() - row.unknown_since <= DOUBT:
-        return Said(row.id, row.attempt, row.waits_for, row.waits_kind, row.unknown_since)
+    if job.pending_reason is not PendingReason.HOSTS_UNKNOWN:
+        return Observation(job.id, PendingReason.HOSTS_UNKNOWN, None, now())
+    if may_be_caused and job.unknown_since is not None and now() - job.unknown_since <= HOSTS_ASKED_FOR:
+        return _stored(job)
     return new
 
 
-def _put_off(site: Site, kind: str, wait_s: float) -> None:
-    with transaction(site.engine) as db:
-        looks.put_off(db, kind, now() + timedelta(seconds=wait_s))
+def _delay(context: Context, kind: str, wait_s: float) -> None:
+    with transaction(context.engine) as db:
+        job_status.delay_poll(db, kind, now() + timedelta(seconds=wait_s))
 
 
-def _remembers_s(cluster: Cluster) -> float:
-    """For how long it tells how a job has ended: a later look might find no word of it."""
+def _retention_s(cluster: Cluster) -> float:
+    """Return for how long the cluster lists ended jobs: a later poll might find no trace of them."""
     try:
-        return cluster.limits().remembers_s or math.inf
-    except DoubtError:
+        return cluster.limits().retention_s or math.inf
+    except NoAnswerError:
         return math.inf
 
 
-def _without_ended_parts(site: Site, watched: Sequence[Any]) -> list[Any]:
-    """Runs that share a job end one by one, and no cluster need be asked for that."""
-    ended = {row.id: _said(row, end) for row in watched if (end := packed.end_of(site, row))}
+def _store_ended_parts(context: Context, open_jobs: Sequence[PolledJob]) -> list[PolledJob]:
+    """Store the ends of parts of packed jobs, which need no call; return the other jobs."""
+    ended = {
+        job.id: _observation(job, end) for job in open_jobs if (end := end_of_part(context.folder_of(job.run), job))
+    }
     if ended:
-        with transaction(site.engine) as db:
-            looks.note(db, list(ended.values()))
-    return [row for row in watched if row.id not in ended]
+        with transaction(context.engine) as db:
+            job_status.store_observations(db, list(ended.values()))
+    return [job for job in open_jobs if job.id not in ended]
 
 
-def _is_restless(row: Any) -> bool:
-    moments: Sequence[datetime | None] = (row.moved_at, row.stop_asked_at)
-    return row.unknown_since is not None or any(at and now() - at < RESTLESS_FOR for at in moments)
+def _is_busy(job: PolledJob) -> bool:
+    moments: Sequence[datetime | None] = (job.moved_at, job.stop_requested_at)
+    return job.unknown_since is not None or any(at and now() - at < BUSY_FOR for at in moments)
 
 
-def _news(site: Site, row: Any, answer: Answer) -> Said | None:
-    """What is to be stored of a job; None when that stands there already."""
-    said = _said(row, _weigh(site, row, answer))
-    before = Said(row.id, row.attempt, row.waits_for, row.waits_kind, row.unknown_since)
-    return said if said != before else None
+def _stored(job: PolledJob) -> Observation:
+    return Observation(job.id, job.pending_reason, job.pending_detail, job.unknown_since)
 
 
-def _said(row: Any, answer: Answer) -> Said:
-    match answer:
-        case Alive(waits_for=waits_for, kind=kind):
-            return Said(row.id, row.attempt, waits_for, kind)
-        case Gone(reason=reason, cause=cause, hosts=hosts):
-            return Said(row.id, row.attempt, gone_reason=reason, gone_cause=cause, gone_at=now(), hosts=hosts)
+def _observation(job: PolledJob, status: JobStatus) -> Observation:
+    match status:
+        case Alive(pending=pending):
+            return Observation(job.id, *pending) if pending else Observation(job.id)
+        case Gone(end=end, cause=cause, hosts=hosts):
+            return Observation(job.id, observed_end=end, observed_cause=cause, observed_at=now(), hosts=hosts)
         case Unknown():
-            return Said(row.id, row.attempt, row.waits_for, row.waits_kind, row.unknown_since or now())
+            return _stored(job)._replace(unknown_since=job.unknown_since or now())
 
 
-def _weigh(site: Site, row: Any, answer: Answer) -> Answer:
-    """A job that the cluster merely knows no more: alive if it gives signs of life, gone if it is silent for long.
+def _weigh(context: Context, job: PolledJob, status: JobStatus) -> JobStatus:
+    """Doubt the end of a job that its cluster only does not list: alive with a heartbeat, gone if silent for long.
 
-    Of a run that shares its job the own end counts, which it may have come to while the cluster answered.
+    For a run in a packed job the end of its own part counts, which may have come while the cluster answered.
     """
-    if end := packed.end_of(site, row):
+    folder = context.folder_of(job.run)
+    if end := end_of_part(folder, job):
         return end
-    if not isinstance(answer, Gone) or answer.sure:
-        return answer
-    pulse = feel(site.folder_of(row), row.attempt)
-    if pulse is Pulse.BEATS:
+    if not isinstance(status, Gone) or status.is_certain:
+        return status
+    liveness = read_liveness(context.memory, folder, job.attempt)
+    if liveness is Liveness.ALIVE:
         return Alive()
-    doubted = row.unknown_since is not None and now() - row.unknown_since > DOUBT
-    return answer if doubted and pulse is Pulse.SILENT else Unknown(answer.reason)
+    has_been_unknown = job.unknown_since is not None and now() - job.unknown_since > LOST_AFTER
+    return status if has_been_unknown and liveness is Liveness.SILENT else Unknown("its cluster does not list the job")

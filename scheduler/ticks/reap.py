@@ -1,48 +1,53 @@
-"""Jobs that outlive their runs: a rank that hangs after its last word would hold its nodes until the time limit."""
+"""The reap tick: end jobs that outlive their runs. A rank that hangs would hold its nodes until the time limit."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import timedelta
 
 from contract.lifecycle.state import ENDED, State
 from scheduler.clusters.cluster import Alive, Gone
-from scheduler.context import Site
-from scheduler.jobs.status import answers
-from scheduler.jobs.terminate import end
-from scheduler.outcome.retry import SUSPECTED
-from store import runs
+from scheduler.context import Context
+from scheduler.jobs.status import status_of_jobs
+from scheduler.jobs.terminate import terminate
+from scheduler.outcome.exit_cause import SUSPECTED
+from store import jobs, runs
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables import Job, Run, now
 
-GRACE = timedelta(seconds=40)  # to clean up after the last word; srun gives ranks that hang 32 s (KillWait, and two)
-FORCE = timedelta(seconds=30)  # after that, between asking and killing
-AT_ONCE = 500
+GRACE = timedelta(seconds=40)  # for cleaning up; srun gives ranks that hang 32 s (KillWait, and two)
+KILL_AFTER = timedelta(seconds=30)  # from the request to the kill
+BATCH = 500
 
 
-def sweep(site: Site) -> None:
-    """Note which jobs of ended runs are gone, and end those that stay."""
-    with snapshot(site.engine) as db:
-        ended = list(runs.with_leftover_jobs(db, AT_ONCE))
-    by_cluster: dict[str, list[Run]] = defaultdict(list)
+def reap(context: Context) -> None:
+    """Store which jobs of ended runs are gone, and end those that stay."""
+    with snapshot(context.engine) as db:
+        ended = runs.with_open_jobs(db, BATCH)
+    by_cluster: dict[str, list[tuple[Run, Job]]] = defaultdict(list)
     for run in ended:
-        by_cluster[run.cluster].append(run)
-    for kind, left in by_cluster.items():
-        if kind in site.clusters:
-            _sweep_one(site, kind, left)
+        if run.current_job:
+            by_cluster[run.cluster].append((run, run.current_job))
+    for kind, pairs in by_cluster.items():
+        if kind in context.clusters:
+            _reap_one(context, kind, pairs)
 
 
-def _sweep_one(site: Site, kind: str, left: list[Run]) -> None:
-    told = answers(site, kind, left)
-    # of a paused run `collect` sees the end, and queues it again
-    gone = [run.id for run in left if run.state in ENDED and isinstance(told[run.id], Gone)]
+def _reap_one(context: Context, kind: str, pairs: Sequence[tuple[Run, Job]]) -> None:
+    status = status_of_jobs(context, kind, [job for _, job in pairs])
+    # the end of a paused run's job is for `ingest`, which queues the run again
+    gone = [job.id for run, job in pairs if run.state in ENDED and isinstance(status[job.id], Gone)]
     if gone:
-        with transaction(site.engine) as db:
-            runs.note_gone(db, gone)
-    stay = [run for run in left if isinstance(told[run.id], Alive) and now() - run.moved_at > _patience(site, run)]
-    end(site, kind, stay, FORCE)
+        with transaction(context.engine) as db:
+            jobs.write_gone(db, gone)
+    overdue = [
+        run
+        for run, job in pairs
+        if isinstance(status[job.id], Alive) and now() - run.moved_at > _grace(context, run, job)
+    ]
+    terminate(context, kind, overdue, KILL_AFTER)
 
 
-def _patience(site: Site, run: Run) -> timedelta:
-    """A run that said it failed leaves ranks that wait for each other; any other cleans up."""
-    cluster = site.clusters[run.cluster]
-    waits = run.state == State.FAILED or (run.state == State.PAUSED and run.own_cause == SUSPECTED)
-    return timedelta(0) if waits and not cluster.is_here else GRACE
+def _grace(context: Context, run: Run, job: Job) -> timedelta:
+    """Return no grace for a run that reported a failure, whose ranks wait for each other: nothing is cleaned up."""
+    is_waiting = run.state is State.FAILED or (run.state is State.PAUSED and job.reported_cause is SUSPECTED)
+    return timedelta(0) if is_waiting and not context.clusters[run.cluster].is_local else GRACE

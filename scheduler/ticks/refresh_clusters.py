@@ -1,41 +1,48 @@
-"""Write down what each cluster says of itself, for those who may not ask it."""
+"""The refresh tick: store a report of each cluster, for the API, which calls no cluster."""
 
 import logging
 from datetime import timedelta
 
-from scheduler.clusters.cluster import BusyError, DoubtError
-from scheduler.context import Site
+from contract.api.cluster_report import ClusterReport
+from scheduler.clusters.cluster import Cluster, NoAnswerError, RateLimitedError
+from scheduler.context import Context
 from store import clusters
 from store.session import snapshot, transaction
 from store.tables import now
 
-SERVES = timedelta(seconds=30)  # what a Slurm has said of itself; its commands cost others
+FRESH_FOR = timedelta(seconds=30)  # a Slurm's report; its commands cost other users
 log = logging.getLogger(__name__)
 
 
-def observe(site: Site) -> None:
+def refresh_clusters(context: Context) -> None:
     """Store one report per cluster, or why there is none."""
-    with snapshot(site.engine) as db:
-        asked = {row.kind: row.asked_at for row in clusters.all_of(db)}
-    told = []
-    for kind, cluster in site.clusters.items():
-        if not cluster.is_here and kind in asked and timedelta(0) <= now() - asked[kind] < SERVES:
+    with snapshot(context.engine) as db:
+        asked = {row.kind: row.asked_at for row in clusters.reports(db)}
+    answers = []
+    for kind, cluster in context.clusters.items():
+        if not cluster.is_local and kind in asked and timedelta(0) <= now() - asked[kind] < FRESH_FOR:
             continue
-        report, error = None, None
         try:
-            report = cluster.report()
-        except BusyError:
+            report, error = _ask(kind, cluster)
+        except RateLimitedError:
             if kind in asked:
-                continue  # it was asked a lot, about jobs: people can wait
-            error = "it was asked too much to tell yet"
-        except DoubtError as doubt:
-            error = str(doubt)
-        except Exception as surprise:  # an answer of no known shape: say so on the page, not in a log alone
-            log.exception("%s could not be understood", kind)
-            error = f"its answer could not be understood: {surprise}"
-        told.append((kind, report, error))
-    # all at once: while only some are known, the API would refuse what the others could carry out
-    with transaction(site.engine) as db:
-        for kind, report, error in told:
-            clusters.put(db, kind, report, error)
-        clusters.drop_others(db, list(site.clusters))
+                continue  # calls about jobs come first
+            report, error = None, "the rate limit of its commands leaves no call for a report yet"
+        answers.append((kind, report, error))
+    # all in one transaction: while only some clusters are stored, the API would refuse specs for the others
+    with transaction(context.engine) as db:
+        for kind, report, error in answers:
+            clusters.store_report(db, kind, report, error)
+        clusters.delete_others(db, list(context.clusters))
+
+
+def _ask(kind: str, cluster: Cluster) -> tuple[ClusterReport | None, str | None]:
+    try:
+        return cluster.report(), None
+    except RateLimitedError:
+        raise
+    except NoAnswerError as error:
+        return None, str(error)
+    except Exception as error:  # an answer of an unknown form: the page shows it, not only a log
+        log.exception("%s gave an answer of an unknown form", kind)
+        return None, f"its answer has an unknown form: {error}"

@@ -1,4 +1,4 @@
-"""What interrupted the runs of an experiment and what their checkpoints cost: what advice on saving is made of."""
+"""Interruptions of an experiment's runs and the cost of their checkpoints: the data for checkpoint advice."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,25 +9,29 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from contract.api.checkpoint_advice import Seen
+from contract.api.checkpoint_advice import CheckpointHistory
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
-from contract.spec.retry import Cause
-from store.tables import Attempt, Move, Point, Restart, Run, Series, now
+from store.tables import Job, Move, Point, Restart, Run, Series, now
 
-FROM_OUTSIDE = (Cause.PREEMPTED, Cause.NODE_FAILURE, Cause.LOST)
-NO_INTERRUPTION = (Cause.DONE, Cause.CANCELLED, Cause.TIME_LIMIT)  # before a time limit a run is warned, and saves
+FROM_OUTSIDE = (ExitCause.PREEMPTED, ExitCause.NODE_FAILURE, ExitCause.LOST)
+NO_INTERRUPTION = (
+    ExitCause.DONE,
+    ExitCause.CANCELLED,
+    ExitCause.TIME_LIMIT,
+)  # before a time limit a run is warned, and saves
 
 
-class Ended(NamedTuple):
-    """An attempt that ended before its time, and how many steps the next one took again; None: it has not begun yet."""
+class Interruption(NamedTuple):
+    """An attempt that ended early, and how many steps the next attempt repeated; None before the next one starts."""
 
-    cause: Cause
+    cause: ExitCause
     lost_steps: int | None
 
 
-def seen(db: Session, experiment_id: int, *, interval_s: float | None) -> list[Seen]:
-    """What was seen of an experiment's runs, those of one number of ranks together."""
+def observed(db: Session, experiment_id: int, *, interval_s: float | None) -> list[CheckpointHistory]:
+    """Return what was measured of an experiment's runs, for each number of ranks."""
     columns = (Run.id, Run.world, Run.attempt, Run.state, Run.started_at, Run.ended_at)
     rows = db.execute(select(*columns).where(Run.experiment_id == experiment_id, Run.started_at.is_not(None))).all()
     by_world: dict[int, list[Any]] = defaultdict(list)
@@ -36,12 +40,12 @@ def seen(db: Session, experiment_id: int, *, interval_s: float | None) -> list[S
     return [_of(db, world, by_world[world], interval_s) for world in sorted(by_world)]
 
 
-def _of(db: Session, world: int, rows: Sequence[Any], interval_s: float | None) -> Seen:
+def _of(db: Session, world: int, rows: Sequence[Any], interval_s: float | None) -> CheckpointHistory:
     ids = [row.id for row in rows]
     ended = list(_ended(db, {row.id: row.attempt for row in rows if row.attempt}))
-    undone = [one for one in ended if one.lost_steps != 0]
+    undone = [each for each in ended if each.lost_steps != 0]
     saves, cost_s = _mean(db, ids, CHECKPOINT_STALL_S)
-    return Seen(
+    return CheckpointHistory(
         world=world,
         runs=len(rows),
         trained_s=_trained_s(db, rows),
@@ -55,20 +59,21 @@ def _of(db: Session, world: int, rows: Sequence[Any], interval_s: float | None) 
     )
 
 
-def _ended(db: Session, attempts: Mapping[int, int]) -> Iterable[Ended]:
-    """Attempts that something interrupted: from outside, or so that the run was tried again."""
+def _ended(db: Session, attempts: Mapping[int, int]) -> Iterable[Interruption]:
+    """Yield attempts that were interrupted: from outside, or so that the run was retried."""
     lost = {
         (row.run_id, row.attempt): row.lost_steps
         for row in db.scalars(select(Restart).where(Restart.run_id.in_(attempts)))
     }
-    for row in db.scalars(select(Attempt).where(Attempt.run_id.in_(attempts))):
-        cause, is_last = Cause(row.cause), row.number >= attempts[row.run_id]
-        if cause not in NO_INTERRUPTION and (not is_last or cause in FROM_OUTSIDE) and row.step:
-            yield Ended(cause, lost.get((row.run_id, row.number + 1)))
+    ended = select(Job).where(Job.run_id.in_(attempts), Job.exit_cause.is_not(None)).order_by(Job.run_id, Job.attempt)
+    for job in db.scalars(ended):
+        cause, is_last = job.exit_cause, job.attempt >= attempts[job.run_id]
+        if cause and cause not in NO_INTERRUPTION and (not is_last or cause in FROM_OUTSIDE) and job.exit_step:
+            yield Interruption(cause, lost.get((job.run_id, job.attempt + 1)))
 
 
 def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | None]:
-    """How often something was measured, and its mean."""
+    """Return how often a metric was measured, and its mean."""
     mine = (Series.run_id.in_(run_ids), Series.name == name)
     query = select(func.count(Point.value), func.avg(Point.value)).join(Series, Series.id == Point.series_id)
     count, mean = db.execute(query.where(*mine)).one()
@@ -76,7 +81,7 @@ def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | 
 
 
 def _trained_s(db: Session, rows: Sequence[Any]) -> float:
-    """Seconds that runs were running; of those that were tried again, without the time between attempts."""
+    """Return the seconds in which runs were running, without the time between attempts."""
     once = sum(_seconds(row.started_at, row.ended_at) for row in rows if row.attempt <= 1)
     again = [row.id for row in rows if row.attempt > 1]
     query = select(Move.run_id, Move.new, Move.at).where(Move.run_id.in_(again)).order_by(Move.run_id, Move.id)

@@ -1,4 +1,4 @@
-"""Points: what runs measured, written in bulk and read as columns."""
+"""Points: measured values, written in bulk and read as columns."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
@@ -13,27 +13,27 @@ from store.tables import Point, Series, Table
 Columns = dict[str, tuple[list[int], list[float | None]]]
 
 
-def put(db: Session, run_id: int, said: Sequence[Points]) -> None:
+def put(db: Session, run_id: int, events: Sequence[Points]) -> None:
     """Store points of one run."""
-    put_together(db, {run_id: said})
+    put_many(db, {run_id: events})
 
 
-def put_together(db: Session, said: Mapping[int, Sequence[Points]]) -> None:
-    """Store the points of many runs, in three statements; a step told twice (a resumed run) keeps the later value."""
+def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
+    """Store the points of many runs, in three statements; a step that a resumed run repeats keeps the later value."""
     values = {
         (run_id, name, event.step): value
-        for run_id, events in said.items()
+        for run_id, events in by_run.items()
         for event in events
         for name, value in event.values.items()
     }
     if not values:
         return
     wanted = {(run_id, name) for run_id, name, _ in values}
-    series = _known_series(db, list(said))
+    series = _known_series(db, list(by_run))
     if missing := sorted(wanted - series.keys()):
         add = insert_into(db, Series).on_conflict_do_nothing(index_elements=["run_id", "name"])
         db.execute(add, [{"run_id": run_id, "name": name} for run_id, name in missing])
-        series = _known_series(db, list(said))
+        series = _known_series(db, list(by_run))
     rows = [{"series_id": series[run_id, name], "step": step, "value": v} for (run_id, name, step), v in values.items()]
     point = insert_into(db, Point)
     db.execute(
@@ -42,13 +42,14 @@ def put_together(db: Session, said: Mapping[int, Sequence[Points]]) -> None:
 
 
 def names(db: Session, run_id: int) -> list[str]:
+    """Return the names of a run's series."""
     return list(db.scalars(select(Series.name).where(Series.run_id == run_id).order_by(Series.name)))
 
 
 def of_run(db: Session, run_id: int, names: Sequence[str], *, after: int, limit: int) -> tuple[Columns, bool]:
-    """Columns of one run's series beyond step `after`; True when `limit` points did not suffice.
+    """Return columns of one run's series beyond step `after`, and whether there are more than `limit` points.
 
-    A cut falls between two steps, never inside one, so the last step is where to go on.
+    A cut falls between two steps, so the last step is the next `after`.
     """
     query = (
         select(Series.name, Point.step, Point.value)
@@ -59,7 +60,7 @@ def of_run(db: Session, run_id: int, names: Sequence[str], *, after: int, limit:
     )
     rows = db.execute(query).all()
     more = len(rows) > limit
-    last = rows[limit].step if more else None  # perhaps not whole: it comes again with the next answer
+    last = rows[limit].step if more else None  # perhaps cut: the next answer repeats it
     columns: Columns = {name: ([], []) for name in names}
     for name, step, value in rows:
         if step != last:
@@ -71,7 +72,7 @@ def of_run(db: Session, run_id: int, names: Sequence[str], *, after: int, limit:
 def of_experiment(
     db: Session, run_ids: Sequence[int], name: str, *, after: Mapping[int, int], limit: int
 ) -> tuple[dict[int, tuple[list[int], list[float | None]]], bool]:
-    """One series of many runs, each beyond its own step in `after`; True when `limit` points did not suffice."""
+    """Return one series of many runs, each beyond its own step in `after`, and whether there are more than `limit`."""
     fresh = or_(*(and_(Series.run_id == run_id, Point.step > after.get(run_id, -1)) for run_id in run_ids))
     query = (
         select(Series.run_id, Point.step, Point.value)
@@ -96,5 +97,5 @@ def _known_series(db: Session, run_ids: Sequence[int]) -> dict[tuple[int, str], 
 
 
 def insert_into(db: Session, table: type[Table]) -> "sqlite.Insert | postgresql.Insert":
-    """INSERT ... ON CONFLICT, which both databases have and SQLAlchemy spells per dialect."""
+    """Return an INSERT that supports ON CONFLICT, which SQLAlchemy has per dialect."""
     return sqlite.insert(table) if db.get_bind().dialect.name == "sqlite" else postgresql.insert(table)

@@ -1,4 +1,4 @@
-"""Restarts: where attempts took their runs up again."""
+"""Restarts: the steps at which attempts resumed their runs."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,12 +11,13 @@ from store.metrics.points import insert_into
 from store.tables import Restart
 
 
-def note(db: Session, run_id: int, said: Resumed) -> None:
-    """Keep the restart; told twice, it is one."""
-    told = {"step": said.step, "lost_steps": said.lost_steps, "at": datetime.fromtimestamp(said.at, UTC)}
-    add = insert_into(db, Restart).values(run_id=run_id, attempt=said.attempt, **told)
-    db.execute(add.on_conflict_do_update(index_elements=["run_id", "attempt"], set_=told))
+def store_restart(db: Session, run_id: int, event: Resumed) -> None:
+    """Store a restart; an event that is read twice is stored once."""
+    values = {"step": event.step, "lost_steps": event.lost_steps, "at": datetime.fromtimestamp(event.at, UTC)}
+    add = insert_into(db, Restart).values(run_id=run_id, attempt=event.attempt, **values)
+    db.execute(add.on_conflict_do_update(index_elements=["run_id", "attempt"], set_=values))
 
 
 def of_run(db: Session, run_id: int) -> Sequence[Restart]:
+    """Return the restarts of a run, oldest first."""
     return db.scalars(select(Restart).where(Restart.run_id == run_id).order_by(Restart.attempt)).all()

@@ -1,4 +1,4 @@
-"""Bad input at the door: refused at once, in one shape, naming the field and the sum."""
+"""Tests of wrong requests: one error format, with the field and the calculation."""
 
 import socket
 import threading
@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from contract.settings import Settings
-from tests.api.conftest import SPEC, post
+from tests.testing.api import SPEC, post
 from tests.testing.servers import wait_for
 
 
@@ -47,7 +47,7 @@ def test_an_unknown_field_is_named(client: TestClient) -> None:
         422,
         "invalid",
         "the experiment does not hold together",
-        ["base.epoch: there is no such field"],
+        ["base.epoch: unknown field"],
     )
 
 
@@ -77,7 +77,7 @@ def test_a_sweep_of_a_million_points_is_refused_with_its_size(client: TestClient
     seeds = ", ".join(map(str, range(1000)))
     batches = ", ".join(str(4 * n) for n in range(2, 1002))
     faults = problem(client, SPEC + f"axes: {{seed: [{seeds}], batch: [{batches}]}}\n")[3]
-    assert faults == ["axes: the sweep has 1000 x 1000 = 1,000,000 points; at most 10,000 are taken"]
+    assert faults == ["axes: the grid has 1000 x 1000 = 1,000,000 points, more than the limit of 10,000"]
 
 
 def test_bad_points_of_a_sweep_are_named(client: TestClient) -> None:
@@ -88,7 +88,7 @@ def test_bad_points_of_a_sweep_are_named(client: TestClient) -> None:
 def test_a_base_that_names_a_file_is_no_base_here(client: TestClient) -> None:
     """Files are the command's affair: the service never opens a path that a spec names."""
     faults = problem(client, "name: x\nbase: ../../etc/passwd\n")[3]
-    assert faults == ["base: an object of fields and values belongs here"]
+    assert faults == ["base: expected an object of fields and values"]
 
 
 def test_a_type_that_a_form_can_send_is_refused(client: TestClient) -> None:

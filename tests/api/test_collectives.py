@@ -1,4 +1,4 @@
-"""The price list and the plans that the service tells."""
+"""Tests of the predicted costs and the plans of collectives."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from trainers.collectives.plan import Send
-from trainers.collectives.verify import check
+from trainers.collectives.verify import verify_plan
 
 ASK = {"bytes": 16 << 20, "hosts": 2, "ranks_per_host": 4, "rate": 25e6}
 
@@ -20,20 +20,20 @@ def plan(client: TestClient, kind: str, **ask: Any) -> Any:
 
 
 def test_prices_come_cheapest_first_beside_the_bound(client: TestClient) -> None:
-    told = prices(client).json()
-    seconds = [price["seconds"] for price in told["prices"]]
+    result = prices(client).json()
+    seconds = [price["seconds"] for price in result["prices"]]
     assert seconds == sorted(seconds)
-    assert told["world"] == 8
-    assert told["bound_s"] == pytest.approx(0.671, abs=0.001)
-    assert told["prices"][0]["times_bound"] < 1.02
-    torus = next(price for price in told["prices"] if price["collective"].get("rows") == 2)
+    assert result["world"] == 8
+    assert result["bound_s"] == pytest.approx(0.671, abs=0.001)
+    assert result["prices"][0]["times_bound"] < 1.02
+    torus = next(price for price in result["prices"] if price["collective"].get("rows") == 2)
     assert torus["link_bytes"] == ASK["bytes"]
     assert torus["rounds"] == 8
 
 
 def test_one_rank_alone_pays_nothing_and_has_no_bound(client: TestClient) -> None:
-    told = prices(client, hosts=1, ranks_per_host=1).json()
-    assert {(price["seconds"], price["times_bound"]) for price in told["prices"]} == {(0.0, None)}
+    result = prices(client, hosts=1, ranks_per_host=1).json()
+    assert {(price["seconds"], price["times_bound"]) for price in result["prices"]} == {(0.0, None)}
 
 
 def test_a_slower_network_costs_more(client: TestClient) -> None:
@@ -44,7 +44,11 @@ def test_a_slower_network_costs_more(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("ask", "path", "complaint"),
     [
-        ({"hosts": 4096, "ranks_per_host": 2}, "ranks_per_host", "4096 x 2 = 8,192 ranks; at most 4,096 are taken"),
+        (
+            {"hosts": 4096, "ranks_per_host": 2},
+            "ranks_per_host",
+            "4096 x 2 = 8,192 ranks, more than the limit of 4,096",
+        ),
         ({"rate": 0}, "rate", "input should be greater than 0"),
         ({"bytes": "inf"}, "bytes", "input should be"),
         ({"hosts": 0}, "hosts", "input should be greater than or equal to 1"),
@@ -72,17 +76,17 @@ def test_an_impossible_network_is_refused(client: TestClient, ask: dict[str, Any
     ],
 )
 def test_a_plan_that_is_told_is_a_plan_that_sums(client: TestClient, kind: str, shape: dict[str, int]) -> None:
-    told = plan(client, kind, hosts=2, ranks_per_host=4, **shape).json()
+    result = plan(client, kind, hosts=2, ranks_per_host=4, **shape).json()
     rounds = [
         [
             Send(src, dst, range(start, start + size), add)
             for src, dst, start, size, add in zip(*(sends[name] for name in COLUMNS), strict=True)
         ]
-        for sends in told["rounds"]
+        for sends in result["rounds"]
     ]
-    check(rounds, world=8, chunks=told["chunks"])
-    assert told["hosts"] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    assert told["collective"]["kind"] == kind
+    verify_plan(rounds, world=8, chunks=result["chunks"])
+    assert result["hosts"] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert result["collective"]["kind"] == kind
 
 
 COLUMNS = ("src", "dst", "start", "size", "add")
@@ -92,11 +96,15 @@ COLUMNS = ("src", "dst", "start", "size", "add")
     ("ask", "path", "complaint"),
     [
         ({"kind": "torus", "rows": 3}, "rows", "8 ranks do not form a torus of 3 rows"),
-        ({"kind": "colors", "k": 9}, "k", "9 colors need at least 9 ranks, and there are 8"),
-        ({"kind": "ring", "rows": 2}, "rows", "there is no such field"),
+        ({"kind": "colors", "k": 9}, "k", "9 colors need at least 9 ranks, but the run has 8"),
+        ({"kind": "ring", "rows": 2}, "rows", "unknown field"),
         ({"kind": "server", "servers": 0}, "servers", "input should be greater than or equal to 1"),
         ({"kind": "native"}, "kind", "input should be 'ring', 'torus'"),
-        ({"kind": "ring", "hosts": 65, "ranks_per_host": 1}, "ranks_per_host", "65 x 1 = 65 ranks; at most 64"),
+        (
+            {"kind": "ring", "hosts": 65, "ranks_per_host": 1},
+            "ranks_per_host",
+            "65 x 1 = 65 ranks, more than the limit of 64",
+        ),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(client: TestClient, ask: dict[str, Any], path: str, complaint: str) -> None:
@@ -114,5 +122,5 @@ def test_what_auto_would_take_covers_every_size_and_is_the_cheapest_there(client
     for choice, following in zip(taken, [*taken[1:], None], strict=True):
         assert following is None or following["from_bytes"] > choice["from_bytes"]
         middle = choice["from_bytes"] * 1.5 or 1
-        cheapest = prices(client, bytes=middle).json()["prices"][0]
-        assert cheapest["collective"] == choice["collective"]
+        cheapest_by_size = prices(client, bytes=middle).json()["prices"][0]
+        assert cheapest_by_size["collective"] == choice["collective"]

@@ -7,20 +7,33 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
+from api.sentences.pending import pending_sentence
+from contract.lifecycle.pending_reason import Pending, PendingReason
+from contract.lifecycle.reason import StopRequested
+from contract.lifecycle.state import State
 from store import clock, clusters
 from store.session import transaction
 from store.tables import Run, now
-from tests.api.conftest import SPEC, post
+from tests.testing.api import SPEC, post
+from tests.testing.stored_runs import add_job, current_job
 
 
-def ended(client: TestClient, engine: Engine, *, told_s: float, **columns: object) -> int:
-    """A run that has ended, whose job its cluster was told to end so long ago."""
+def stopped_run(
+    client: TestClient,
+    engine: Engine,
+    *,
+    asked_s: float,
+    state: State = State.CANCELLED,
+    pending: PendingReason | None = None,
+) -> int:
+    """Store a run in `state`, whose cluster was asked to end its job so long ago; return its id."""
     run_id = int(post(client, SPEC).json()["runs"][0])
-    state = {"state": "cancelled", "reason": "stopped on request", "job_id": "77", "cluster": "slurm"}
     with transaction(engine) as db:
         run = db.get_one(Run, run_id)
-        for name, value in {**state, "stop_asked_at": now() - timedelta(seconds=told_s), **columns}.items():
-            setattr(run, name, value)
+        run.cluster = "slurm"
+        asked_at = now() - timedelta(seconds=asked_s)
+        add_job(db, run, external_id="77", stop_requested_at=asked_at, pending_reason=pending)
+        run.state, run.reason = state, StopRequested() if state is State.CANCELLED else None
     return run_id
 
 
@@ -36,38 +49,41 @@ def test_a_run_that_has_ended_is_not_shown_as_done_with_while_its_job_holds_its_
     client: TestClient, sqlite_engine: Engine
 ) -> None:
     """Forces the fault: the run said that it paused as it was stopped, and a rank of it hangs."""
-    run_id = ended(client, sqlite_engine, told_s=61)
+    run_id = stopped_run(client, sqlite_engine, asked_s=61)
     (reason,) = reasons(client, run_id)
-    assert reason.startswith("stopped on request; slurm was told to end its job at ")
-    assert reason.endswith(" UTC, and still has it")
+    assert reason.startswith("stopped on request; slurm was asked to end the job at ")
+    assert reason.endswith(" UTC, and still runs it")
     with transaction(sqlite_engine) as db:
-        db.get_one(Run, run_id).job_gone = True
+        current_job(db, db.get_one(Run, run_id)).is_gone = True
     assert reasons(client, run_id) == {"stopped on request"}
 
 
 def test_a_job_has_a_minute_to_end(client: TestClient, sqlite_engine: Engine) -> None:
-    assert reasons(client, ended(client, sqlite_engine, told_s=50)) == {"stopped on request"}
+    assert reasons(client, stopped_run(client, sqlite_engine, asked_s=50)) == {"stopped on request"}
 
 
 @pytest.mark.parametrize(
-    ("state", "kind", "shown"),
-    [("pending", "resources", True), ("running", "held", True), ("running", "resources", False)],
+    ("state", "pending", "shown"),
+    [
+        (State.PENDING, PendingReason.RESOURCES, True),
+        (State.RUNNING, PendingReason.SUSPENDED, True),
+        (State.RUNNING, PendingReason.RESOURCES, False),
+    ],
 )
 def test_what_holds_a_run_up_is_shown_while_it_does(
-    client: TestClient, sqlite_engine: Engine, state: str, kind: str, *, shown: bool
+    client: TestClient, sqlite_engine: Engine, state: State, pending: PendingReason, *, shown: bool
 ) -> None:
     """One that runs may be suspended; what it waited for before it ran is not so any more."""
-    why = {"state": state, "reason": None, "waits_for": "it waits", "waits_kind": kind}
-    run_id = ended(client, sqlite_engine, told_s=0, **why)
-    assert reasons(client, run_id) == {"it waits" if shown else None}
+    run_id = stopped_run(client, sqlite_engine, asked_s=0, state=state, pending=pending)
+    assert reasons(client, run_id) == {pending_sentence(Pending(pending)) if shown else None}
 
 
 def test_how_long_ago_something_was_is_told_by_the_database_s_clock(
     client: TestClient, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: the clock of the API's host is ten minutes ahead of the database's."""
-    monkeypatch.setattr(clock, "_told", (datetime.now(UTC) - timedelta(minutes=10), time.monotonic()))
+    monkeypatch.setattr(clock, "_reading", (datetime.now(UTC) - timedelta(minutes=10), time.monotonic()))
     with transaction(sqlite_engine) as db:
-        clusters.put(db, "local", None, None)
+        clusters.store_report(db, "local", None, None)
     assert client.get("/api/v1/ready").status_code == 200
-    assert reasons(client, ended(client, sqlite_engine, told_s=50)) == {"stopped on request"}
+    assert reasons(client, stopped_run(client, sqlite_engine, asked_s=50)) == {"stopped on request"}

@@ -9,23 +9,23 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from contract.api.cluster_report import ClusterReport
-from contract.folder.auto_choice import Choice, Choices, Link
+from contract.folder.auto_choice import CollectiveChoice, CollectiveChoices, MeasuredLink
 from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from contract.spec.choices.collectives import Ring
-from contract.yaml_reader import read
+from contract.yaml_reader import read_document
 from store import clusters
 from store.metrics import points
 from store.session import transaction
 from store.tables import Run, now
-from tests.api.conftest import SPEC, post
+from tests.testing.api import SPEC, post
 
 AXES = SPEC + "axes: {seed: [0, 1, 2]}\n"
 
 
 def test_an_experiment_goes_in_as_yaml_and_as_json(client: TestClient) -> None:
     as_yaml = post(client, AXES)
-    as_json = post(client, json.dumps(read(AXES)), "application/json")
+    as_json = post(client, json.dumps(read_document(AXES)), "application/json")
     assert (as_yaml.status_code, as_yaml.json()) == (201, {"id": 1, "runs": [1, 2, 3]})
     assert (as_json.status_code, as_json.json()) == (201, {"id": 2, "runs": [4, 5, 6]})
     one, two = (client.get(f"/api/v1/experiments/{n}").json() for n in (1, 2))
@@ -71,8 +71,8 @@ def test_curves_lie_over_each_other_and_continue_where_the_reader_is(client: Tes
     post(client, AXES)
     with transaction(sqlite_engine) as db:
         for run in (1, 2):
-            said = [Points(attempt=1, at=0, step=s, values={"loss": s / run}) for s in range(1, 4)]
-            points.put(db, run, said)
+            reported = [Points(attempt=1, at=0, step=s, values={"loss": s / run}) for s in range(1, 4)]
+            points.put(db, run, reported)
     whole = client.get("/api/v1/experiments/1/points", params={"name": "loss"}).json()
     fresh = client.get("/api/v1/experiments/1/points", params={"name": "loss", "after": ["1:2", "2:3"]}).json()
     assert whole["curves"][1] == {"run_id": 2, "steps": [1, 2, 3], "values": [0.5, 1.0, 1.5]}
@@ -108,7 +108,7 @@ def test_a_cluster_that_the_service_does_not_have_is_refused_at_the_door(
     client: TestClient, sqlite_engine: Engine
 ) -> None:
     with transaction(sqlite_engine) as db:
-        clusters.put(db, "local", ClusterReport(partitions=[], nodes=[], queue=[]), None)
+        clusters.store_report(db, "local", ClusterReport(partitions=[], nodes=[], queue=[]), None)
     answer = post(client, SPEC.replace("kind: local", "kind: slurm"))
     assert answer.status_code == 422
     assert answer.json()["error"]["fields"] == [
@@ -139,10 +139,12 @@ def test_a_run_tells_what_auto_chose_and_a_damaged_record_tells_nothing(client: 
     assert run["choices"] is None
     folder = RunFolder(Path(run["folder"]))
     folder.path.mkdir(parents=True)
-    ring = Choice(from_bytes=0, collective=Ring())
-    folder.keep_choices(Choices(hosts=[4], inside=Link(latency_s=1e-4, rate=1e9), between=None, choices=[ring]))
-    told = client.get("/api/v1/runs/1").json()["choices"]
-    assert told["choices"] == [{"from_bytes": 0, "collective": {"kind": "ring", "wire": None, "timeout_s": 300.0}}]
+    ring = CollectiveChoice(from_bytes=0, collective=Ring())
+    folder.write_choices(
+        CollectiveChoices(hosts=[4], inside=MeasuredLink(latency_s=1e-4, rate=1e9), between=None, choices=[ring])
+    )
+    result = client.get("/api/v1/runs/1").json()["choices"]
+    assert result["choices"] == [{"from_bytes": 0, "collective": {"kind": "ring", "wire": None, "timeout_s": 300.0}}]
     (folder.path / "collective.json").write_text("{")
     assert client.get("/api/v1/runs/1").json()["choices"] is None
 
@@ -167,8 +169,8 @@ def test_what_saving_costs_is_told_with_why_there_is_no_advice(client: TestClien
         db.get_one(Run, 1).started_at = now() - timedelta(hours=2)
         values = {"checkpoint_stall_s": 1.5, "checkpoint_write_s": 4.0}
         points.put(db, 1, [Points(attempt=1, at=0, step=3, values=dict(values))])
-    (told,) = client.get("/api/v1/experiments/1/checkpoints").json()
-    assert (told["world"], told["saves"], told["cost_s"], told["interval_s"]) == (4, 1, 1.5, 600)
-    assert (told["interruptions"], told["best_s"]) == (0, None)
-    assert told["not_below_s"] > 60
-    assert "too few" in told["why"]
+    (result,) = client.get("/api/v1/experiments/1/checkpoints").json()
+    assert (result["world"], result["saves"], result["cost_s"], result["interval_s"]) == (4, 1, 1.5, 600)
+    assert (result["interruptions"], result["best_s"]) == (0, None)
+    assert result["not_below_s"] > 60
+    assert "too few" in result["why"]

@@ -8,16 +8,15 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from contract.folder.rank_failure import Fall, Roll
+from contract.folder.rank_failure import RankFailure, RankRoster
 from contract.folder.run_folder import RunFolder
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.state import State
-from contract.spec.retry import Cause
-from store import jobs as attempts
-from store import runs
 from store.session import transaction
 from store.tables import Run
-from tests.api.conftest import SPEC, post
+from tests.testing.api import SPEC, post
+from tests.testing.stored_runs import add_job, current_job, end_attempt, move
 
 TRACE = """Traceback (most recent call last):
   File "trainers/ranks/rank_process.py", line 30, in live
@@ -43,22 +42,22 @@ def folder(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> RunFold
     with transaction(sqlite_engine) as db:
         run = db.get_one(Run, 1)
         for state in (State.SUBMITTING, State.PENDING, State.RUNNING):
-            runs.move(db, run, state)
-        run.attempt, run.hosts = 1, ["gpu1", "gpu2"]
+            move(db, run, state)
+        current_job(db, run).hosts = ["gpu1", "gpu2"]
     folder = RunFolder.of(tmp_path / "runs", 1, run.key)
     (folder.path / "attempts").mkdir(parents=True)
     folder.log.touch()
-    folder.note_roll(1, Roll(hosts=["gpu1", "gpu1", "gpu2", "gpu2"], ahead_s=[0.0, 0.0, 300.0, 300.0]))
+    folder.write_roster(1, RankRoster(hosts=["gpu1", "gpu1", "gpu2", "gpu2"], ahead_s=[0.0, 0.0, 300.0, 300.0]))
     return folder
 
 
 @pytest.fixture
 def fail(client: TestClient, sqlite_engine: Engine) -> Fail:
-    def fail(cause: Cause = Cause.FAILURE, reason: str = "the job failed") -> Any:
+    def fail(cause: ExitCause = ExitCause.FAILURE, reason: str = "the job failed") -> Any:
         with transaction(sqlite_engine) as db:
             run = db.get_one(Run, 1)
-            attempts.note(run, cause, reason)
-            runs.move(db, run, State.FAILED, reason=reason)
+            end_attempt(db, run, cause, reason)
+            move(db, run, State.FAILED, reason)
         failure = client.get("/api/v1/runs/1").json()["failure"]
         assert client.get("/api/v1/experiments/1/failures").json()["items"][0]["failure"] == failure
         return failure
@@ -66,32 +65,34 @@ def fail(client: TestClient, sqlite_engine: Engine) -> Fail:
     return fail
 
 
-def echo(rank: int) -> Fall:
-    said = f"rank {rank} on gpu1: rank 2 died: rank {rank} waited in round 3 of the collective"
-    return Fall(at=1000.0, rank=rank, host="gpu1", reason=said, echo=True, lost=[2], round=3)
+def echo(rank: int) -> RankFailure:
+    reported = f"rank {rank} on gpu1: rank 2 died: rank {rank} waited in round 3 of the collective"
+    return RankFailure(at=1000.0, rank=rank, host="gpu1", reason=reported, echo=True, lost=[2], round=3)
 
 
 def test_a_rank_that_says_why_is_believed_though_its_clock_goes_ahead(folder: RunFolder, fail: Fail) -> None:
-    folder.note_fall(1, echo(0))
-    folder.note_fall(1, Fall(at=1299.5, rank=2, host="gpu2", reason="rank 2 on gpu2: OSError", trace=TRACE))
-    told = fail()
-    assert (told["kind"], told["rank"], told["host"], told["source"]) == ("python_error", 2, "gpu2", "rank 2")
-    assert told["evidence"].splitlines() == [
+    folder.write_rank_failure(1, echo(0))
+    folder.write_rank_failure(
+        1, RankFailure(at=1299.5, rank=2, host="gpu2", reason="rank 2 on gpu2: OSError", trace=TRACE)
+    )
+    answer = fail()
+    assert (answer["kind"], answer["rank"], answer["host"], answer["source"]) == ("python_error", 2, "gpu2", "rank 2")
+    assert answer["evidence"].splitlines() == [
         'File "trainers/data/images/image_folder.py", line 57, in batch',
         '  raise OSError("the disk is gone")',
         "OSError: the disk is gone",
     ]
-    assert [(fall["rank"], fall["echo"]) for fall in told["falls"]] == [(2, False), (0, True)]
-    assert told["at"].startswith("1970-01-01T00:16:39.5")
+    assert [(fall["rank"], fall["echo"]) for fall in answer["falls"]] == [(2, False), (0, True)]
+    assert answer["at"].startswith("1970-01-01T00:16:39.5")
 
 
 def test_of_a_rank_that_was_killed_srun_and_its_peers_tell(folder: RunFolder, fail: Fail) -> None:
-    folder.note_fall(1, echo(0))
-    folder.note_fall(1, echo(1))
+    folder.write_rank_failure(1, echo(0))
+    folder.write_rank_failure(1, echo(1))
     folder.log.write_text(FROM_SRUN)
-    told = fail()
-    assert (told["kind"], told["rank"], told["host"], told["round"]) == ("signal", 2, "gpu2", 3)
-    assert (told["evidence"], told["source"]) == ("srun: error: gpu2: task 2: Killed", "its log")
+    answer = fail()
+    assert (answer["kind"], answer["rank"], answer["host"], answer["round"]) == ("signal", 2, "gpu2", 3)
+    assert (answer["evidence"], answer["source"]) == ("srun: error: gpu2: task 2: Killed", "the log")
 
 
 @pytest.mark.parametrize(
@@ -118,15 +119,15 @@ def test_where_no_rank_left_a_word_the_log_tells(
     folder: RunFolder, fail: Fail, line: str, kind: str, rank: int | None
 ) -> None:
     folder.log.write_text(f"0: epoch 1\n{line}\nsrun: error: gpu1: task 0: Exited with exit code 1\n")
-    told = fail()
-    assert (told["kind"], told["rank"], told["evidence"]) == (kind, rank, line)
+    answer = fail()
+    assert (answer["kind"], answer["rank"], answer["evidence"]) == (kind, rank, line)
 
 
 def test_before_the_frame_of_a_library_stands_who_called_it(folder: RunFolder, fail: Fail) -> None:
     frames = [("/home/ada/net.py", "ctypes.CDLL(name)"), ("/usr/lib/python3.11/ctypes/__init__.py", "_dlopen(name)")]
-    told = "".join(f'  File "{path}", line 7, in load\n    {code}\n    ^^^^^\n' for path, code in frames)
-    trace = f"Traceback (most recent call last):\n{told}OSError: libcudart.so.99: cannot open shared object file\n"
-    folder.note_fall(1, Fall(at=1000.0, rank=1, host="gpu1", reason="rank 1: OSError", trace=trace))
+    answer = "".join(f'  File "{path}", line 7, in load\n    {code}\n    ^^^^^\n' for path, code in frames)
+    trace = f"Traceback (most recent call last):\n{answer}OSError: libcudart.so.99: cannot open shared object file\n"
+    folder.write_rank_failure(1, RankFailure(at=1000.0, rank=1, host="gpu1", reason="rank 1: OSError", trace=trace))
     assert fail()["evidence"].splitlines() == [
         'File "/home/ada/net.py", line 7, in load',
         "  ctypes.CDLL(name)",
@@ -146,43 +147,45 @@ def test_ranks_that_srun_ended_after_the_first_are_not_blamed(folder: RunFolder,
         "0: ConnectionError: rank 1 fell before the ranks met\n"
         "srun: error: gpu1: tasks 0-1: Killed\n"
     )
-    folder.note_fall(1, Fall(at=1000.0, rank=0, host="gpu1", reason="rank 0: lost a connection", echo=True))
-    told = fail()
-    assert (told["kind"], told["rank"], told["host"]) == ("unknown", 2, "gpu2")
-    assert told["evidence"] == "srun: error: gpu2: task 2: Exited with exit code 7"
+    folder.write_rank_failure(
+        1, RankFailure(at=1000.0, rank=0, host="gpu1", reason="rank 0: lost a connection", echo=True)
+    )
+    answer = fail()
+    assert (answer["kind"], answer["rank"], answer["host"]) == ("unknown", 2, "gpu2")
+    assert answer["evidence"] == "srun: error: gpu2: task 2: Exited with exit code 7"
 
 
 def test_of_several_lines_the_one_on_the_rank_that_was_missed_counts(folder: RunFolder, fail: Fail) -> None:
-    folder.note_fall(1, echo(0))
+    folder.write_rank_failure(1, echo(0))
     folder.log.write_text("srun: error: gpu1: task 1: Killed\nsrun: error: gpu2: tasks 1-3: Segmentation fault\n")
-    told = fail()
-    assert (told["rank"], told["host"]) == (2, "gpu2")
-    assert told["evidence"] == "srun: error: gpu2: tasks 1-3: Segmentation fault"
+    answer = fail()
+    assert (answer["rank"], answer["host"]) == (2, "gpu2")
+    assert answer["evidence"] == "srun: error: gpu2: tasks 1-3: Segmentation fault"
 
 
 def test_what_an_earlier_attempt_printed_is_no_evidence(folder: RunFolder, fail: Fail, sqlite_engine: Engine) -> None:
     folder.log.write_text(FROM_SRUN)
     (folder.path / "attempts" / "2.log").write_text(str(folder.log.stat().st_size))
     with transaction(sqlite_engine) as db:
-        db.get_one(Run, 1).attempt = 2
-    told = fail(reason="the job ended; it never began to train, see its log")
-    assert (told["attempt"], told["kind"], told["rank"]) == (2, "unknown", None)
-    assert told["evidence"] == "the job ended; it never began to train, see its log"
+        add_job(db, db.get_one(Run, 1), hosts=["gpu1", "gpu2"])
+    answer = fail(reason="the job ended; it never began to train, see its log")
+    assert (answer["attempt"], answer["kind"], answer["rank"]) == (2, "unknown", None)
+    assert answer["evidence"] == "the job ended; it never began to train, see its log"
 
 
 def test_a_host_that_failed_explains_the_silence_of_its_rank(folder: RunFolder, fail: Fail) -> None:
-    silent = Fall(
+    silent = RankFailure(
         at=1000.0, rank=3, host="gpu2", reason="rank 3 said nothing", kind=FailureKind.COLLECTIVE_TIMEOUT, by=0, round=5
     )
-    folder.note_fall(1, silent)
-    told = fail(Cause.NODE_FAILURE, "a node of the job failed")
-    assert (told["kind"], told["rank"], told["host"], told["round"]) == ("node_failure", 3, "gpu2", 5)
-    assert (told["evidence"], told["source"]) == ("a node of the job failed", "local")
+    folder.write_rank_failure(1, silent)
+    answer = fail(ExitCause.NODE_FAILURE, "a node of the job failed")
+    assert (answer["kind"], answer["rank"], answer["host"], answer["round"]) == ("node_failure", 3, "gpu2", 5)
+    assert (answer["evidence"], answer["source"]) == ("a node of the job failed", "local")
 
 
 def test_memory_that_ran_out_explains_a_rank_that_was_killed(folder: RunFolder, fail: Fail) -> None:
-    folder.note_fall(
-        1, Fall(at=1000.0, rank=1, host="gpu1", reason="rank 1: killed by SIGKILL", kind=FailureKind.SIGNAL)
+    folder.write_rank_failure(
+        1, RankFailure(at=1000.0, rank=1, host="gpu1", reason="rank 1: killed by SIGKILL", kind=FailureKind.SIGNAL)
     )
     folder.log.write_text("slurmstepd: error: Detected 1 oom-kill event(s) in StepId=77.0.\n")
     assert fail()["kind"] == "out_of_memory"
@@ -190,7 +193,7 @@ def test_memory_that_ran_out_explains_a_rank_that_was_killed(folder: RunFolder, 
 
 def test_a_run_that_did_not_fail_has_no_failure(folder: RunFolder, client: TestClient, sqlite_engine: Engine) -> None:
     with transaction(sqlite_engine) as db:
-        attempts.note(db.get_one(Run, 1), Cause.PREEMPTED, "paused at step 3")
+        end_attempt(db, db.get_one(Run, 1), ExitCause.PREEMPTED, "paused at step 3")
     assert client.get("/api/v1/runs/1").json()["failure"] is None
     assert client.get("/api/v1/experiments/1/failures").json() == {"items": [], "next": None}
     assert client.get("/api/v1/experiments/9/failures").status_code == 404

@@ -1,4 +1,4 @@
-"""Who may come in: loopback without a token, everybody else with it."""
+"""Tests of the access control: loopback without a token, all other hosts with a token."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.guard import _sign_in
 from contract.settings import Settings
-from tests.api.conftest import SPEC, post
+from tests.testing.api import SPEC, post
 
 TOKEN = "a secret of some length"
 PATHS = [

@@ -1,4 +1,4 @@
-"""Health, readiness and what the clusters said."""
+"""Tests of health, readiness and cluster reports."""
 
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
@@ -12,12 +12,12 @@ from store.tables import Table
 def test_alive_is_not_ready(client: TestClient) -> None:
     assert client.get("/api/v1/health").json()["ok"] is True
     answer = client.get("/api/v1/ready")
-    assert (answer.status_code, answer.json()["scheduler"]) == (503, "has not been seen yet")
+    assert (answer.status_code, answer.json()["scheduler"]) == (503, "has not reported yet")
 
 
 def test_ready_is_a_database_and_a_scheduler_seen_lately(client: TestClient, sqlite_engine: Engine) -> None:
     with transaction(sqlite_engine) as db:
-        clusters.put(db, "slurm", None, "squeue gave no answer within 20 s")
+        clusters.store_report(db, "slurm", None, "squeue gave no answer within 20 s")
     assert client.get("/api/v1/ready").status_code == 200
     (view,) = client.get("/api/v1/clusters").json()
     assert (view["kind"], view["error"], view["report"]) == ("slurm", "squeue gave no answer within 20 s", None)
@@ -26,7 +26,7 @@ def test_ready_is_a_database_and_a_scheduler_seen_lately(client: TestClient, sql
 def test_an_answer_that_fails_keeps_the_report_before_it(client: TestClient, sqlite_engine: Engine) -> None:
     for report, error in [(ClusterReport(partitions=[], nodes=[], queue=[]), None), (None, "down")]:
         with transaction(sqlite_engine) as db:
-            clusters.put(db, "slurm", report, error)
+            clusters.store_report(db, "slurm", report, error)
     (view,) = client.get("/api/v1/clusters").json()
     assert view["error"] == "down"
     assert view["report"] is not None

@@ -1,16 +1,16 @@
-"""Figures for Prometheus: states of runs, calls of clusters, and how many are allowed."""
+"""Tests of the Prometheus metrics: states of runs, calls of clusters, rate limits."""
 
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from scheduler.clusters.rate_limit import PER_MINUTE, Urgency
-from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, Priority
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
 
 
 def test_calls_and_states_are_told(client: TestClient, sqlite_engine: Engine) -> None:
-    budget = Budget(sqlite_engine, "slurm")
-    assert budget.enter(Urgency.ASK)
-    budget.note("squeue", "ok", 0.25)
+    budget = SharedRateLimit(sqlite_engine, "slurm")
+    assert budget.acquire(Priority.FOLLOW_UP)
+    budget.record("squeue", "ok", 0.25)
     answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     lines = answer.text.splitlines()
@@ -19,6 +19,6 @@ def test_calls_and_states_are_told(client: TestClient, sqlite_engine: Engine) ->
         'bigbatch_cluster_calls_total{cluster="slurm",command="squeue",outcome="ok"} 1',
         'bigbatch_cluster_call_seconds_total{cluster="slurm",command="squeue",outcome="ok"} 0.250000',
         'bigbatch_cluster_calls_last_minute{cluster="slurm"} 1',
-        f'bigbatch_cluster_calls_per_minute_allowed{{cluster="slurm"}} {PER_MINUTE}',
+        f'bigbatch_cluster_calls_per_minute_allowed{{cluster="slurm"}} {CALLS_PER_MINUTE}',
     ):
         assert line in lines

@@ -1,31 +1,30 @@
-"""The throughput benchmark's arithmetic, and one net measured for real on two ranks."""
+"""The arithmetic of the throughput benchmark, and one real measurement on two ranks."""
 
 import pytest
 import torch
 
 from benchmarks.throughput import benchmark as throughput
-from benchmarks.throughput.roofline import cost, judge
+from benchmarks.throughput.roofline import classify, cost
 from trainers.models.resnet import ResNet
 
 
-def test_resnet50_costs_what_its_layers_sum_up_to() -> None:
+def test_the_cost_of_resnet50_is_the_sum_over_its_layers() -> None:
     with torch.device("meta"):
         flops, traffic_bytes = cost(ResNet(3, 1000), 3, 224)
-    # 4.09 G multiplications and additions (the paper rounds to 3.8, with its strides elsewhere), three passes, less
-    # the gradient of the images
+    # 4.09 G multiply-adds (the paper has 3.8 G with other strides) in three passes, without the gradient of the images
     assert flops == pytest.approx(3 * 2 * 4.09e9, rel=0.02)
     assert 2e8 < traffic_bytes < 5e8
 
 
 def test_the_resource_that_a_step_uses_most_bounds_it() -> None:
     costs, peaks = (1e9, 1e8), (1e12, 1e12)
-    assert judge(800, costs, peaks) == {"matmul_share": 0.8, "memory_share": 0.08, "bound": "matrix units"}
-    assert judge(8000, (1e7, 1e8), peaks)["bound"] == "memory"
-    assert str(judge(100, costs, peaks)["bound"]).startswith("neither")
+    assert classify(800, costs, peaks) == {"matmul_share": 0.8, "memory_share": 0.08, "bound": "matrix units"}
+    assert classify(8000, (1e7, 1e8), peaks)["bound"] == "memory"
+    assert str(classify(100, costs, peaks)["bound"]).startswith("neither")
 
 
-def test_ratios_are_taken_turn_by_turn() -> None:
-    found = throughput.compared({"ours": [1.0, 2.0, 4.0], "plain": [2.0, 2.0, 2.0]}, batch=8)
+def test_ratios_are_computed_per_round() -> None:
+    found = throughput.compare({"ours": [1.0, 2.0, 4.0], "plain": [2.0, 2.0, 2.0]}, batch=8)
     assert found == {"ours_per_s": 4.0, "plain_per_s": 4.0, "ratio": 1.0, "ratios": [2.0, 1.0, 0.5]}
 
 

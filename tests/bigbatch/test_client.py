@@ -1,4 +1,4 @@
-"""The typed client against the real API, and against faults that a real one cannot be made to have."""
+"""Tests of the typed client against the real API, and against simulated faults."""
 
 import json
 
@@ -9,14 +9,14 @@ from bigbatch import ApiError, BigbatchError, Client, Unreachable, client, conne
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
-from contract.yaml_reader import read
-from tests.bigbatch.conftest import SPEC, Site, serving
-from tests.testing import seed_runs as seed
+from contract.yaml_reader import read_document
+from tests.testing import seed_runs
+from tests.testing.command import SPEC, Site, serving
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "WAITS_S", (0.01, 0.01))
+    monkeypatch.setattr(connection, "RETRY_DELAYS_S", (0.01, 0.01))
 
 
 def answering(*answers: httpx.Response | httpx.TransportError) -> tuple[Client, list[httpx.Request]]:
@@ -33,17 +33,17 @@ def answering(*answers: httpx.Response | httpx.TransportError) -> tuple[Client, 
     return Client("http://service", transport=httpx.MockTransport(answer)), asked
 
 
-@pytest.mark.parametrize("spec", [SPEC, read(SPEC), ExperimentSpec.model_validate(read(SPEC))])
+@pytest.mark.parametrize("spec", [SPEC, read_document(SPEC), ExperimentSpec.model_validate(read_document(SPEC))])
 def test_an_experiment_is_created_from_text_a_dict_or_a_model(client: Client, spec: object) -> None:
     created = client.create(spec)  # type: ignore[arg-type]
-    assert client.experiment(created.id).spec == ExperimentSpec.model_validate(read(SPEC))
+    assert client.experiment(created.id).spec == ExperimentSpec.model_validate(read_document(SPEC))
     assert [run.id for run in client.runs(created.id)] == created.runs
     assert client.run(created.runs[1]).spec.schedule.rate == 0.1
 
 
 def test_a_value_that_json_has_no_word_for_is_the_services_to_refuse(client: Client) -> None:
     with pytest.raises(ApiError) as refused:
-        client.create({**read(SPEC), "axes": {"schedule.rate": [float("inf")]}})
+        client.create({**read_document(SPEC), "axes": {"schedule.rate": [float("inf")]}})
     assert refused.value.status in (400, 422)
 
 
@@ -59,11 +59,11 @@ def test_lists_go_on_page_after_page(client: Client, monkeypatch: pytest.MonkeyP
 
 def test_points_and_logs_are_read_on(client: Client, site: Site) -> None:
     run_id = client.create(SPEC).runs[0]
-    seed.measure(site, run_id, 5, loss=0.5, learning_rate=0.1)
+    seed_runs.measure(site, run_id, 5, loss=0.5, learning_rate=0.1)
     assert client.points(run_id).series["loss"].steps == [1, 2, 3, 4, 5]
     assert client.points(run_id, ["loss"], after=3).series.keys() == {"loss"}
     assert client.points(run_id, ["loss"], after=3).series["loss"].values == [0.5, 0.5]
-    seed.log_of(site, run_id).log.write_text("one\ntwo\n")
+    seed_runs.log_of(site, run_id).log.write_text("one\ntwo\n")
     assert client.log(run_id).text == "one\ntwo\n"
     assert client.log(run_id, -4).text == "two\n"
 
@@ -82,7 +82,7 @@ def test_points_that_do_not_fit_into_one_answer_are_asked_for_again() -> None:
 
 def test_what_was_asked_to_stop_is_counted(client: Client, site: Site) -> None:
     created = client.create(SPEC)
-    seed.move(site, created.runs[0], [State.CANCELLED])
+    seed_runs.move(site, created.runs[0], [State.CANCELLED])
     assert client.stop_experiment(created.id).stopping == 1
     assert client.stop_run(created.runs[0]).stopping == 0
 
@@ -90,7 +90,7 @@ def test_what_was_asked_to_stop_is_counted(client: Client, site: Site) -> None:
 def test_the_service_tells_how_it_is(client: Client) -> None:
     assert client.health().ok
     assert client.clusters() == []
-    assert client.ready().scheduler == "has not been seen yet"
+    assert client.ready().scheduler == "has not reported yet"
 
 
 def test_an_error_names_every_field_on_a_line_of_its_own(client: Client) -> None:
@@ -108,13 +108,13 @@ def test_what_is_not_there_is_an_api_error(client: Client) -> None:
 
 
 def test_nobody_there_says_how_to_start_the_service() -> None:
-    with pytest.raises(Unreachable, match=r"nothing answers at http://127\.0\.0\.1:1 .*`bigbatch up`"):
+    with pytest.raises(Unreachable, match=r"no service answers at http://127\.0\.0\.1:1 .*`bigbatch up`"):
         Client("http://127.0.0.1:1").health()
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://service", "http://", "http://service:port"])
 def test_an_address_that_is_none_is_named(url: str) -> None:
-    with pytest.raises(BigbatchError, match="is no address of a service"):
+    with pytest.raises(BigbatchError, match="is not a valid address"):
         Client(url).health()
 
 
@@ -128,14 +128,14 @@ def test_a_read_is_tried_again() -> None:
 
 def test_a_read_is_not_tried_for_ever() -> None:
     client, asked = answering(*[httpx.ReadTimeout("slow")] * 5)
-    with pytest.raises(Unreachable, match="broke off"):
+    with pytest.raises(Unreachable, match="closed the connection"):
         client.health()
     assert len(asked) == 3
 
 
 def test_a_write_without_a_key_is_sent_once() -> None:
     client, asked = answering(httpx.ReadTimeout("slow"), httpx.Response(200, json={}))
-    with pytest.raises(Unreachable, match="look before you send it again"):
+    with pytest.raises(Unreachable, match="check before you repeat it"):
         client.stop_run(1)
     assert len(asked) == 1
 
@@ -149,9 +149,9 @@ def test_an_experiment_is_sent_again_under_its_key() -> None:
 
 def test_an_answer_of_another_service_is_told_apart() -> None:
     client, _ = answering(httpx.Response(200, text="<html>"), httpx.Response(404, text="<html>"))
-    with pytest.raises(BigbatchError, match="is another service"):
+    with pytest.raises(BigbatchError, match="is not a Bigbatch response"):
         client.health()
-    with pytest.raises(ApiError, match="answered 404 Not Found, not in Bigbatch's words"):
+    with pytest.raises(ApiError, match="answered 404 Not Found, which is not a Bigbatch response"):
         client.health()
 
 
@@ -165,16 +165,16 @@ def test_a_service_with_a_token_is_told_it(site: Site, monkeypatch: pytest.Monke
 
 
 def test_a_token_that_no_header_can_carry_is_refused() -> None:
-    with pytest.raises(BigbatchError, match="no HTTP header"):
+    with pytest.raises(BigbatchError, match="not allowed in an HTTP header"):
         Client("http://service", "g\u00e9heim\n")
 
 
 def test_the_documents_sent_are_whole() -> None:
     client, asked = answering(*[httpx.Response(201, json={"id": 1, "runs": []})] * 2)
     client.create(SPEC)
-    client.create(read(SPEC))
+    client.create(read_document(SPEC))
     assert asked[0].headers["content-type"] == "application/yaml"
-    assert json.loads(asked[1].content) == read(SPEC)
+    assert json.loads(asked[1].content) == read_document(SPEC)
 
 
 def test_the_page_size_is_within_what_the_api_takes() -> None:

@@ -12,24 +12,24 @@ import pytest
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
 from contract.api.responses import Problem, Readiness
-from contract.api.site_check import fine
+from contract.api.site_check import passed_check
 from migrations.commands import upgrade
-from tests.bigbatch.conftest import Call
+from tests.testing.command import Call
 
 
 def test_on_a_laptop_it_checks_what_is_there_and_is_content(client: Client, call: Call, tmp_path: Path) -> None:
     upgrade(f"sqlite:///{tmp_path / 'home' / 'bigbatch.db'}")
     os.environ["BIGBATCH_SLURM"] = "false"
     try:
-        said = call("doctor")
-        told = json.loads(call("doctor", "--json").out)
+        lines = call("doctor")
+        answer = json.loads(call("doctor", "--json").out)
     finally:
         del os.environ["BIGBATCH_SLURM"]
-    assert said.code == 0
-    assert said.out.splitlines()[-1].startswith("0 errors")
-    assert "runs go to this machine alone" in said.out
-    assert_whole(told)
-    found = {(check["area"], check["name"]): check["grade"] for check in told}
+    assert lines.code == 0
+    assert lines.out.splitlines()[-1].startswith("0 errors")
+    assert "runs can use this machine only" in lines.out
+    assert_whole(answer)
+    found = {(check["area"], check["name"]): check["grade"] for check in answer}
     assert found["database", "database"] == found["database", "tables"] == found["broker", "broker"] == "ok"
 
 
@@ -38,27 +38,27 @@ def test_what_is_in_the_way_ends_it_with_1(call: Call, tmp_path: Path, monkeypat
     (tmp_path / "file").touch()
     monkeypatch.setenv("BIGBATCH_RUNS", str(tmp_path / "file" / "runs"))
     monkeypatch.setenv("BIGBATCH_SLURM", "false")
-    said = call("doctor")
-    assert said.code == 1
-    assert "set: BIGBATCH_RUNS" in said.out
+    lines = call("doctor")
+    assert lines.code == 1
+    assert "fix: set BIGBATCH_RUNS" in lines.out
 
 
 def readiness(*, ready: bool, database: str = "ok") -> Readiness:
-    return Readiness(ready=ready, database=database, scheduler="has not been seen yet", scheduler_seen_at=None)
+    return Readiness(ready=ready, database=database, scheduler="has not reported yet", scheduler_seen_at=None)
 
 
 @pytest.mark.parametrize(
-    ("told", "grade", "advice"),
+    ("answer", "grade", "advice"),
     [
         (readiness(ready=True), "ok", ""),
-        (readiness(ready=False), "warning", "bigbatch up"),
-        (readiness(ready=False, database="no such table"), "warning", "python -m migrations upgrade"),
-        (ApiError(503, Problem(code="database_unavailable", message="it is away")), "warning", "BIGBATCH_URL and"),
-        (None, "note", "bigbatch up"),
+        (readiness(ready=False), "warning", "start both with bigbatch up"),
+        (readiness(ready=False, database="no such table"), "warning", "run python -m migrations upgrade"),
+        (ApiError(503, Problem(code="database_unavailable", message="it is away")), "warning", "set BIGBATCH_URL and"),
+        (None, "note", "start the service with bigbatch up"),
     ],
 )
 def test_what_it_says_of_tables_and_service_has_what_to_set(
-    told: Readiness | ApiError | None,
+    answer: Readiness | ApiError | None,
     grade: str,
     advice: str,
     call: Call,
@@ -66,21 +66,21 @@ def test_what_it_says_of_tables_and_service_has_what_to_set(
     tmp_path: Path,
 ) -> None:
     """What the scheduler's part finds is left away: a database that answers, and has no tables."""
-    answers = fine("database", "database", "it answers", "what runs do can be kept and shown")
-    monkeypatch.setattr("bigbatch.commands.doctor._examined", lambda _: iter([answers]))
+    answers = passed_check("database", "database", "it answers", "what runs do can be kept and shown")
+    monkeypatch.setattr("bigbatch.commands.doctor._scheduler_checks", lambda _: iter([answers]))
     monkeypatch.setenv("BIGBATCH_URL", "http://127.0.0.1:1")
     (tmp_path / "home").mkdir()
 
     def ready(_: Client) -> Readiness:
-        if isinstance(told, ApiError):
-            raise told
-        assert told
-        return told
+        if isinstance(answer, ApiError):
+            raise answer
+        assert answer
+        return answer
 
-    if told:
+    if answer:
         monkeypatch.setattr(Client, "ready", ready)
     checks = {check["name"]: check for check in json.loads(call("doctor", "--json").out)}
-    assert (checks["tables"]["grade"], checks["tables"]["advice"]) == ("error", "python -m migrations upgrade")
+    assert (checks["tables"]["grade"], checks["tables"]["advice"]) == ("error", "run python -m migrations upgrade")
     assert checks["service"]["grade"] == grade
     assert checks["service"]["advice"].startswith(advice)
     assert_whole(checks.values())

@@ -1,4 +1,4 @@
-"""`bigbatch price`, as a user types it, and the units that it takes."""
+"""Tests of `bigbatch price` and its units."""
 
 import json
 
@@ -6,42 +6,42 @@ import pytest
 import typer
 
 from bigbatch.client import Client
-from bigbatch.terminal.units import bytes_in_words, rate, seconds, size, time_in_words
-from tests.bigbatch.conftest import Call
+from bigbatch.terminal.units import format_bytes, format_duration, parse_duration, parse_rate, parse_size
+from tests.testing.command import Call
 
 ASK = ("price", "--bytes", "16MiB", "--hosts", 2, "--ranks-per-host", 4, "--rate", "200mbit")
 
 
 def test_price_lists_the_collectives_the_cheapest_first(client: Client, call: Call) -> None:
-    said = call(*ASK)
-    heads, *rows = said.out.splitlines()
+    reported = call(*ASK)
+    heads, *rows = reported.out.splitlines()
     assert heads.split() == ["collective", "rounds", "segments", "busiest", "link", "time", "x", "bound"]
     assert any(row.split()[:3] == ["torus", "rows=2", "8"] for row in rows)
     ratios = [float(row.split()[-1]) for row in rows]
     assert ratios == sorted(ratios)
     assert ratios[0] < 1.02
-    auto, summary = said.err.splitlines()
-    assert auto.startswith("auto would take ")
+    auto, summary = reported.err.splitlines()
+    assert auto.startswith("auto would choose ")
     assert auto.endswith(" on")
     assert summary == "8 ranks, 16.8 MB; the bound is 671.1 ms"
 
 
 def test_price_tells_programs_in_json(client: Client, call: Call) -> None:
-    told = json.loads(call(*ASK, "--json").out)
-    assert told["world"] == 8
-    assert told["prices"][0]["times_bound"] < 1.02
+    answer = json.loads(call(*ASK, "--json").out)
+    assert answer["world"] == 8
+    assert answer["prices"][0]["times_bound"] < 1.02
 
 
 def test_price_refuses_what_is_no_size(call: Call) -> None:
-    said = call("price", "--bytes", "much", "--hosts", 2, "--ranks-per-host", 4, "--rate", "1GB/s")
-    assert said.code == 2
-    assert "'much' is no size" in said.err
+    reported = call("price", "--bytes", "much", "--hosts", 2, "--ranks-per-host", 4, "--rate", "1GB/s")
+    assert reported.code == 2
+    assert "'much' is not a size" in reported.err
 
 
 def test_price_names_the_sum_that_is_too_large(client: Client, call: Call) -> None:
-    said = call("price", "--bytes", "1MB", "--hosts", 4096, "--ranks-per-host", 2, "--rate", "1GB/s")
-    assert said.code == 2
-    assert "4096 x 2 = 8,192 ranks; at most 4,096 are taken" in said.err
+    reported = call("price", "--bytes", "1MB", "--hosts", 4096, "--ranks-per-host", 2, "--rate", "1GB/s")
+    assert reported.code == 2
+    assert "4096 x 2 = 8,192 ranks, more than the limit of 4,096" in reported.err
 
 
 @pytest.mark.parametrize(
@@ -57,20 +57,20 @@ def test_price_names_the_sum_that_is_too_large(client: Client, call: Call) -> No
     ],
 )
 def test_sizes_are_read(text: str, amount: float) -> None:
-    assert size(text) == amount
+    assert parse_size(text) == amount
 
 
 def test_rates_and_times_are_read() -> None:
-    assert [rate(text) for text in ("10GB/s", "200mbit", "200Mbit/s", "1e9")] == [1e10, 25e6, 25e6, 1e9]
-    assert [seconds(text) for text in ("20us", "1.5 ms", "2s")] == pytest.approx([20e-6, 1.5e-3, 2])
-    for read, wrong in ((rate, "fast"), (seconds, "20"), (size, "-1MB"), (size, "")):
+    assert [parse_rate(text) for text in ("10GB/s", "200mbit", "200Mbit/s", "1e9")] == [1e10, 25e6, 25e6, 1e9]
+    assert [parse_duration(text) for text in ("20us", "1.5 ms", "2s")] == pytest.approx([20e-6, 1.5e-3, 2])
+    for read, wrong in ((parse_rate, "fast"), (parse_duration, "20"), (parse_size, "-1MB"), (parse_size, "")):
         with pytest.raises(typer.BadParameter, match="is no"):
             read(wrong)
 
 
 def test_amounts_are_told_with_their_units() -> None:
-    assert [bytes_in_words(n) for n in (0, 512, 16 << 20, 2.5e12)] == ["0 B", "512 B", "16.8 MB", "2.5 TB"]
-    assert [time_in_words(s) for s in (0, 3e-7, 0.6711, 12, 40000)] == [
+    assert [format_bytes(n) for n in (0, 512, 16 << 20, 2.5e12)] == ["0 B", "512 B", "16.8 MB", "2.5 TB"]
+    assert [format_duration(s) for s in (0, 3e-7, 0.6711, 12, 40000)] == [
         "0 ns",
         "300 ns",
         "671.1 ms",

@@ -1,4 +1,4 @@
-"""Specs in files, and bases in other files: beside or below, and nowhere else."""
+"""Tests of experiment files and their base files."""
 
 import io
 import sys
@@ -8,10 +8,10 @@ import pytest
 
 from bigbatch import DocumentRefused
 from bigbatch.spec_file import read_spec
-from contract.yaml_reader import read
-from tests.bigbatch.conftest import SPEC
+from contract.yaml_reader import read_document
+from tests.testing.command import SPEC
 
-RUN = read(SPEC)["base"]
+RUN = read_document(SPEC)["base"]
 RUN_TEXT = """
 optimizer: {kind: sgd}
 schedule: {kind: constant, rate: 0.05}
@@ -60,7 +60,7 @@ def test_a_spec_is_found_from_anywhere(folder: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("base", ["../secret.yaml", "bases/../../secret.yaml", "..", "../specs-other/base.yaml"])
 def test_a_base_outside_the_folder_is_refused(folder: Path, base: str) -> None:
-    with pytest.raises(DocumentRefused, match=r"base: '.*' leads outside the folder of sweep\.yaml"):
+    with pytest.raises(DocumentRefused, match=r"base: '.*' is outside the folder of sweep\.yaml"):
         read_spec(sweep(folder, base))
 
 
@@ -73,7 +73,7 @@ def test_a_link_that_leads_outside_is_refused(folder: Path) -> None:
     (folder / "link.yaml").symlink_to(folder.parent / "secret.yaml")
     (folder / "up").symlink_to(folder.parent)
     for base in ("link.yaml", "up/secret.yaml"):
-        with pytest.raises(DocumentRefused, match="leads outside"):
+        with pytest.raises(DocumentRefused, match="is outside"):
             read_spec(sweep(folder, base))
 
 
@@ -84,14 +84,14 @@ def test_a_link_that_stays_inside_is_followed(folder: Path) -> None:
 
 def test_a_base_of_a_base_may_not_climb_back(folder: Path) -> None:
     sweep(folder / "bases", "../base.yaml", "middle.yaml")
-    with pytest.raises(DocumentRefused, match=r"middle\.yaml is no experiment\nbase: .*leads outside"):
+    with pytest.raises(DocumentRefused, match=r"middle\.yaml is not a valid experiment\nbase: .*is outside"):
         read_spec(sweep(folder, "bases/middle.yaml"))
 
 
 @pytest.mark.parametrize("base", ["sweep.yaml", "other.yaml"])
 def test_a_circle_of_bases_is_refused(folder: Path, base: str) -> None:
     sweep(folder, "sweep.yaml", "other.yaml")
-    with pytest.raises(DocumentRefused, match=r"in a circle: sweep\.yaml -> .*sweep\.yaml"):
+    with pytest.raises(DocumentRefused, match=r"form a cycle: sweep\.yaml -> .*sweep\.yaml"):
         read_spec(sweep(folder, base))
 
 
@@ -104,18 +104,20 @@ def test_a_circle_of_links_is_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("base", ["absent.yaml", "bases", "a" * 300 + ".yaml"])
 def test_a_base_that_cannot_be_read_is_named(folder: Path, base: str) -> None:
-    with pytest.raises(DocumentRefused, match=rf"sweep\.yaml is no experiment\nbase: '.*{base}' cannot be read: "):
+    with pytest.raises(
+        DocumentRefused, match=rf"sweep\.yaml is not a valid experiment\nbase: '.*{base}' cannot be read: "
+    ):
         read_spec(sweep(folder, base))
 
 
 def test_a_base_with_a_nul_in_its_name_is_refused(folder: Path) -> None:
-    with pytest.raises(DocumentRefused, match=r"has a character that no text may have"):
+    with pytest.raises(DocumentRefused, match=r"contains a NUL or surrogate character"):
         read_spec(sweep(folder, r'"base\0.yaml"'))
 
 
 def test_a_base_that_is_no_document_is_refused(folder: Path) -> None:
     (folder / "broken.yaml").write_text("a: [1\n")
-    with pytest.raises(DocumentRefused, match=r"broken\.yaml is no experiment\nbase: line 2"):
+    with pytest.raises(DocumentRefused, match=r"broken\.yaml is not a valid experiment\nbase: line 2"):
         read_spec(sweep(folder, "broken.yaml"))
 
 
@@ -130,7 +132,7 @@ def test_standard_input_has_no_files_beside_it(monkeypatch: pytest.MonkeyPatch) 
     for text in (SPEC, "name: sweep\nbase: base.yaml"):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         if text == SPEC:
-            assert read_spec("-") == read(SPEC)
+            assert read_spec("-") == read_document(SPEC)
         else:
-            with pytest.raises(DocumentRefused, match="base: what comes from standard input"):
+            with pytest.raises(DocumentRefused, match="base: standard input has no folder"):
                 read_spec("-")

@@ -1,4 +1,4 @@
-"""`bigbatch up` as a user has it: one process tree that starts whole, heals, and leaves nothing behind."""
+"""Tests of `bigbatch up`: one process tree that starts, restarts ended processes, and ends completely."""
 
 import os
 import signal
@@ -15,9 +15,9 @@ import pytest
 
 from bigbatch.client import Client
 from bigbatch.errors import Unreachable
-from bigbatch.service.address import Address, checked
-from bigbatch.service.home_lock import locked
-from tests.bigbatch.conftest import Call
+from bigbatch.service.address import Address, check_address
+from bigbatch.service.home_lock import lock_home
+from tests.testing.command import Call
 from tests.testing.servers import free_port
 
 PUPPET = Path(__file__).parent / "puppet"
@@ -33,32 +33,32 @@ class Up:
     """A running command whose output goes to a file, on a port that no connection gets before the service does."""
 
     def __init__(self, folder: Path, *words: str, puppet: str | None = "", port: int | None = None) -> None:
-        self.home, self._said = folder / "home", folder / "said"
+        self.home, self._output = folder / "home", folder / "output"
         environment = {**os.environ, "BIGBATCH_HOME": str(self.home), "PYTHONUNBUFFERED": "1"}
         if puppet is not None:
             environment |= {"PYTHONPATH": str(PUPPET), "PUPPET": puppet}
         command = [sys.executable, "-m", "bigbatch.cli", *words, "--port", str(port or free_port())]
-        with self._said.open("wb") as said:
+        with self._output.open("wb") as reported:
             self.process = subprocess.Popen(
                 command,
-                stdout=said,
-                stderr=said,
+                stdout=reported,
+                stderr=reported,
                 env=environment,
                 start_new_session=True,
                 cwd=folder,
                 preexec_fn=hear_ctrl_c,
             )
 
-    def said(self) -> str:
-        return self._said.read_text()
+    def output(self) -> str:
+        return self._output.read_text()
 
     def wait_for(self, text: str, limit_s: float = 120) -> str:
         until = time.monotonic() + limit_s
-        while text not in self.said():
-            assert time.monotonic() < until, self.said()
-            assert self.process.poll() is None, self.said()
+        while text not in self.output():
+            assert time.monotonic() < until, self.output()
+            assert self.process.poll() is None, self.output()
             time.sleep(0.05)
-        return self.said()
+        return self.output()
 
     def url(self) -> str:
         return self.wait_for("Bigbatch is at http").split("Bigbatch is at ")[1].split()[0]
@@ -105,11 +105,11 @@ def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
     assert len(tree) >= len(PARTS)
     assert os.getsid(up.process.pid) not in sessions(tree)  # no Ctrl-C of their own
     up.process.send_signal(signal.SIGINT)
-    assert up.process.wait(90) == 0, up.said()
+    assert up.process.wait(90) == 0, up.output()
     assert gone(tree, 5)
     assert not (up.home / "up.lock").exists()
     assert (up.home / "logs" / "close.log").exists()
-    assert "Traceback" not in up.said()
+    assert "Traceback" not in up.output()
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", int(url.rsplit(":", 1)[1])))
@@ -123,7 +123,7 @@ def test_the_parts_end_when_up_is_killed(tmp_path: Path, started: list[Up]) -> N
     up.process.kill()
     up.process.wait()
     assert gone(tree, 90)
-    with locked(up.home):  # and its lock went with it
+    with lock_home(up.home):  # and its lock went with it
         pass
 
 
@@ -133,7 +133,7 @@ def test_a_part_that_dies_is_started_again(tmp_path: Path, started: list[Up]) ->
     client = Client(up.url())
     for name in ("worker", "api"):
         up.part(name).kill()
-        up.wait_for(f"{name} ended (signal 9); starting it again in 1 s")
+        up.wait_for(f"{name} ended (signal 9); restart in 1 s")
     until = time.monotonic() + 90
     while not answers(client):
         assert time.monotonic() < until
@@ -141,7 +141,7 @@ def test_a_part_that_dies_is_started_again(tmp_path: Path, started: list[Up]) ->
     tree = up.tree()
     assert len(tree) == len(PARTS)
     up.process.send_signal(signal.SIGTERM)
-    assert up.process.wait(90) == 0, up.said()
+    assert up.process.wait(90) == 0, up.output()
     assert gone(tree, 5)
     assert (up.home / "closed").exists()
 
@@ -157,8 +157,8 @@ def test_a_part_that_does_not_start_is_shown_with_its_last_words(tmp_path: Path,
     up = Up(tmp_path, "up", puppet="falls")
     started.append(up)
     assert up.process.wait(120) == 1
-    assert "worker ended (exit code 1); the last lines of " in up.said()
-    assert "the worker cannot find its feet" in up.said()
+    assert "worker ended (exit code 1); the last lines of " in up.output()
+    assert "the worker cannot find its feet" in up.output()
     assert (up.home / "closed").exists()
 
 
@@ -166,10 +166,10 @@ def test_first_run_carries_one_experiment_out(tmp_path: Path, spec: Path, starte
     with socket.create_server(("127.0.0.1", port := free_port())):
         up = Up(tmp_path, "first-run", "--once", str(spec), port=port)
         started.append(up)
-        assert up.process.wait(150) == 0, up.said()
-    assert f"Port {port} is taken, so this is on " in up.said()
-    assert "/experiments/1" in up.said()
-    assert "run 2 schedule.rate=0.1: held-out accuracy 91.25 %" in up.said()
+        assert up.process.wait(150) == 0, up.output()
+    assert f"Port {port} is in use, so the service uses port " in up.output()
+    assert "/experiments/1" in up.output()
+    assert "run 2 schedule.rate=0.1: held-out accuracy 91.25 %" in up.output()
     assert not (up.home / "up.lock").exists()
 
 
@@ -179,7 +179,7 @@ def test_first_run_stays_and_a_second_ctrl_c_kills_at_once(tmp_path: Path, spec:
     up.wait_for("until Ctrl-C")
     tree = up.tree()
     up.process.send_signal(signal.SIGINT)
-    up.wait_for("ending the service")
+    up.wait_for("stopping the service")
     time.sleep(1)  # sooner, it would count as the same
     assert up.process.poll() is None
     again = time.monotonic()
@@ -192,47 +192,47 @@ def test_first_run_stays_and_a_second_ctrl_c_kills_at_once(tmp_path: Path, spec:
 def test_a_port_that_is_taken_is_refused_before_anything_starts(call: Call, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = call("up", "--port", port)
-    assert said == (1, "", f"port {port} is taken: choose another with --port\n")
+        reported = call("up", "--port", port)
+    assert reported == (1, "", f"port {port} is in use: choose another with --port\n")
     assert not (tmp_path / "home" / "logs").exists()
     assert not (tmp_path / "home" / "up.lock").exists()
 
 
 def test_port_0_is_any_that_is_free() -> None:
-    port = checked(Address("127.0.0.1", 0), "").port
+    port = check_address(Address("127.0.0.1", 0), "").port
     socket.create_server(("127.0.0.1", port)).close()
 
 
 def test_a_second_service_on_the_same_home_is_refused(call: Call, tmp_path: Path) -> None:
-    with locked(tmp_path / "home"):
-        said = call("up", "--port", 0)
-    assert said == (1, "", f"the service is up already on {tmp_path / 'home'}, process {os.getpid()}\n")
+    with lock_home(tmp_path / "home"):
+        reported = call("up", "--port", 0)
+    assert reported == (1, "", f"a service already runs on {tmp_path / 'home'} (process {os.getpid()})\n")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_beyond_loopback_a_token_is_needed(call: Call, host: str) -> None:
-    said = call("up", "--host", host)
-    assert said.code == 1
-    assert "set BIGBATCH_TOKEN" in said.err
+    reported = call("up", "--host", host)
+    assert reported.code == 1
+    assert "set BIGBATCH_TOKEN" in reported.err
 
 
 def test_an_address_that_is_not_ours_is_refused(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
     for words in (("--host", "192.0.2.1"), ("--host", "no such host"), ("--port", "70000")):
-        said = call("up", *words)
-        assert said.code == 1
-        assert len(said.err.splitlines()) == 1
+        reported = call("up", *words)
+        assert reported.code == 1
+        assert len(reported.err.splitlines()) == 1
 
 
 def test_a_setting_that_does_not_parse_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIGBATCH_LOCAL_RANKS", "many")
-    said = call("up")
-    assert said.code == 1
-    assert said.err.startswith("BIGBATCH_LOCAL_RANKS: ")
+    reported = call("up")
+    assert reported.code == 1
+    assert reported.err.startswith("BIGBATCH_LOCAL_RANKS: ")
 
 
 def test_a_home_that_cannot_be_made_is_named(call: Call, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    said = call("up", "--home", tmp_path / "file")
-    assert said.code == 1
-    assert "cannot be the service's home" in said.err
+    reported = call("up", "--home", tmp_path / "file")
+    assert reported.code == 1
+    assert "cannot be the service's home" in reported.err

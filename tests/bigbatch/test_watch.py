@@ -1,4 +1,4 @@
-"""Following experiments and logs until they end, also when the service goes away for a while."""
+"""Tests of following experiments and logs until their end, also during an outage of the service."""
 
 import io
 import threading
@@ -13,22 +13,27 @@ from rich.console import Console
 
 from bigbatch.client import Client
 from bigbatch.commands.watch import watch_to_end
-from bigbatch.polling import Pause, patiently
+from bigbatch.polling import Pause, retry_until_answered
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from migrations.commands import upgrade
 from store.session import engine_for
-from tests.bigbatch.conftest import SPEC, Call, Site, serving
-from tests.testing import seed_runs as seed
+from tests.testing import seed_runs
+from tests.testing.command import SPEC, Call, Site, serving
 from tests.testing.seed_runs import TO_RUNNING
 from tests.testing.servers import free_port, wait_for
 
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("polling.LOOK_S", "polling.SILENT_S", "commands.logs.LOOK_S", "terminal.progress.LINE_S"):
+    for name in (
+        "polling.POLL_INTERVAL_S",
+        "polling.RETRY_INTERVAL_S",
+        "commands.logs.POLL_INTERVAL_S",
+        "terminal.progress.LINE_S",
+    ):
         monkeypatch.setattr(f"bigbatch.{name}", 0.05)
-    monkeypatch.setattr("bigbatch.connection.WAITS_S", (0.01,))
+    monkeypatch.setattr("bigbatch.connection.RETRY_DELAYS_S", (0.01,))
 
 
 class Between:
@@ -46,9 +51,9 @@ class Between:
 
         def looked(ask: Callable[[], Any], pause: Pause) -> Any:
             self()
-            return patiently(ask, pause)
+            return retry_until_answered(ask, pause)
 
-        monkeypatch.setattr("bigbatch.polling.patiently", looked)
+        monkeypatch.setattr("bigbatch.polling.retry_until_answered", looked)
 
 
 def test_watch_ends_with_0_when_every_run_is_done(
@@ -58,16 +63,16 @@ def test_watch_ends_with_0_when_every_run_is_done(
 
     def train() -> None:
         for run_id in created.runs:
-            seed.move(site, run_id, TO_RUNNING, step=3, latest={"loss": 0.25})
+            seed_runs.move(site, run_id, TO_RUNNING, step=3, latest={"loss": 0.25})
 
     def end() -> None:
         for run_id in created.runs:
-            seed.move(site, run_id, [State.DONE], step=44, latest={"heldout_accuracy": 0.95})
+            seed_runs.move(site, run_id, [State.DONE], step=44, latest={"heldout_accuracy": 0.95})
 
     Between(train, end).looks(monkeypatch)
-    said = call("watch", created.id)
-    first, *between, one, two = said.out.splitlines()
-    assert said.code == 0
+    reported = call("watch", created.id)
+    first, *between, one, two = reported.out.splitlines()
+    assert reported.code == 0
     assert first.startswith("0 %: 2 queued")
     assert any("2 running" in line and "3/44  loss 0.25" in line for line in between)
     assert one == f"run {created.runs[0]} schedule.rate=0.05: held-out accuracy 95.00 %"
@@ -77,11 +82,11 @@ def test_watch_ends_with_0_when_every_run_is_done(
 @pytest.mark.parametrize("end", [State.FAILED, State.CANCELLED])
 def test_watch_ends_with_1_and_the_reason_otherwise(client: Client, site: Site, call: Call, end: State) -> None:
     created = client.create(SPEC)
-    seed.move(site, created.runs[0], [*TO_RUNNING, State.DONE], step=44)
-    seed.move(site, created.runs[1], [*TO_RUNNING, end], step=7, reason="rank 3 fell: out of memory")
-    said = call("watch", created.id)
-    assert said.code == 1
-    assert f"{end} at step 7 of 44: rank 3 fell: out of memory" in said.out.splitlines()[-1]
+    seed_runs.move(site, created.runs[0], [*TO_RUNNING, State.DONE], step=44)
+    seed_runs.move(site, created.runs[1], [*TO_RUNNING, end], step=7, reason="rank 3 fell: out of memory")
+    reported = call("watch", created.id)
+    assert reported.code == 1
+    assert f"{end} at step 7 of 44: rank 3 fell: out of memory" in reported.out.splitlines()[-1]
 
 
 def test_submit_watches_too(
@@ -90,7 +95,7 @@ def test_submit_watches_too(
     def fail() -> None:
         newest = next(client.experiments())
         for run in client.runs(newest.id):
-            seed.move(site, run.id, [State.SUBMITTING, State.FAILED], reason="no")
+            seed_runs.move(site, run.id, [State.SUBMITTING, State.FAILED], reason="no")
 
     Between(fail).looks(monkeypatch)
     assert call("submit", "--watch", spec).code == 1
@@ -100,15 +105,15 @@ def test_a_terminal_gets_bars_for_the_live_runs(client: Client, site: Site) -> N
     rates = ", ".join(f"0.0{number}" for number in range(1, 10)) + ", 0.1, 0.2, 0.3"
     created = client.create(SPEC.replace("0.05, 0.1", rates))
     for run_id in created.runs[:10]:
-        seed.move(site, run_id, TO_RUNNING, step=11, latest={"loss": 0.5})
-    seed.move(site, created.runs[10], [*TO_RUNNING, State.DONE])
+        seed_runs.move(site, run_id, TO_RUNNING, step=11, latest={"loss": 0.5})
+    seed_runs.move(site, created.runs[10], [*TO_RUNNING, State.DONE])
     shown = io.StringIO()
 
     def cancel(_: float) -> None:
         client.stop_experiment(created.id)
         for number, run_id in enumerate(created.runs):
             if number != 10:
-                seed.move(site, run_id, [State.CANCELLED])
+                seed_runs.move(site, run_id, [State.CANCELLED])
 
     out = Console(file=shown, force_terminal=True, width=120, _environ={"TERM": "xterm"})
     assert not watch_to_end(client, created.id, out, pause=cancel)
@@ -124,15 +129,15 @@ def test_watch_outlives_a_service_that_goes_away(tmp_path: Path, capfd: pytest.C
     own = Site("", tmp_path, engine_for(settings.database_url()))
     before = serving(settings, free_port())
     results: list[bool] = []
-    looked, said = threading.Event(), [""]
+    looked, reported = threading.Event(), [""]
 
     def pause(seconds: float) -> None:
         looked.set()
         time.sleep(seconds)
 
-    def is_said(words: str) -> bool:
-        said[0] += capfd.readouterr().err
-        return words in said[0]
+    def is_printed(words: str) -> bool:
+        reported[0] += capfd.readouterr().err
+        return words in reported[0]
 
     with before as url:
         client = Client(url)
@@ -142,14 +147,14 @@ def test_watch_outlives_a_service_that_goes_away(tmp_path: Path, capfd: pytest.C
         )
         watching.start()
         assert looked.wait(60)
-    wait_for("a word on it", lambda: is_said("; still trying"))
+    wait_for("a word on it", lambda: is_printed("; retrying"))
     for run_id in created.runs:
-        seed.move(own, run_id, [*TO_RUNNING, State.DONE])
+        seed_runs.move(own, run_id, [*TO_RUNNING, State.DONE])
     with serving(settings, before.port):
         watching.join(60)
     assert results == [True]
-    gone, back = (said[0] + capfd.readouterr().err).splitlines()
-    assert gone.endswith("; still trying")
+    gone, back = (reported[0] + capfd.readouterr().err).splitlines()
+    assert gone.endswith("; retrying")
     assert back == "the service answers again"
 
 
@@ -157,7 +162,7 @@ def test_logs_prints_what_is_there(client: Client, site: Site, call: Call) -> No
     run_id = client.create(SPEC).runs[0]
     assert call("logs", run_id).out == ""
     text = "grüße [bold]\n" * 20_000  # more than one answer holds
-    seed.log_of(site, run_id).log.write_text(text)
+    seed_runs.log_of(site, run_id).log.write_text(text)
     assert call("logs", run_id).out == text
 
 
@@ -165,7 +170,7 @@ def test_logs_follows_until_the_run_ends(
     client: Client, site: Site, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = client.create(SPEC).runs[0]
-    log = seed.log_of(site, run_id).log
+    log = seed_runs.log_of(site, run_id).log
     log.write_text("one\n")
 
     def say(text: str) -> None:
@@ -173,12 +178,12 @@ def test_logs_follows_until_the_run_ends(
             file.write(text)
 
     def train() -> None:
-        seed.move(site, run_id, TO_RUNNING)
+        seed_runs.move(site, run_id, TO_RUNNING)
         say("two\n")
 
     def end() -> None:
         say("three\n")
-        seed.move(site, run_id, [State.DONE])
+        seed_runs.move(site, run_id, [State.DONE])
 
     monkeypatch.setattr("bigbatch.commands.logs.time", SimpleNamespace(sleep=Between(train, end)))
     assert call("logs", run_id, "-f").out == "one\ntwo\nthree\n"

@@ -1,4 +1,4 @@
-"""The dashboard in a real browser, on a real service."""
+"""Test the dashboard in a real browser with a real service."""
 
 import re
 import time
@@ -6,29 +6,28 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Dashboard
+from tests.testing.dashboard import LATEST_S, NEWEST, TRIES, Dashboard
 from tests.testing.servers import wait_for
 
 Opener = Callable[..., Page]
 pytestmark = pytest.mark.browser
-LATEST_S = 3.0  # how far a curve may be behind its trainer
-TRIES = 12  # a machine may be somebody else's for a while: in one of so many it must hold all the time
 
-# the newest step of the loss chart, as its crosshair tells it
-NEWEST = "() => Number(document.querySelector('[role=slider][aria-label^=\"Loss\"]')?.getAttribute('aria-valuemax'))"
 
 PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 
-# the step of the chart that has the focus
+# the values of the axes have runs
+LEGEND_IS_READY = "document.querySelectorAll('[role=group] button[aria-pressed]:enabled').length > 2"
+
+# the step of the crosshair in the focused chart
 CROSSHAIR = "() => Number(document.activeElement.getAttribute('aria-valuenow'))"
 
 
-def test_the_list_shows_every_experiment_newest_first(open_page: Opener, dashboard: Dashboard) -> None:
+def test_the_list_shows_all_experiments_newest_first(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page("/")
     page.get_by_role("link", name="torus on four nodes").wait_for()
-    names = page.locator(".experiments a").all_inner_texts()
+    names = page.get_by_role("region", name="Experiments").get_by_role("link").all_inner_texts()
     assert names[:3] == ["torus on four nodes", "a rate too far", "learning rate against batch size"]
 
 
@@ -44,11 +43,11 @@ def test_a_curve_grows_without_a_reload_within_three_seconds(open_page: Opener, 
 
     assert any(all(grows_in_time() for _ in range(3)) for _ in range(TRIES))
     assert page.evaluate("window.untouched")
-    # growing is not taken for a reader's zoom
+    # new points do not count as a zoom
     assert not page.get_by_role("button", name="all steps").count()
 
 
-def test_the_overlaid_curves_of_an_experiment_grow_too(open_page: Opener, dashboard: Dashboard) -> None:
+def test_the_overlaid_curves_of_an_experiment_grow(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page(f"/experiments/{dashboard.ids['growing_experiment']}")
     page.get_by_role("radio", name="Training loss").check(force=True)
     chart = page.get_by_role("slider", name="Training loss")
@@ -60,19 +59,20 @@ def test_the_overlaid_curves_of_an_experiment_grow_too(open_page: Opener, dashbo
     )
 
 
-def test_pointing_at_a_row_dims_the_other_curves(open_page: Opener, dashboard: Dashboard) -> None:
-    page = open_page(f"/experiments/{dashboard.ids['sweep']}")
+def test_the_pointer_on_a_row_dims_the_other_curves(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['grid']}")
     row = page.locator("tr", has=page.get_by_role("link", name="Run 9", exact=True))
-    page.wait_for_function("document.querySelectorAll('.legend-entry:enabled').length > 2")
-    plain = page.locator(".plot canvas").screenshot()
+    page.wait_for_function(LEGEND_IS_READY)
+    plain = page.get_by_role("slider").locator("canvas").screenshot()
     row.hover()
-    page.locator("tr.lit").wait_for()
-    wait_for("dimmed curves", lambda: page.locator(".plot canvas").screenshot() != plain, 30)
-    expect(page.locator(".reading")).to_have_text(re.compile(r"^Run 9, rate 0.8, batch 512: \d+\.\d+% at step 960"))
+    page.locator("tr[data-highlighted=true]").wait_for()
+    wait_for("dimmed curves", lambda: page.get_by_role("slider").locator("canvas").screenshot() != plain, 30)
+    run_9 = re.compile(r"^Run 9, rate 0.8, batch 512: \d+\.\d+% at step 960")
+    expect(page.get_by_test_id("readout")).to_have_text(run_9)
 
 
-def test_stop_asks_first_and_then_posts(open_page: Opener, dashboard: Dashboard) -> None:
-    page = open_page(f"/experiments/{dashboard.ids['sweep']}")
+def test_the_stop_button_asks_for_confirmation_and_then_posts(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['grid']}")
     posted: list[str] = []
     page.on("request", lambda request: posted.append(request.url) if request.method == "POST" else None)
     stop = page.get_by_role("button", name=re.compile("^Stop 4 runs$")).first
@@ -84,30 +84,31 @@ def test_stop_asks_first_and_then_posts(open_page: Opener, dashboard: Dashboard)
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.get_by_role("dialog").get_by_role("button", name="Stop 4 runs").click()
     page.get_by_role("button", name="Stopping…").wait_for()
-    path = f"/experiments/{dashboard.ids['sweep']}"
+    path = f"/experiments/{dashboard.ids['grid']}"
     assert [url.rpartition("/api/v1")[2] for url in posted] == [f"{path}/stop"]
     runs = httpx.get(f"{dashboard.url}/api/v1{path}/runs", timeout=60).json()["items"]
     assert sum(run["stopping"] for run in runs) == 4
 
 
-def test_why_a_run_failed_is_the_first_thing_below_its_name(open_page: Opener, dashboard: Dashboard) -> None:
+def test_the_reason_of_a_failure_is_the_first_panel_below_the_title(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page(f"/runs/{dashboard.ids['failed']}")
-    trouble = page.locator(".page-head + * + .trouble, .page-head + .trouble")
-    expect(trouble).to_contain_text("loss is nan")
-    expect(trouble).to_contain_text("Rank 2 failed first on cpu-2: an error in Python")
-    expect(trouble.locator(".evidence pre")).to_contain_text("raise Diverged")
-    trouble.get_by_text("7 other ranks left after it").click()
-    expect(trouble.locator("details")).to_contain_text("+0.003 s rank 1 on cpu-1")
+    status, metrics = (page.get_by_role("region", name=name) for name in ("Status", "Metrics"))
+    assert _top(page.get_by_role("heading", name="Run")) < _top(status) < _top(metrics)
+    expect(status).to_contain_text("loss is nan")
+    expect(status).to_contain_text("Rank 2 failed first on cpu-2: an error in Python")
+    expect(status.locator("pre")).to_contain_text("raise Diverged")
+    status.get_by_text("7 other ranks exited afterwards").click()
+    expect(status.locator("details")).to_contain_text("+0.003 s rank 1 on cpu-1")
 
 
-def test_how_often_to_save_is_told_with_what_was_seen(open_page: Opener, dashboard: Dashboard) -> None:
+def test_the_checkpoint_advice_shows_interval_and_interruptions(open_page: Opener, dashboard: Dashboard) -> None:
     for path in (f"/runs/{dashboard.ids['growing']}", f"/experiments/{dashboard.ids['growing_experiment']}"):
-        told = open_page(path).get_by_role("region", name="Checkpoints")
-        expect(told).to_contain_text("Best every")
-        expect(told).to_contain_text("3 interruptions in")
+        advice = open_page(path).get_by_role("region", name="Checkpoints")
+        expect(advice).to_contain_text("Best interval")
+        expect(advice).to_contain_text("3 interruptions in")
 
 
-def test_the_rank_that_the_others_wait_for_is_named_and_any_other_can_be_pointed_at(
+def test_the_page_names_the_slowest_rank_and_the_pointer_selects_another_rank(
     open_page: Opener, dashboard: Dashboard
 ) -> None:
     page = open_page(f"/runs/{dashboard.ids['growing']}")
@@ -121,7 +122,7 @@ def test_the_rank_that_the_others_wait_for_is_named_and_any_other_can_be_pointed
 @pytest.mark.parametrize("width", [360, 800, 1440])
 def test_no_page_scrolls_sideways(open_page: Opener, dashboard: Dashboard, width: int) -> None:
     ids = dashboard.ids
-    paths = ["/", f"/experiments/{ids['sweep']}", f"/runs/{ids['growing']}", f"/runs/{ids['failed']}", "/clusters"]
+    paths = ["/", f"/experiments/{ids['grid']}", f"/runs/{ids['growing']}", f"/runs/{ids['failed']}", "/clusters"]
     for path in paths:
         page = open_page(path, width=width)
         page.locator("h1").wait_for()
@@ -130,7 +131,7 @@ def test_no_page_scrolls_sideways(open_page: Opener, dashboard: Dashboard, width
         assert wide == 0, path
 
 
-def test_the_keyboard_alone_leads_from_the_list_to_a_run(open_page: Opener, dashboard: Dashboard) -> None:
+def test_the_keyboard_leads_from_the_list_to_a_run(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page("/")
     page.get_by_role("link", name="torus on four nodes").wait_for()
     page.keyboard.press("Tab")
@@ -150,25 +151,25 @@ def test_the_keyboard_alone_leads_from_the_list_to_a_run(open_page: Opener, dash
     page.wait_for_function(f"({CROSSHAIR})() < {newest}", timeout=30_000)
 
 
-def test_the_arrow_keys_alone_read_a_curve(open_page: Opener, dashboard: Dashboard) -> None:
-    page = open_page(f"/experiments/{dashboard.ids['sweep']}")
-    page.wait_for_function("document.querySelectorAll('.legend-entry:enabled').length > 2")
+def test_the_arrow_keys_select_and_read_a_curve(open_page: Opener, dashboard: Dashboard) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['grid']}")
+    page.wait_for_function(LEGEND_IS_READY)
     _tab_to(page, "")
-    reading = page.locator(".reading")
-    expect(reading).to_have_text("↑ and ↓ pick a curve")
+    readout = page.get_by_test_id("readout")
+    expect(readout).to_have_text("↑ and ↓ select a curve")
     page.keyboard.press("ArrowDown")
-    expect(reading).to_have_text(re.compile(r"^Run \d+, .*: \d+\.\d+% at step \d+"))
-    first = reading.inner_text().partition(",")[0]
+    expect(readout).to_have_text(re.compile(r"^Run \d+, .*: \d+\.\d+% at step \d+"))
+    first = readout.inner_text().partition(",")[0]
     page.keyboard.press("ArrowDown")
-    expect(reading).not_to_have_text(re.compile(f"^{first},"))
-    second = reading.inner_text()
-    # the crosshair moves along the picked curve
+    expect(readout).not_to_have_text(re.compile(f"^{first},"))
+    second = readout.inner_text()
+    # the crosshair moves along the selected curve
     page.keyboard.press("PageDown")
-    page.wait_for_function("was => document.querySelector('.reading').innerText !== was", arg=second, timeout=30_000)
-    assert reading.inner_text().partition(":")[0] == second.partition(":")[0]
+    expect(readout).not_to_have_text(second)
+    assert readout.inner_text().partition(":")[0] == second.partition(":")[0]
 
 
-def test_light_and_dark_differ_and_the_choice_is_remembered(open_page: Opener, dashboard: Dashboard) -> None:
+def test_the_themes_differ_and_the_browser_stores_the_choice(open_page: Opener, dashboard: Dashboard) -> None:
     light, dark = open_page("/", theme="light"), open_page("/", theme="dark")
     assert _paper(light) != _paper(dark)
     light.get_by_role("button", name="Change to the dark theme").click()
@@ -177,18 +178,26 @@ def test_light_and_dark_differ_and_the_choice_is_remembered(open_page: Opener, d
     light.wait_for_function(f"paper => {PAPER} === paper", arg=_paper(dark))
 
 
+def _top(element: Locator) -> float:
+    """Return the distance of the element from the top of the page, in pixels."""
+    element.wait_for()
+    box = element.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
 def _focused(page: Page) -> str:
     return str(page.evaluate("document.activeElement.innerText"))
 
 
 def _tab_to(page: Page, text: str) -> None:
-    """Press Tab until what has the focus reads `text`; a chart reads as nothing."""
+    """Press Tab until the element with the text `text` has the focus; a chart has no text."""
     for _ in range(60):
         page.keyboard.press("Tab")
         role = page.evaluate("document.activeElement.getAttribute('role')")
         if _focused(page).strip() == text and (text or role == "slider"):
             return
-    raise AssertionError(f"no Tab leads to '{text}'")
+    raise AssertionError(f"60 times Tab did not reach '{text}'")
 
 
 def _paper(page: Page) -> str:

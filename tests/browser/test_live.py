@@ -1,4 +1,4 @@
-"""The whole service, a run that really trains, and a real browser that watches it."""
+"""Test a curve of a run that trains, in a real browser with the whole service."""
 
 import json
 import time
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.test_dashboard import LATEST_S, NEWEST, TRIES
+from tests.testing.dashboard import LATEST_S, NEWEST, TRIES
 from tests.testing.service import Service, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.flow]
-LOOKS = 20
+CHECKS = 20
 SPEC = """
 name: watched
 base:
@@ -26,8 +26,8 @@ base:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("watched"), {"BIGBATCH_SLURM": "false"}) as it:
-        yield it
+    with running(tmp_path_factory.mktemp("watched"), {"BIGBATCH_SLURM": "false"}) as started:
+        yield started
 
 
 @pytest.fixture
@@ -36,9 +36,7 @@ def page(chromium: Browser) -> Iterator[Page]:
         yield context.new_page()
 
 
-def test_a_curve_that_is_being_trained_is_at_most_three_seconds_behind_its_trainer(
-    service: Service, page: Page
-) -> None:
+def test_the_curve_of_a_training_run_is_at_most_three_seconds_late(service: Service, page: Page) -> None:
     (run_id,) = service.post(SPEC)
     service.wait_until(run_id, step=1)
     page.goto(f"http://127.0.0.1:{service.port}/runs/{run_id}")
@@ -52,13 +50,13 @@ def test_a_curve_that_is_being_trained_is_at_most_three_seconds_behind_its_train
         must_show = newest_step_before(events, time.time() - LATEST_S)
         return bool(page.evaluate(NEWEST) >= must_show)
 
-    assert any(all(is_up_to_date() for _ in range(LOOKS)) for _ in range(TRIES))
+    assert any(all(is_up_to_date() for _ in range(CHECKS)) for _ in range(TRIES))
     assert page.evaluate(NEWEST) > first
     assert page.evaluate("window.untouched"), "without a reload"
 
 
 def newest_step_before(events: Path, moment: float) -> int:
-    """The last step that the trainer had written down at `moment`, seconds since 1970."""
+    """Return the last step in the events file at `moment`, in seconds since 1970."""
     lines = events.read_text().splitlines()
-    said = [json.loads(line) for line in lines[:-1]]  # the last line may be half written
-    return max((e["step"] for e in said if e["kind"] == "points" and e["at"] <= moment), default=0)
+    written = [json.loads(line) for line in lines[:-1]]  # the last line may be incomplete
+    return max((e["step"] for e in written if e["kind"] == "points" and e["at"] <= moment), default=0)

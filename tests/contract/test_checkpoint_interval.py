@@ -1,4 +1,4 @@
-"""Young's and Daly's intervals against worked examples and against the minimum that they claim to be near."""
+"""Tests of Young's and Daly's intervals, against worked examples and the minimum of the waste."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The run folder: claims are won once, notes are whole."""
+"""Tests of the run folder: claims are exclusive, records are complete."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from contract.folder.array_folder import ArrayFolder
-from contract.folder.rank_failure import Fall, Roll
-from contract.folder.run_folder import SOMEBODY, RunFolder
+from contract.folder.rank_failure import RankFailure, RankRoster
+from contract.folder.run_folder import UNREADABLE, RunFolder
 from contract.lifecycle.state import ENDED, LIVE, MOVES, State, joint_state
 from contract.spec.run import RunSpec
 
@@ -37,7 +37,7 @@ def test_one_of_many_jobs_gets_the_claim_and_all_learn_which(folder: RunFolder) 
         thread.join()
     assert len(set(winners)) == 1
     assert len(winners) == 16
-    assert folder.claimed_by(1) == winners[0]
+    assert folder.read_claim(1) == winners[0]
     assert not list((folder.path / "attempts").glob(".*"))
 
 
@@ -46,12 +46,12 @@ def test_a_claim_that_is_there_and_not_shown_yet_is_not_ours(
 ) -> None:
     """Forces a shared file system that refuses a second claim and shows the first one late, or not at all."""
     folder.claim(1, "first")
-    shown, late = folder.claimed_by(1), iter([None, None, "first"])
-    monkeypatch.setattr(RunFolder, "claimed_by", lambda *_: next(late))
+    shown, late = folder.read_claim(1), iter([None, None, "first"])
+    monkeypatch.setattr(RunFolder, "read_claim", lambda *_: next(late))
     assert (folder.claim(1, "second"), shown) == ("first", "first")
-    monkeypatch.setattr(RunFolder, "claimed_by", lambda *_: None)
-    monkeypatch.setattr("contract.folder.run_folder.LATE_S", 0.2)
-    assert folder.claim(1, "second") == SOMEBODY
+    monkeypatch.setattr(RunFolder, "read_claim", lambda *_: None)
+    monkeypatch.setattr("contract.folder.run_folder.CLAIM_VISIBLE_S", 0.2)
+    assert folder.claim(1, "second") == UNREADABLE
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", "{}"])
@@ -59,28 +59,28 @@ def test_a_claim_that_lost_its_bytes_is_somebody_s(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch, torn: str
 ) -> None:
     """Forces what a file system may show that lost power, or at first of a new file: a name without its bytes."""
-    monkeypatch.setattr("contract.folder.run_folder.LATE_S", 0.2)
+    monkeypatch.setattr("contract.folder.run_folder.CLAIM_VISIBLE_S", 0.2)
     folder.claim(1, "first")
     (folder.path / "attempts" / "1.json").write_text(torn)
     (folder.path / "attempts" / "1.end").touch()
-    assert (folder.claimed_by(1), folder.claim(1, "second"), folder.end_status(1)) == (SOMEBODY, SOMEBODY, None)
+    assert (folder.read_claim(1), folder.claim(1, "second"), folder.read_part_exit(1)) == (UNREADABLE, UNREADABLE, None)
 
 
 def test_the_latest_attempt_is_the_highest_that_is_claimed(folder: RunFolder) -> None:
     assert folder.latest_attempt() == 0
     folder.claim(2, "a")
     folder.claim(10, "b")
-    folder.note_fall(11, Fall(at=1.0, rank=0, host="h", reason="a fall is no claim"))
+    folder.write_rank_failure(11, RankFailure(at=1.0, rank=0, host="h", reason="a fall is no claim"))
     assert folder.latest_attempt() == 10
 
 
 def test_the_first_rank_to_fall_comes_first_though_its_clock_is_minutes_ahead(folder: RunFolder) -> None:
     """Rank 2's clock goes ten minutes ahead, rank 1's ten behind: what they note is no order."""
-    folder.note_roll(1, Roll(hosts=["a", "b", "c"], ahead_s=[0.0, -600.0, 600.0]))
-    folder.note_fall(1, Fall(at=1003.0, rank=0, host="a", reason="an echo", echo=True))
-    folder.note_fall(1, Fall(at=402.0, rank=1, host="b", reason="second"))
-    folder.note_fall(1, Fall(at=1601.0, rank=2, host="c", reason="first"))
-    assert [(fall.reason, fall.at) for fall in folder.falls(1)] == [
+    folder.write_roster(1, RankRoster(hosts=["a", "b", "c"], ahead_s=[0.0, -600.0, 600.0]))
+    folder.write_rank_failure(1, RankFailure(at=1003.0, rank=0, host="a", reason="an echo", echo=True))
+    folder.write_rank_failure(1, RankFailure(at=402.0, rank=1, host="b", reason="second"))
+    folder.write_rank_failure(1, RankFailure(at=1601.0, rank=2, host="c", reason="first"))
+    assert [(fall.reason, fall.at) for fall in folder.read_rank_failures(1)] == [
         ("first", 1001.0),
         ("second", 1002.0),
         ("an echo", 1003.0),
@@ -88,17 +88,17 @@ def test_the_first_rank_to_fall_comes_first_though_its_clock_is_minutes_ahead(fo
 
 
 def test_the_clock_of_a_fall_that_another_rank_noted_is_that_ones(folder: RunFolder) -> None:
-    folder.note_roll(1, Roll(hosts=["a", "b"], ahead_s=[0.0, 600.0]))
-    folder.note_fall(1, Fall(at=1000.0, rank=1, host="b", reason="it said nothing", by=0))
-    assert folder.falls(1)[0].at == 1000.0
+    folder.write_roster(1, RankRoster(hosts=["a", "b"], ahead_s=[0.0, 600.0]))
+    folder.write_rank_failure(1, RankFailure(at=1000.0, rank=1, host="b", reason="it said nothing", by=0))
+    assert folder.read_rank_failures(1)[0].at == 1000.0
 
 
 def test_before_the_ranks_have_met_the_folder_s_clock_tells_who_was_first(folder: RunFolder) -> None:
     """Rank 0's clock goes behind, so it claims to have fallen first."""
-    folder.note_fall(1, Fall(at=2000.0, rank=1, host="b", reason="first"))
+    folder.write_rank_failure(1, RankFailure(at=2000.0, rank=1, host="b", reason="first"))
     os.utime(folder.path / "attempts" / "1.rank-1.json", (50.0, 50.0))
-    folder.note_fall(1, Fall(at=1000.0, rank=0, host="a", reason="second"))
-    assert [fall.reason for fall in folder.falls(1)] == ["first", "second"]
+    folder.write_rank_failure(1, RankFailure(at=1000.0, rank=0, host="a", reason="second"))
+    assert [fall.reason for fall in folder.read_rank_failures(1)] == ["first", "second"]
 
 
 def test_each_attempt_has_its_own_part_of_the_log(folder: RunFolder) -> None:
@@ -109,8 +109,8 @@ def test_each_attempt_has_its_own_part_of_the_log(folder: RunFolder) -> None:
     with folder.log.open("a") as log:
         log.write("of the second\n")
     folder.prepare(spec, 2)  # as a launcher does that takes it over
-    assert [folder.log_part(attempt, 1000) for attempt in (1, 2)] == ["of the first\n", "of the second\n"]
-    assert folder.log_part(2, 7) == "second\n"
+    assert [folder.read_attempt_log(attempt, 1000) for attempt in (1, 2)] == ["of the first\n", "of the second\n"]
+    assert folder.read_attempt_log(2, 7) == "second\n"
 
 
 def test_a_spec_is_written_the_same_from_what_the_database_holds(folder: RunFolder) -> None:
@@ -158,9 +158,9 @@ def test_links_that_are_there_already_are_as_good_as_new_ones(folder: RunFolder,
     """Forces a file server that is asked twice, because its first answer was lost; a link elsewhere is in the way."""
     array = ArrayFolder.of(tmp_path, "bigbatch-cafe-1")
     for _ in range(2):
-        array.prepare({0: folder})
+        array.link_runs({0: folder})
     with pytest.raises(FileExistsError):
-        array.prepare({0: RunFolder.of(tmp_path, 2, "beef")})
+        array.link_runs({0: RunFolder.of(tmp_path, 2, "beef")})
 
 
 def test_a_disk_that_is_full_leaves_no_drafts(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +170,8 @@ def test_a_disk_that_is_full_leaves_no_drafts(folder: RunFolder, monkeypatch: py
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("contract.folder.atomic_file.os.fsync", full)
-    fall = Fall(at=1.0, rank=0, host="h", reason="r")
-    for write in (lambda: folder.claim(1, "a"), lambda: folder.note_fall(1, fall)):
+    fall = RankFailure(at=1.0, rank=0, host="h", reason="r")
+    for write in (lambda: folder.claim(1, "a"), lambda: folder.write_rank_failure(1, fall)):
         with pytest.raises(OSError, match="No space"):
             write()
     assert not list((folder.path / "attempts").iterdir())

@@ -1,16 +1,16 @@
-"""Many-core partitions at the door: what is asked of Slurm, and whether P replicas fit a chip's fast memory."""
+"""Tests of many-core partitions: requested resources, and the memory check of P replicas."""
 
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from contract.spec.checks.memory import GIB, Replica, in_words
-from contract.spec.checks.model_size import Size
+from contract.spec.checks.memory import GIB, ReplicaMemory, format_bytes
+from contract.spec.checks.model_size import ModelSize
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.resources import Slurm
 from contract.spec.run import RunSpec
-from contract.validation import faults_of
+from contract.validation import issues_of
 
 ALEXNET: dict[str, Any] = {
     "model": {"kind": "alexnet", "groups": 1},
@@ -30,7 +30,7 @@ def run(*, constraint: str | None = None, more: dict[str, Any] | None = None, **
 def refusals(**asked: Any) -> list[str]:
     with pytest.raises(ValidationError) as caught:
         run(**asked)
-    return [f"{fault.path}: {fault.message}" for fault in faults_of(caught.value)]
+    return [f"{issue.path}: {issue.message}" for issue in issues_of(caught.value)]
 
 
 def slurm(spec: RunSpec) -> Slurm:
@@ -68,7 +68,7 @@ def test_parts_can_be_an_axis() -> None:
 
 def test_the_paper_s_sixteen_parts_fit_and_its_thirty_two_do_not() -> None:
     """AlexNet of 249 MB and CIFAR of 687 MB: 16 parts are 15.0 GB of 16 GiB, 32 would be 30 (papers, 3.4)."""
-    one = Replica(Size(62_378_344), vectors=1, center=0, data_bytes=687_000_000)
+    one = ReplicaMemory(ModelSize(62_378_344), vectors=1, center=0, data_bytes=687_000_000)
     assert one.total_bytes(16) == pytest.approx(15.0e9, rel=0.01)
     assert one.total_bytes(16) < 16 * GIB < one.total_bytes(32)
 
@@ -99,7 +99,7 @@ def test_a_center_and_an_average_count_as_well() -> None:
     assert [(one.vectors, one.center) for one in sizes if one] == [(4, 0), (5, 0), (4, 8)]
     served = sizes[2]
     assert served is not None
-    assert served.in_words(4).startswith("4 x (4 vectors of 238 MiB + data 6.48 MiB) + 8 vectors of the center = ")
+    assert served.describe(4).startswith("4 x (4 vectors of 238 MiB + data 6.48 MiB) + 8 vectors of the center = ")
 
 
 def test_a_net_of_one_s_own_has_no_known_size_and_is_let_in() -> None:
@@ -107,16 +107,16 @@ def test_a_net_of_one_s_own_has_no_known_size_and_is_let_in() -> None:
 
 
 def test_what_does_not_go_together_is_refused() -> None:
-    assert refusals(parts=128) == ["resources.many_core.parts: 128 parts need a cpu each, and a chip has 68"]
+    assert refusals(parts=128) == ["resources.many_core.parts: 128 parts need one cpu each, but a chip has 68"]
     assert refusals(constraint="knl&snc4", cluster_mode="quad") == [
-        "resources.constraint: it asks for snc4, and many_core.cluster_mode for quad"
+        "resources.constraint: the constraint requests snc4, but many_core.cluster_mode requests quad"
     ]
-    [told] = refusals(constraint="knl|skx", cluster_mode="quad")
-    assert told.startswith("resources.constraint: Slurm joins the modes of a chip by & alone")
+    [answer] = refusals(constraint="knl|skx", cluster_mode="quad")
+    assert answer.startswith("resources.constraint: Slurm combines chip modes only with &")
     resources = {"kind": "slurm", "ranks_per_node": 4, "cpus_per_rank": 17, "many_core": {"cpus": 68, "parts": 4}}
     assert refusals(more={"resources": resources}) == [
-        "resources.ranks_per_node: leave it out: with many_core a node has chips 1 x parts 4 = 4 ranks",
-        "resources.cpus_per_rank: leave it out: with many_core a rank has 68 cpus / 4 parts of them",
+        "resources.ranks_per_node: remove this field: with many_core a node has chips 1 x parts 4 = 4 ranks",
+        "resources.cpus_per_rank: remove this field: with many_core a rank has 68 cpus / 4 parts",
     ]
 
 
@@ -124,4 +124,4 @@ def test_what_does_not_go_together_is_refused() -> None:
     ("size", "words"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1023 * 2**20, "1,023 MiB"), (GIB, "1 GiB")]
 )
 def test_bytes_in_words(size: float, words: str) -> None:
-    assert in_words(size) == words
+    assert format_bytes(size) == words

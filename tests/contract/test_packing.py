@@ -1,14 +1,14 @@
-"""Several runs in one job: what cannot share one is refused with the sum, and what a job then asks for."""
+"""Tests of packed jobs: the validation of shared jobs, and their resources."""
 
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from contract.spec.checks.packing import together, width
+from contract.spec.checks.packing import combined_resources, runs_per_job
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.resources import Slurm
-from contract.validation import faults_of
+from contract.validation import issues_of
 
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
@@ -30,24 +30,24 @@ def experiment(pack: int, need: dict[str, Any] | None = None, **more: Any) -> Ex
     [
         ({"pack": 1}, "pack", "greater than or equal to 2"),
         ({"pack": 65}, "pack", "less than or equal to 64"),
-        ({"pack": 4, "max_parallel": 3}, "max_parallel", "3 runs at once are fewer than the 4 of one job"),
-        ({"pack": 2, "need": {"nodes": 2}}, "pack", "share one node, and this one takes 2 (point 0)"),
+        ({"pack": 4, "max_parallel": 3}, "max_parallel", "3 concurrent runs are fewer than the 4 runs of a job"),
+        ({"pack": 2, "need": {"nodes": 2}}, "pack", "share one node, but this run needs 2 nodes (point 0)"),
         ({"pack": 64, "need": {"ranks_per_node": 32}}, "pack", "64 runs x 32 ranks = 2048 ranks on one node"),
-        ({"pack": 2, "need": {"many_core": {"cpus": 8}}}, "pack", "takes its node's chips whole"),
+        ({"pack": 2, "need": {"many_core": {"cpus": 8}}}, "pack", "needs whole chips"),
         ({"pack": 2, "need": {"gres": "disk:10G"}}, "pack", "gres 'disk:10G' cannot be multiplied"),
-        ({"pack": 2, "axes": {"resources.nodes": [1, 2]}}, "pack", "takes 2 (point 1)"),
+        ({"pack": 2, "axes": {"resources.nodes": [1, 2]}}, "pack", "needs 2 nodes (point 1)"),
         (
             {"pack": 2, "axes": {"resources": [{"kind": "local"}, {"kind": "slurm"}]}},
             "pack",
-            "pack is for Slurm (point 0)",
+            "pack needs Slurm: local runs cannot share a job (point 0)",
         ),
     ],
 )
 def test_what_cannot_share_a_job_is_refused_with_the_sum(asked: dict[str, Any], path: str, complaint: str) -> None:
     with pytest.raises(ValidationError) as error:
         experiment(**asked)
-    (fault,) = faults_of(error.value)
-    assert (fault.path, complaint in fault.message) == (path, True), fault
+    (issue,) = issues_of(error.value)
+    assert (issue.path, complaint in issue.message) == (path, True), issue
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_a_job_of_four_asks_for_four_times_the_ranks_memory_and_devices(gres: st
     need = Slurm(ranks_per_node=2, cpus_per_rank=3, memory_gb=5, gres=gres)
     assert experiment(4, need.model_dump()).pack == 4
     wanted = Slurm(ranks_per_node=8, cpus_per_rank=3, memory_gb=20, gres=four)
-    assert together(need, 4) == wanted
+    assert combined_resources(need, 4) == wanted
 
 
 @pytest.mark.parametrize(
     ("runs", "pack", "each"), [(12, 4, 4), (9, 4, 3), (10, 4, 4), (5, 4, 3), (3, 8, 3), (2, 2, 2), (7, None, 1)]
 )
 def test_runs_go_into_as_few_jobs_as_may_be_and_evenly(runs: int, pack: int | None, each: int) -> None:
-    assert width(runs, pack) == each
+    assert runs_per_job(runs, pack) == each
     assert -(-runs // each) == -(-runs // (pack or 1))

@@ -1,4 +1,4 @@
-"""Specs: what parses can run, and what does not is refused with the field and the sum."""
+"""Tests of specs: every valid spec can run, and every issue names its field and calculation."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
-from contract.validation import faults_of
+from contract.validation import issues_of
 
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "lars"},
@@ -23,7 +23,7 @@ FOLDER = {"kind": "folder", "path": "/images", "classes": 2, "train_samples": 10
 def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list[str]:
     with pytest.raises(ValidationError) as caught:
         ExperimentSpec.model_validate({"name": "x", "base": {**BASE, **base}, "axes": axes or {}})
-    return [f"{fault.path}: {fault.message}" for fault in faults_of(caught.value)]
+    return [f"{issue.path}: {issue.message}" for issue in issues_of(caught.value)]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ({"batch": 4}, "base.batch: batch 4 over 4 ranks is 1 image per rank; batch normalization needs at least 2"),
         (
             {"batch": 12, "micro_batch": 2},
-            "base.batch: batch 12 over 4 ranks is 3 images per rank, and in passes of 2 one has but 1; "
+            "base.batch: batch 12 over 4 ranks is 3 images per rank, and in passes of 2 one pass has only 1; "
             "batch normalization needs at least 2",
         ),
         (
@@ -46,7 +46,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"batch_stages": [{"epoch": 2, "batch": 128}, {"epoch": 1, "batch": 256}]},
-            "base.batch_stages.1.epoch: the stage at epoch 1 does not come after epoch 2",
+            "base.batch_stages.1.epoch: the stage at epoch 1 must come after epoch 2",
         ),
         (
             {"batch_stages": [{"epoch": 3, "batch": 128}]},
@@ -62,8 +62,8 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"data": {**FOLDER, "in_memory": {}}, "optimizer": {"kind": "sgd"}, "rule": {"kind": "async_sgd"}},
-            "base.data.in_memory.group: ranks exchange images before every epoch, and async_sgd waits for none: "
-            "take groups of 1",
+            "base.data.in_memory.group: groups exchange images before every epoch, but async_sgd does not synchronize: "
+            "set group to 1",
         ),
         ({"data": {**FOLDER, "path": "images"}}, "base.data.path: string should match pattern '^/[^\\x00]*$'"),
         (
@@ -72,36 +72,36 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"collective": {"kind": "colors", "k": 5}},
-            "base.collective.k: 5 colors need at least 5 ranks, and there are 4",
+            "base.collective.k: 5 colors need at least 5 ranks, but the run has 4",
         ),
         (
             {"collective": {"kind": "hierarchical", "group": 8}},
-            "base.collective.group: a group of 8 is more than the 4 ranks there are",
+            "base.collective.group: a group of 8 is larger than the run's 4 ranks",
         ),
         (
             {"collective": {"kind": "server", "servers": 5}},
-            "base.collective.servers: 5 servers are more than the 4 ranks there are",
+            "base.collective.servers: 5 servers are more than the run's 4 ranks",
         ),
         (
             {"collective": {"kind": "server", "servers": 0}},
             "base.collective.servers: input should be greater than or equal to 1",
         ),
-        ({"optimizer": {"kind": "lars", "momentun": 1}}, "base.optimizer.momentun: there is no such field"),
+        ({"optimizer": {"kind": "lars", "momentun": 1}}, "base.optimizer.momentun: unknown field"),
         ({"optimizer": {"kind": "lars", "momentum": 1.0}}, "base.optimizer.momentum: input should be less than 1"),
-        ({"optimizer": {}}, "base.optimizer: an object with a field 'kind' belongs here"),
-        ({"optimizer": 3}, "base.optimizer: an object of fields and values belongs here"),
-        ({"schedule": {"kind": "constant"}}, "base.schedule.rate: this field is needed"),
+        ({"optimizer": {}}, "base.optimizer: expected an object with a field 'kind'"),
+        ({"optimizer": 3}, "base.optimizer: expected an object of fields and values"),
+        ({"schedule": {"kind": "constant"}}, "base.schedule.rate: required field"),
         (
             {"schedule": {"kind": "constant", "rate": 1.0, "warmup_epochs": 3.0}},
-            "base.schedule.warmup_epochs: a warm-up of 3 epochs does not end within 3 epochs",
+            "base.schedule.warmup_epochs: a warm-up of 3 epochs does not end before the run of 3 epochs ends",
         ),
         (
             {"schedule": {"kind": "constant", "rate": 1.0, "start_rate": 0.5}},
-            "base.schedule.start_rate: the rate starts at 0.5 without warmup_epochs to rise in",
+            "base.schedule.start_rate: start_rate 0.5 has no effect without warmup_epochs",
         ),
         (
             {"optimizer": {"kind": "sgd", "momentum": 0.0, "nesterov": True}},
-            "base.optimizer.nesterov: Nesterov's look ahead needs a momentum above 0",
+            "base.optimizer.nesterov: Nesterov momentum needs a momentum above 0",
         ),
         (
             {"epochs": 2**31 - 1},
@@ -113,7 +113,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"schedule": {"kind": "constant", "rate": 1.0, "warmup": "quadratic"}},
-            "base.schedule.warmup: a quadratic warm-up needs warmup_epochs to rise in",
+            "base.schedule.warmup: a quadratic warm-up needs warmup_epochs",
         ),
         (
             {"schedule": {"kind": "step", "rate": 1.0, "milestones": [1.0, 3.0]}},
@@ -121,7 +121,7 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
         ),
         (
             {"schedule": {"kind": "step", "rate": 1.0, "milestones": [2.0, 1.5]}},
-            "base.schedule.milestones.1: the milestone at epoch 1.5 does not come after epoch 2",
+            "base.schedule.milestones.1: the milestone at epoch 1.5 must come after epoch 2",
         ),
         (
             {"schedule": {"kind": "step", "rate": 1.0, "warmup_epochs": 2.0, "milestones": [1.5]}},
@@ -192,14 +192,14 @@ def test_every_bad_point_of_a_sweep_is_named() -> None:
 
 def test_a_sweep_of_a_million_points_is_refused_with_its_size() -> None:
     (complaint,) = complaints({}, {"seed": list(range(1000)), "batch": list(range(1000))})
-    assert complaint == "axes: the sweep has 1000 x 1000 = 1,000,000 points; at most 10,000 are taken"
+    assert complaint == "axes: the grid has 1000 x 1000 = 1,000,000 points, more than the limit of 10,000"
 
 
 @pytest.mark.parametrize(
     ("axes", "complaint"),
     [
-        ({"optimiser.x": [1]}, "axes.optimiser: there is no such field"),
-        ({"seed": [1, 1]}, "axes.seed: 1 stands there twice"),
+        ({"optimiser.x": [1]}, "axes.optimiser: unknown field"),
+        ({"seed": [1, 1]}, "axes.seed: 1 is listed twice"),
         ({"seed": []}, "axes.seed: list should have at least 1 item"),
         ({"seed..x": [1]}, "axes.seed..x: 'seed..x' is not a dotted path"),
         (
@@ -221,4 +221,4 @@ def test_a_grid_has_every_combination_and_the_last_axis_turns_fastest() -> None:
 def test_a_run_survives_its_own_json() -> None:
     run = RunSpec.model_validate(BASE)
     assert RunSpec.model_validate_json(run.model_dump_json()) == run
-    assert (run.batch_per_rank, run.course.steps_in(0), run.steps) == (16, 22, 66)
+    assert (run.batch_per_rank, run.batch_schedule.steps_in(0), run.steps) == (16, 22, 66)

@@ -1,4 +1,4 @@
-"""Documents: YAML and JSON alike, and a clear word about what is neither."""
+"""Tests of YAML and JSON documents, and of the errors for other texts."""
 
 import json
 from itertools import pairwise
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contract.yaml_reader import DocumentError, read
+from contract.yaml_reader import DocumentError, read_document
 
 # nine levels of ten aliases each
 BILLION_LAUGHS = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
@@ -22,7 +22,7 @@ values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(t
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.dictionaries(texts, values))
 def test_json_is_read_as_json_reads_it(document: dict[str, object]) -> None:
-    assert read(json.dumps(document)) == document
+    assert read_document(json.dumps(document)) == document
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_json_is_read_as_json_reads_it(document: dict[str, object]) -> None:
     [("1e-3", 0.001), ("1E5", 100000.0), ("010", 10), ("on", "on"), ("2026-01-01", "2026-01-01"), ("1:30", "1:30")],
 )
 def test_scalars_are_read_as_yaml_1_2_reads_them(text: str, value: object) -> None:
-    assert read(f"x: {text}") == {"x": value}
+    assert read_document(f"x: {text}") == {"x": value}
 
 
 @pytest.mark.parametrize(
@@ -39,19 +39,22 @@ def test_scalars_are_read_as_yaml_1_2_reads_them(text: str, value: object) -> No
         ("a: [1", "line 1, column 6: expected ',' or ']'"),
         ("", "the document is empty"),
         ("- 1", "the document is a list"),
-        ("a: 1\na: 2", "line 2: the field 'a' stands there twice"),
+        ("a: 1\na: 2", "line 2: the field 'a' is given twice"),
         ("a: &x [*x]", "line 1: a value contains itself"),
-        ("[" * 5000, "nested too deeply"),
-        ("a: !!python/object:os.system x", "line 1: tag:yaml.org,2002:python/object:os.system is not a kind of value"),
+        ("[" * 5000, "too many nested levels"),
+        (
+            "a: !!python/object:os.system x",
+            "line 1: values of type tag:yaml.org,2002:python/object:os.system are not supported",
+        ),
         (b"\xff\xfe\x00", "unacceptable character"),
-        ("a: !!binary aGk=", "is not a kind of value that is taken"),
-        ("a: !!timestamp 2026-01-01", "is not a kind of value that is taken"),
+        ("a: !!binary aGk=", "are not supported"),
+        ("a: !!timestamp 2026-01-01", "are not supported"),
         ("a: !!bool maybe", "maybe"),
-        ('{"a": "\\ud800"}', "has a character that no text may have"),
-        ('{"a": "\\u0000"}', "has a character that no text may have"),
-        ('{"a": ' + "[" * 60 + "]" * 60 + "}", "nested more than 50 deep"),
+        ('{"a": "\\ud800"}', "contains a NUL or surrogate character"),
+        ('{"a": "\\u0000"}', "contains a NUL or surrogate character"),
+        ('{"a": ' + "[" * 60 + "]" * 60 + "}", "more than 50 nested levels"),
         ("a: [" + "1," * 200_000 + "1]", "has more than 100,000 values"),
-        (BILLION_LAUGHS, "unfolds to more than 100,000 values"),
+        (BILLION_LAUGHS, "expands to more than 100,000 values"),
     ],
     ids=[
         *("open bracket", "empty", "list", "twice", "cycle", "deep", "tag", "bytes"),
@@ -60,4 +63,4 @@ def test_scalars_are_read_as_yaml_1_2_reads_them(text: str, value: object) -> No
 )
 def test_what_is_no_document_is_refused_with_its_line(text: str | bytes, complaint: str) -> None:
     with pytest.raises(DocumentError, match=complaint.replace("[", r"\[").replace("]", r"\]")):
-        read(text)
+        read_document(text)

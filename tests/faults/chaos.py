@@ -1,8 +1,7 @@
 """`make chaos MINUTES=n SEED=s`: random faults over a stream of short runs on the lab, and what became of every run.
 
 Most runs are carried out by a trainer without torch (tests/testing/faults/light.py), some train for real. Ends
-non-zero when a
-run or a point was lost or doubled. The seed fixes what is struck and submitted, not the moments.
+non-zero when a run or a point was lost or doubled. The seed fixes what is struck and submitted, not the moments.
 """
 
 import argparse
@@ -23,8 +22,8 @@ from typing import Any
 
 from lab import layout
 from lab.fake_slurm import programs
-from lab.fake_slurm.state import Settings, Stage
-from lab.state_folder import chosen
+from lab.fake_slurm.state import ClusterState, Settings
+from lab.state_folder import selected_folder
 from tests.testing import servers
 from tests.testing.fake_slurm import on_path
 from tests.testing.faults import lab, light
@@ -66,18 +65,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=Path, default=REPORT)
     asked = parser.parse_args()
-    was_up = layout.load(chosen().layout) is not None
+    was_up = layout.load(selected_folder().layout) is not None
     subprocess.run([sys.executable, "-m", "lab", "up"], check=True, stdout=subprocess.DEVNULL)
     try:
         with tempfile.TemporaryDirectory(prefix="bigbatch-chaos-") as home:
-            found, told = storm(Path(home), minutes=asked.minutes, seed=asked.seed)
+            found, result = storm(Path(home), minutes=asked.minutes, seed=asked.seed)
     finally:
         if not was_up:
             subprocess.run([sys.executable, "-m", "lab", "down"], check=True)
-    asked.report.write_text(json.dumps({"seed": asked.seed, **told, **found._asdict()}, indent=1) + "\n")
+    asked.report.write_text(json.dumps({"seed": asked.seed, **result, **found._asdict()}, indent=1) + "\n")
     for name in ("submitted", "finished", "lost", "doubled", "written", "stored"):
         print(f"{name:10} {getattr(found, name)}")
-    print(f"faults     {sum(told['struck'].values())}: {told['struck']}")
+    print(f"faults     {sum(result['struck'].values())}: {result['struck']}")
     print("\n".join(found.faults))
     return 1 if found.faults else 0
 
@@ -113,7 +112,7 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
         if (stored := _stored(field)) != len(run_ids):
             words.append(f"{stored} runs are stored, {len(run_ids)} were posted and answered")
         attempts = Counter(field.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids)
-    told = {
+    result = {
         "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(sum(loads) / len(loads), 1)},
         "minutes": minutes,
         "struck": dict(sorted(struck.items())),
@@ -124,19 +123,19 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
     }
     return found._replace(
         finished=found.finished - len(wrong), lost=[*found.lost, *wrong], faults=[*found.faults, *words]
-    ), told
+    ), result
 
 
 def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
     postgres = stack.enter_context(servers.postgres_process())
     redis = stack.enter_context(servers.redis_process(home))
-    stage = Stage.make(home / "slurm", Settings())
+    stage = ClusterState.create(home / "slurm", Settings())
     stage.set("real", "/usr/bin")
     programs.write(stage.folder)
     (stage.folder / "bin" / "srun").unlink()
     settings = {
         "PATH": on_path(stage.folder),
-        "SLURM_CONF": str(chosen().slurm_conf),
+        "SLURM_CONF": str(selected_folder().slurm_conf),
         "BIGBATCH_DATABASE": servers.new_database(postgres.url, "chaos"),
         "BIGBATCH_BROKER": redis.url,
         "BIGBATCH_SLURM": "true",

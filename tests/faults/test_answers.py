@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conftest import STEPS_PER_EPOCH, OnStandIn
 from tests.testing.faults.light import HURRY
+from tests.testing.faults.on_fake_slurm import STEPS_PER_EPOCH, OnStandIn
 from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
@@ -22,10 +22,10 @@ def test_whatever_squeue_and_sacct_say_no_run_ends_before_its_job_does(on: OnSta
     run_ids = on.post(3, epochs=500)
     wait_for("three jobs", lambda: on.states(run_ids) == ["running"] * 3)
     for fault in ANSWERS:
-        looks = on.stage.calls("squeue")
+        looks = on.stage.count_calls("squeue")
         for command in ("squeue", "sacct", "scontrol"):
-            on.stage.switch(command, fault)
-        wait_for(f"a look with {fault}", lambda looks=looks: on.stage.calls("squeue") > looks, 60)  # type: ignore[misc]
+            on.stage.set_fault(command, fault)
+        wait_for(f"a look with {fault}", lambda looks=looks: on.stage.count_calls("squeue") > looks, 60)  # type: ignore[misc]
         time.sleep(4)
         assert on.states(run_ids) == ["running"] * 3, fault
     on.stage.db.execute("DELETE FROM faults")
@@ -47,14 +47,14 @@ def test_squeue_or_sacct_alone_suffices(on: OnStandIn, down: str) -> None:
     taken by an sbatch that says it timed out."""
     (killed,) = on.post(epochs=500)
     on.service.wait_until(killed, step=3)
-    on.stage.switch("sbatch", "accept-then-timeout", times=1)
+    on.stage.set_fault("sbatch", "accept-then-timeout", times=1)
     (doubted,) = on.post(epochs=500)
     on.wait_for_spent_fault("sbatch")
     # not before: nothing is submitted while squeue is seen to be down
     for command in {"squeue": ("squeue", "scontrol"), "sacct": ("sacct",)}[down]:
-        on.stage.switch(command, "down")
+        on.stage.set_fault(command, "down")
     in_doubt, job = time.monotonic(), on.job_of(killed)
-    on.stage.change(job, wish="kill", wished=0)
+    on.stage.update(job, requested_end="kill", requested_at=0)
     on.wait_for_end_of(job)
     on.true_soon([killed])
     on.true_soon([doubted], since=in_doubt)
@@ -71,14 +71,14 @@ def test_squeue_or_sacct_alone_suffices(on: OnStandIn, down: str) -> None:
 def test_without_squeue_nobody_says_that_a_job_was_not_taken(on: OnStandIn) -> None:
     """Forces the fault: an sbatch times out without handing the job in, while squeue is down; sacct knows no such job,
     as it would not if it were late."""
-    on.stage.switch("sbatch", "timeout", times=1)
+    on.stage.set_fault("sbatch", "timeout", times=1)
     (run_id,) = on.post()
     on.wait_for_spent_fault("sbatch")
-    on.stage.switch("squeue", "down")  # not before: nothing is submitted while it is seen to be down
+    on.stage.set_fault("squeue", "down")  # not before: nothing is submitted while it is seen to be down
     on.wait_for_calls("sacct")  # asked by name: no other run is there to be asked about
     on.wait_for_calls("squeue")
     assert on.states([run_id]) == ["submitting"]
-    on.stage.switch("squeue", None)
+    on.stage.set_fault("squeue", None)
     on.true_soon([run_id])
     on.all_done([run_id], 60)
     assert read(on, [run_id])[0]["attempt"] == 2
@@ -91,7 +91,7 @@ def test_a_command_that_hangs_for_longer_than_we_wait_ends_no_run(on: OnStandIn)
     wait_for("two jobs", lambda: on.states(run_ids) == ["running"] * 2)
     commands = ("squeue", "sacct", "scontrol")
     for command in commands:
-        on.stage.switch(command, "slow=25")
+        on.stage.set_fault(command, "slow=25")
     wait_for("a look that was given up", lambda: all(run["unknown_since"] for run in read(on, run_ids)), 120)
     assert [(run["state"], run["attempt"]) for run in read(on, run_ids)] == [("running", 1)] * 2
     on.stage.db.execute("DELETE FROM faults")
@@ -109,13 +109,13 @@ def test_without_an_accounting_that_is_up_to_date_ends_are_known_all_the_same(on
     if accounting == "late":
         on.stage.set("sacct_late_s", 300)
     elif accounting == "down":
-        on.stage.switch("sacct", "down")
+        on.stage.set_fault("sacct", "down")
     else:
         on.stage.set("accounting", 0)
     (well,), (killed,) = on.post(), on.post(epochs=100)
     wait_for("both jobs", lambda: on.states([killed]) == ["running"])
     job = on.job_of(killed)
-    on.stage.change(job, wish="kill", wished=0)
+    on.stage.update(job, requested_end="kill", requested_at=0)
     on.wait_for_end_of(job)
     on.true_soon([well, killed])
     on.all_done([well])

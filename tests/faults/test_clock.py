@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conftest import OnStandIn, a_minute_later
 from tests.testing.faults.audit import events
 from tests.testing.faults.light import AHEAD_S, HURRY
+from tests.testing.faults.on_fake_slurm import OnStandIn, a_minute_later
 from tests.testing.servers import wait_for
 
 pytestmark = [pytest.mark.flow, pytest.mark.long]
@@ -23,12 +23,12 @@ def test_jobs_whose_hosts_have_false_clocks_are_neither_lost_nor_held_to_live_on
     job = on.job_of(ahead)
     a_minute_later(on.service)
     for command, fault in (("squeue", "empty"), ("sacct", "empty"), ("scontrol", "forget")):
-        on.stage.switch(command, fault)
+        on.stage.set_fault(command, fault)
     on.wait_for_calls("scontrol")
     forgotten = time.monotonic()
     wait_for("longer than a doubt lasts", lambda: time.monotonic() - forgotten > 40)
     assert [(run["state"], run["attempt"]) for run in read(on, ahead, behind)] == [("running", 1)] * 2
-    on.stage.change(job, wish="kill", wished=0)
+    on.stage.update(job, requested_end="kill", requested_at=0)
     on.wait_for_end_of(job)
     # a job that nobody knows counts as gone after 45 s of silence and 30 s of doubt, by what looks there are
     wait_for("the next attempt", lambda: read(on, ahead)[0]["attempt"] == 2, 400)
@@ -47,8 +47,8 @@ def training(on: OnStandIn, off_s: int) -> int:
     (run_id,) = on.post(epochs=2000)
     on.service.wait_until(run_id, step=3)
     (run,) = read(on, run_id)
-    told = events(Path(run["folder"]))[0]["at"] - datetime.fromisoformat(run["created_at"]).timestamp()
-    assert told == pytest.approx(off_s, abs=60)
+    answer = events(Path(run["folder"]))[0]["at"] - datetime.fromisoformat(run["created_at"]).timestamp()
+    assert answer == pytest.approx(off_s, abs=60)
     return run_id
 
 

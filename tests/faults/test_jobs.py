@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.conftest import OnStandIn
 from tests.testing.faults.light import HURRY, MEETING
+from tests.testing.faults.on_fake_slurm import OnStandIn
 from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
@@ -61,7 +61,7 @@ def test_a_preempted_run_goes_on_from_where_it_was(on: OnStandIn) -> None:
     """Forces the fault: a job of a higher partition takes the place of a run's."""
     run_id = training(on)
     job = on.job_of(run_id)
-    on.befall("preempt", job.spelled)
+    on.befall("preempt", job.full_id)
     on.wait_for_end_of(job)
     on.true_soon([run_id])
     goes_on_to_its_end(on, run_id)
@@ -75,9 +75,9 @@ def test_a_job_that_slurm_requeues_is_the_next_attempt_of_its_run(on: OnStandIn,
     """Forces the fault: `scontrol requeue` by hand; the same id begins again, after a pause or after SIGKILL."""
     run_id = training(on)
     job = on.job_of(run_id)
-    on.befall("requeue", job.spelled)
+    on.befall("requeue", job.full_id)
     if not warned:
-        on.stage.change(job, wished=0)
+        on.stage.update(job, requested_at=0)
     on.wait_for_end_of(job)
     on.true_soon([run_id])
     goes_on_to_its_end(on, run_id)
@@ -89,7 +89,7 @@ def test_a_job_cancelled_by_hand_cancels_its_run(on: OnStandIn) -> None:
     """Forces the fault: scancel from somebody's shell."""
     run_id = training(on)
     job = on.job_of(run_id)
-    on.command("scancel", job.spelled)
+    on.command("scancel", job.full_id)
     on.wait_for_end_of(job)
     on.true_soon([run_id])
     wait_for("the run's end", lambda: on.states([run_id]) == ["cancelled"])
@@ -100,10 +100,10 @@ def test_a_stop_that_slurm_does_not_honor_is_made_again_by_force(on: OnStandIn) 
     """Forces the fault: scancel says that all is well and does nothing, until it has been called of this job."""
     run_id = training(on, 300)
     job = on.job_of(run_id)
-    on.stage.switch("scancel", "ignored")
+    on.stage.set_fault("scancel", "ignored")
     on.service.stop(run_id)
     wait_for("the first asking", lambda: bool(on.cancels_of(job)))
-    on.stage.switch("scancel", None)
+    on.stage.set_fault("scancel", None)
     on.true_soon([run_id])
     on.wait_for_end_of(job)
     on.true_soon([run_id])

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from contract.folder.run_folder import GIVEN_UP, RunFolder
+from contract.folder.run_folder import ABANDONED, RunFolder
 from scheduler.clusters import local
-from scheduler.context import Site
-from scheduler.submit.submission import launch
+from scheduler.context import Context
+from scheduler.submit.submission import submit_queued
 from store import runs
 from store.session import transaction
-from tests.conftest import Experiment
 from tests.testing.faults.audit import all_is_well
 from tests.testing.faults.kill_points import watched
 from tests.testing.faults.truth import jobs_of_this_machine, true_soon
 from tests.testing.service import Service, running
+from tests.testing.specs import Experiment
 
 pytestmark = pytest.mark.flow
 SPEC = """
@@ -42,11 +42,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture
-def site(sqlite_engine: Engine, tmp_path: Path, experiment: Experiment) -> Site:
+def site(sqlite_engine: Engine, tmp_path: Path, experiment: Experiment) -> Context:
     """Another service's, with one run queued."""
     with transaction(sqlite_engine) as db:
         runs.create(db, experiment())
-    return Site(sqlite_engine, {"local": local.Local()}, tmp_path / "runs", local_ranks=2)
+    return Context(sqlite_engine, {"local": local.Local()}, tmp_path / "runs", local_ranks=2)
 
 
 @pytest.mark.parametrize("part", ["worker", "api", "clock"])
@@ -76,7 +76,7 @@ def steps_written(folder: Path) -> list[int]:
 
 @pytest.mark.long
 def test_a_worker_killed_before_its_job_began_submits_again_and_after_that_adopts(
-    service: Service, site: Site, monkeypatch: pytest.MonkeyPatch
+    service: Service, site: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: SIGKILL to the worker at the first and at the last line of handing a job to this machine."""
     points = lines_of_a_submission(site, monkeypatch)
@@ -91,15 +91,15 @@ def test_a_worker_killed_before_its_job_began_submits_again_and_after_that_adopt
         run = service.wait_for_end(run_id, 180)
         all_is_well(service, [run_id], list)
         folder = RunFolder(Path(run["folder"]))
-        attempts.append([folder.claimed_by(attempt + 1) == GIVEN_UP for attempt in range(run["attempt"])])
+        attempts.append([folder.read_claim(attempt + 1) == ABANDONED for attempt in range(run["attempt"])])
     assert attempts == [[True, False], [False]], "nobody has the attempt that was given up, one job has the other"
 
 
-def lines_of_a_submission(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def lines_of_a_submission(site: Context, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The points within a submission to this machine, found by watching one of a job that does nothing."""
     monkeypatch.setattr(local, "_command", lambda _: ["true"])
     seen: list[str] = []
     with watched(seen.append):
-        launch(site)
+        submit_queued(site)
     here = [point for point in seen if point.rpartition(" > ")[2].startswith("local.py")]
-    return [point for point in here if "batches.py" not in point]  # there it is only asked whether it takes one
+    return [point for point in here if "select.py" not in point]  # there the cluster is only asked whether it takes one

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conftest import a_minute_later
-from tests.testing import servers
+from tests.testing.databases import new_database
 from tests.testing.faults import lab as hand
 from tests.testing.faults import truth
 from tests.testing.faults.audit import all_is_well, events, hosts_of
+from tests.testing.faults.on_fake_slurm import a_minute_later
 from tests.testing.servers import wait_for
 from tests.testing.service import Service, running
 
@@ -43,7 +43,7 @@ def _team(
 ) -> Iterator[Service]:
     settings = {
         **lab,
-        "BIGBATCH_DATABASE": servers.new_database(postgres_server, "faults"),
+        "BIGBATCH_DATABASE": new_database(postgres_server, "faults"),
         "BIGBATCH_BROKER": redis_url,
         "BIGBATCH_SLURM": "true",
         "BIGBATCH_SLURM_SETUP": "export OMP_NUM_THREADS=1",

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.faults.conftest import OnStandIn
 from tests.testing.faults.light import HURRY
+from tests.testing.faults.on_fake_slurm import OnStandIn
 from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
@@ -67,22 +67,22 @@ def test_six_runs_in_packs_of_four_are_two_jobs_of_three(on: OnStandIn) -> None:
     run_ids = post(on, 6)
     on.all_done(run_ids)
     first, second = on.stage.jobs()[before:]
-    assert (first.spelled, first.tasks_per_node) == (f"{first.id}_0", 3)
+    assert (first.full_id, first.tasks_per_node) == (f"{first.id}_0", 3)
     job_ids = [on.service.get(f"/runs/{run_id}")["job_id"] for run_id in run_ids]
-    assert job_ids == [first.spelled] * 3 + [second.spelled] * 3
+    assert job_ids == [first.full_id] * 3 + [second.full_id] * 3
 
 
 def test_of_a_pack_one_run_is_stopped_and_one_is_killed_and_the_others_go_on(on: OnStandIn) -> None:
     """Forces the fault: SIGKILL to the rank of one run; another is stopped by its user."""
     run_ids = training(on)
     stopped, killed, *others = run_ids
-    scancels = on.stage.calls("scancel")
+    scancels = on.stage.count_calls("scancel")
     on.service.stop(stopped)
     ranks_of(folder(on, killed))[0].kill()
     on.true_soon(run_ids)
     wait_for("both ends", lambda: on.states([stopped, killed]) == ["cancelled", "failed"])
     assert "exit code 137" in on.service.get(f"/runs/{killed}")["reason"]
-    assert (on.states(others), on.stage.calls("scancel")) == (["running"] * 2, scancels)
+    assert (on.states(others), on.stage.count_calls("scancel")) == (["running"] * 2, scancels)
     assert not ranks_of(folder(on, stopped))
     hurry(on, others)
     on.all_done(others)
@@ -95,7 +95,7 @@ def test_scancel_by_hand_cancels_all_of_a_pack_that_still_live(on: OnStandIn) ->
     hurry(on, run_ids[:1])
     wait_for("the first run's end", lambda: on.states(run_ids[:1]) == ["done"])
     job = on.job_of(run_ids[1])
-    on.command("scancel", job.spelled)
+    on.command("scancel", job.full_id)
     on.wait_for_end_of(job)
     on.true_soon(run_ids)
     wait_for("the ends", lambda: on.states(run_ids) == ["done", *["cancelled"] * 3])
@@ -109,7 +109,7 @@ def test_all_of_a_pack_go_on_after_a_preemption(on: OnStandIn) -> None:
     deaf = ranks_of(folder(on, run_ids[3]))[0]
     os.kill(deaf.pid, signal.SIGSTOP)
     job = on.job_of(run_ids[0])
-    on.befall("preempt", job.spelled)
+    on.befall("preempt", job.full_id)
     on.wait_for_end_of(job)
     on.true_soon(run_ids)
     wait_for("the second attempts", lambda: {attempt(on, run_id) for run_id in run_ids} == {2})
@@ -131,7 +131,7 @@ def test_a_pack_that_slurm_requeues_is_the_next_attempt_of_its_runs(on: OnStandI
     hurry(on, run_ids[:1])
     wait_for("the first run's end", lambda: on.states(run_ids[:1]) == ["done"])
     job = on.job_of(run_ids[1])
-    on.befall("requeue", job.spelled)
+    on.befall("requeue", job.full_id)
     on.wait_for_end_of(job)
     on.true_soon(run_ids)
     wait_for("the second attempts", lambda: {attempt(on, run_id) for run_id in run_ids[1:]} == {2})

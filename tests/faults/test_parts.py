@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from lab.fake_slurm.state import Settings
-from tests.faults.conftest import SPEC, OnStandIn, a_minute_later, settings
 from tests.testing import servers
+from tests.testing.databases import new_database
 from tests.testing.fake_slurm import carried
 from tests.testing.faults.light import HURRY
+from tests.testing.faults.on_fake_slurm import SPEC, OnStandIn, a_minute_later, settings
 from tests.testing.needs import program
 from tests.testing.servers import Server
 from tests.testing.service import running
@@ -37,7 +38,7 @@ def _team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
         servers.redis_process(home) as redis,
         carried(home / "slurm", Settings(kill_wait_s=2.0, hosts=8)) as stage,
     ):
-        parts = {"BIGBATCH_DATABASE": servers.new_database(postgres.url, "team"), "BIGBATCH_BROKER": redis.url}
+        parts = {"BIGBATCH_DATABASE": new_database(postgres.url, "team"), "BIGBATCH_BROKER": redis.url}
         with running(home / "home", settings(home) | parts) as service:
             yield Team(service, stage, postgres, redis)
 

@@ -19,22 +19,27 @@ from typing import Any
 import pytest
 
 from contract.lifecycle.state import State
-from lab.fake_slurm.state import Settings, Stage
+from lab.fake_slurm.state import ClusterState, Settings
 from migrations.commands import upgrade
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.context import Site
-from scheduler.submit.submission import launch
+from scheduler.context import Context
+from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs
 from store.session import engine_for, snapshot, transaction
 from store.tables import Run
-from tests.conftest import Experiment
-from tests.faults.conftest import OnStandIn, a_minute_later
 from tests.testing.fake_slurm import call_in_process, trains
 from tests.testing.faults.kill_points import kill_at, watched
+from tests.testing.faults.on_fake_slurm import OnStandIn, a_minute_later
+from tests.testing.specs import Experiment
 
 NO_PATIENCE = timedelta(0)
 COMPILED: dict[Any, Any] = {}  # statements, once for all worlds
+
+RUNS = """
+    SELECT runs.state, runs.attempt, jobs.name, jobs.array_task, jobs.external_id
+    FROM runs LEFT JOIN jobs ON jobs.id = runs.current_job_id ORDER BY runs.id
+"""
 
 
 class World:
@@ -47,12 +52,12 @@ class World:
         shutil.copytree(self.home, home)
         return World(home)
 
-    def site(self) -> Site:
+    def site(self) -> Context:
         engine = engine_for(f"sqlite:///{self.home / 'bigbatch.db'}").execution_options(compiled_cache=COMPILED)
-        return Site(engine, {"slurm": Slurm("python")}, self.home / "runs", local_ranks=1)
+        return Context(engine, {"slurm": Slurm("python")}, self.home / "runs", local_ranks=1)
 
-    def stage(self) -> Stage:
-        return Stage(self.home / "slurm")
+    def stage(self) -> ClusterState:
+        return ClusterState(self.home / "slurm")
 
     def states(self) -> list[Run]:
         with snapshot(self.site().engine) as db:
@@ -61,14 +66,14 @@ class World:
     def fingerprint(self) -> str:
         """What stands in the database, in Slurm and in the folders: all that a launcher leaves behind."""
         with sqlite3.connect(self.home / "bigbatch.db") as db:
-            rows = db.execute("SELECT state, attempt, job_name, task, job_id FROM runs ORDER BY id").fetchall()
+            rows = db.execute(RUNS).fetchall()
         files = sorted(path.relative_to(self.home).as_posix() for path in (self.home / "runs").rglob("*"))
         return repr((rows, [re.sub(r"\.[0-9a-f]{16}$", "", file) for file in files], len(self.stage().jobs())))
 
 
 def world_with(home: Path, experiment: Experiment, seeds: int, pack: int | None = None) -> World:
     home.mkdir()
-    Stage.make(home / "slurm", Settings(carried=0)).db.close()
+    ClusterState.create(home / "slurm", Settings(carried=0)).db.close()
     world = World(home)
     upgrade(f"sqlite:///{home / 'bigbatch.db'}")
     with transaction(world.site().engine) as db:
@@ -86,8 +91,8 @@ def sweep(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tu
     """How many runs, and how many of them to a job; some are taken for many, so that each folder takes a tick."""
     seeds, pack, in_steps = request.param
     if in_steps:
-        for name, size in (("launch.FEW", 1), ("batches.FEW", 1), ("launch.PORTION", 1)):
-            monkeypatch.setattr(f"scheduler.{name}", size)
+        for name, size in (("submission.SMALL", 1), ("select.SMALL", 1), ("folders.PORTION", 1)):
+            monkeypatch.setattr(f"scheduler.submit.{name}", size)
     return seeds, pack
 
 
@@ -169,7 +174,7 @@ def test_a_worker_killed_wherever_the_world_has_changed_loses_no_run_and_doubles
 def recorded(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """All points of a launcher that nobody kills, in their order, and what the world was like at each."""
     # to look at the world takes time: signs that are given by the clock would be points that a kill does not come to
-    monkeypatch.setattr("scheduler.submit.submission.RENEW_S", math.inf)
+    monkeypatch.setattr("scheduler.submit.folders.RENEW_S", math.inf)
     call_in_process(monkeypatch, world.home / "slurm")
     points: dict[str, str] = {}
 
@@ -195,22 +200,25 @@ def killed(world: World, point: str) -> None:
 def tick(world: World) -> None:
     """A launcher's ticks, each as short as can be, until what one has begun is done."""
     site = world.site()
-    launch(site, 0.0)
-    while site.begun:
-        launch(site, 0.0)
+    submit_queued(site, 0.0)
+    while site.memory.open_submissions:
+        submit_queued(site, 0.0)
 
 
 def begin_again(world: World) -> None:
     """The worker is started again: what it was in the middle of is found, then it launches."""
     site = world.site()
     recover(site, NO_PATIENCE)
-    launch(site)
+    submit_queued(site)
 
 
 def all_is_there_once(world: World, seeds: int, point: str) -> None:
     jobs, found = world.stage().jobs(), world.states()
     assert [run.state for run in found] == [State.PENDING] * seeds, f"lost after {point}"
     assert len({(job.name, job.task) for job in jobs}) == len(jobs), f"Slurm has a job twice after {point}"
-    begun = [(job.spelled, folder) for job in jobs for folder in trains(world.stage(), job)]
-    wanted = [(str(run.job_id), world.site().folder_of(run).path.resolve()) for run in found]
+    begun = [(job.full_id, folder) for job in jobs for folder in trains(world.stage(), job)]
+    wanted = [
+        (str(run.current_job and run.current_job.external_id), world.site().folder_of(run).path.resolve())
+        for run in found
+    ]
     assert sorted(begun) == sorted(wanted), f"who trains is not who is known after {point}"

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from lab.fake_slurm.state import Job
+from store import runs
 from store.session import engine_for, snapshot
 from store.tables import Run
-from tests.faults.conftest import OnStandIn
 from tests.testing.faults.light import HURRY
+from tests.testing.faults.on_fake_slurm import OnStandIn
 from tests.testing.servers import wait_for
 
 pytestmark = pytest.mark.flow
@@ -24,10 +25,11 @@ def training(on: OnStandIn, runs: int = 1) -> list[int]:
     return run_ids
 
 
-def has_been_told(on: OnStandIn, run_id: int) -> bool:
+def has_been_asked(on: OnStandIn, run_id: int) -> bool:
     """Whether the service has noted that the cluster was told to end the run's job."""
     with snapshot(engine_for(on.database)) as db:
-        return db.get_one(Run, run_id).stop_asked_at is not None
+        run = db.get_one(Run, run_id, options=[runs.WITH_JOB])
+        return run.current_job is not None and run.current_job.stop_requested_at is not None
 
 
 def is_cancelled(on: OnStandIn, run_id: int, job: Job) -> None:
@@ -44,15 +46,15 @@ def test_a_stop_while_squeue_is_spoilt_is_carried_out_once_squeue_is_well(on: On
     """Forces the fault: squeue says nothing, garbage or that it is down from before a stop until after three calls."""
     (run_id,) = training(on)
     job = on.job_of(run_id)
-    on.stage.switch("squeue", fault)
+    on.stage.set_fault("squeue", fault)
     on.service.stop(run_id)
     on.wait_for_calls("squeue", 3)
     run = on.service.get(f"/runs/{run_id}")
     assert (run["state"], run["stopping"]) == ("running", True)
-    assert "was told" not in str(run["reason"])
-    assert not has_been_told(on, run_id)
+    assert "was asked to" not in str(run["reason"])
+    assert not has_been_asked(on, run_id)
     assert not on.cancels_of(job), "whose job that is was not known"
-    on.stage.switch("squeue", None)
+    on.stage.set_fault("squeue", None)
     on.true_soon([run_id])
     is_cancelled(on, run_id, job)
     assert "KILL" not in on.cancels_of(job)[0], "it is asked before it is made to"
@@ -64,7 +66,7 @@ def test_a_run_is_stopped_while_its_job_is_on_hold(on: OnStandIn) -> None:
     (run_id,) = on.post(epochs=LONG)
     wait_for("the job", lambda: on.states([run_id]) == ["pending"])
     job = on.job_of(run_id)
-    on.command("scontrol", "hold", job.spelled)
+    on.command("scontrol", "hold", job.full_id)
     on.stage.db.execute("UPDATE hosts SET down = 0")
     wait_for("the reason", lambda: on.service.get(f"/runs/{run_id}")["waits_kind"] == "held")
     on.true_soon([run_id])
@@ -75,7 +77,7 @@ def test_a_run_is_stopped_while_its_job_is_on_hold(on: OnStandIn) -> None:
 
 def test_a_run_that_is_stopped_as_it_is_submitted_never_trains_on(on: OnStandIn) -> None:
     """Forces the state: sbatch has handed the job in and hangs for eight seconds, in which the stop is asked for."""
-    on.stage.switch("sbatch", "accept-then-hang=8", times=1)
+    on.stage.set_fault("sbatch", "accept-then-hang=8", times=1)
     before = len(on.stage.jobs())
     (run_id,) = on.post(epochs=LONG)
     wait_for("the job", lambda: len(on.stage.jobs()) > before)
@@ -108,16 +110,16 @@ def test_a_stop_that_slurm_does_not_honor_is_shown_as_such(on: OnStandIn) -> Non
     """Forces the fault: scancel says that all is well and does nothing, for more than a minute."""
     (run_id,) = training(on)
     job = on.job_of(run_id)
-    on.stage.switch("scancel", "ignored")
+    on.stage.set_fault("scancel", "ignored")
     on.service.stop(run_id)
     wait_for("both askings", lambda: len(on.cancels_of(job)) >= 2)
-    assert "was told" not in str(on.service.get(f"/runs/{run_id}")["reason"]), "it may take its time"
+    assert "was asked to" not in str(on.service.get(f"/runs/{run_id}")["reason"]), "it may take its time"
     asked = time.monotonic()
-    wait_for("the page to say so", lambda: "still has it" in str(on.service.get(f"/runs/{run_id}")["reason"]))
+    wait_for("the page to say so", lambda: "still runs it" in str(on.service.get(f"/runs/{run_id}")["reason"]))
     assert time.monotonic() - asked > 20, "a cluster is given a minute"
     assert "to kill it, last at" in on.service.get(f"/runs/{run_id}")["reason"]
     assert on.states([run_id]) == ["running"]
-    on.stage.switch("scancel", None)
+    on.stage.set_fault("scancel", None)
     on.true_soon([run_id])
     wait_for("another kill", lambda: len(on.cancels_of(job)) >= 3)
     is_cancelled(on, run_id, job)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from lab.fake_slurm.state import Settings
-from tests.faults.conftest import OnStandIn, settings
 from tests.testing.fake_slurm import carried
+from tests.testing.faults.on_fake_slurm import OnStandIn, settings
 from tests.testing.needs import require
 from tests.testing.servers import wait_for
 from tests.testing.service import running
@@ -46,7 +46,7 @@ def test_a_full_disk_ends_what_trains_with_that_word_and_what_waits_goes_on_when
         service.wait_until(first, step=3)
         fill(disk / "filler")
         wait_for("the first run's end", lambda: on.states([first]) == ["failed"])
-        assert "the disk of its folder is full" in service.get(f"/runs/{first}")["reason"]
+        assert "the folder's disk is full" in service.get(f"/runs/{first}")["reason"]
         (second,) = on.post()
         wait_for("a word on the disk", lambda: "No space left" in str(service.get(f"/runs/{second}")["moves"]))
         (disk / "filler").unlink()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.testing import servers
+from tests.testing.databases import new_database
 from tests.testing.service import Service, running
 
 _numbers = itertools.count()
@@ -26,7 +26,7 @@ def team(
     settings = {
         **lab,
         "PATH": os.pathsep.join([os.environ["PATH"], "/usr/sbin"]),
-        "BIGBATCH_DATABASE": servers.new_database(postgres_server, f"flow{next(_numbers)}"),
+        "BIGBATCH_DATABASE": new_database(postgres_server, f"flow{next(_numbers)}"),
         "BIGBATCH_BROKER": redis_url,
         "BIGBATCH_SLURM": "true",
         "BIGBATCH_SLURM_SETUP": "export GLOO_SOCKET_IFNAME=eth0;;export OMP_NUM_THREADS=1",

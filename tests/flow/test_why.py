@@ -25,9 +25,12 @@ def rank_process(job_id: str, rank: int) -> psutil.Process:
     """The process of a rank of that job, on whichever of the lab's hosts: all are this machine."""
     for process in psutil.process_iter():
         try:
-            told = process.environ()
-            tasks = (told.get("SLURM_JOB_ID"), f"{told.get('SLURM_ARRAY_JOB_ID')}_{told.get('SLURM_ARRAY_TASK_ID')}")
-            if job_id in tasks and told.get("SLURM_PROCID") == str(rank) and "trainers" in process.cmdline():
+            answer = process.environ()
+            tasks = (
+                answer.get("SLURM_JOB_ID"),
+                f"{answer.get('SLURM_ARRAY_JOB_ID')}_{answer.get('SLURM_ARRAY_TASK_ID')}",
+            )
+            if job_id in tasks and answer.get("SLURM_PROCID") == str(rank) and "trainers" in process.cmdline():
                 return process
         except psutil.Error:
             continue
@@ -68,4 +71,4 @@ def test_a_python_without_the_service_s_packages_is_a_wrong_environment(team: Se
     (run_id,) = team.post(spec)
     failure = team.wait_for_end(run_id)["failure"]
     assert failure["kind"] == "wrong_environment", team.story(run_id)
-    assert "there is no module 'nobody_has_this' here" in failure["evidence"]
+    assert "there is no module 'nobody_has_this'" in failure["evidence"]

@@ -1,4 +1,4 @@
-"""The stand-in Slurm: it answers as Slurm does, carries jobs as processes, and has the faults that are switched on."""
+"""The fake Slurm answers as Slurm does, runs jobs as processes, and applies injected faults."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.fake_slurm import programs
-from lab.fake_slurm.state import Settings, Stage
+from lab.fake_slurm.state import ClusterState, Settings
 from tests.testing.fake_slurm import carried, on_path
 from tests.testing.servers import wait_for
 
@@ -18,14 +18,14 @@ SCRIPT = """\
 #SBATCH --job-name=na|me
 #SBATCH --output={folder}/%a.out
 #SBATCH --time={minutes}
-{marks}
+{options}
 srun --unbuffered --output=nowhere --output={folder}/%a.out --label --kill-on-bad-exit=1 bash -c '{work}'
 """
 
 
-def script(folder: Path, work: str, *marks: str, minutes: float = 60) -> str:
+def script(folder: Path, work: str, *options: str, minutes: float = 60) -> str:
     path = folder / "script.sh"
-    path.write_text(SCRIPT.format(folder=folder, work=work, minutes=minutes, marks="\n".join(marks)))
+    path.write_text(SCRIPT.format(folder=folder, work=work, minutes=minutes, options="\n".join(options)))
     return str(path)
 
 
@@ -38,20 +38,20 @@ def states(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Stage:
-    """A stand-in whose jobs nobody carries out."""
-    stage = Stage.make(tmp_path, Settings(carried=0, hosts=1, cpus=2))
+def rows(tmp_path: Path) -> ClusterState:
+    """Return a fake Slurm whose jobs are rows without processes."""
+    stage = ClusterState.create(tmp_path, Settings(carried=0, hosts=1, cpus=2))
     programs.write(tmp_path)
     return stage
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Stage]:
+def cluster(tmp_path: Path) -> Iterator[ClusterState]:
     with carried(tmp_path, Settings(kill_wait_s=0.5)) as stage:
         yield stage
 
 
-def test_an_array_runs_as_many_tasks_as_there_is_room_for(rows: Stage) -> None:
+def test_an_array_runs_as_many_tasks_as_cpus_are_free(rows: ClusterState) -> None:
     folder = rows.folder
     path = script(folder, "true", "#SBATCH --array=0-3")
     assert call(folder, "sbatch", path).stdout == "Submitted batch job 1\n"
@@ -63,7 +63,7 @@ def test_an_array_runs_as_many_tasks_as_there_is_room_for(rows: Stage) -> None:
     assert states(folder) == ["1_0 CANCELLED", "1_1 CANCELLED", "1_2 RUNNING", "1_3 RUNNING"]
 
 
-def test_an_array_beyond_its_size_and_jobs_beyond_the_limit_are_refused(rows: Stage) -> None:
+def test_arrays_and_jobs_beyond_the_limits_are_refused(rows: ClusterState) -> None:
     path = script(rows.folder, "true", "#SBATCH --array=0-5")
     rows.set("max_array_size", 5)
     assert "Invalid job array specification" in call(rows.folder, "sbatch", path).stderr
@@ -73,26 +73,26 @@ def test_an_array_beyond_its_size_and_jobs_beyond_the_limit_are_refused(rows: St
     assert not rows.jobs()
 
 
-def test_faults_come_when_switched_on_and_go(rows: Stage) -> None:
+def test_injected_faults_apply_and_end(rows: ClusterState) -> None:
     folder, path = rows.folder, script(rows.folder, "true")
-    rows.switch("sbatch", "timeout", times=1)
+    rows.set_fault("sbatch", "timeout", times=1)
     assert "Socket timed out" in call(folder, "sbatch", path).stderr
-    rows.switch("sbatch", "accept-then-timeout", times=1)
+    rows.set_fault("sbatch", "accept-then-timeout", times=1)
     assert "Socket timed out" in call(folder, "sbatch", path).stderr
-    assert len(rows.jobs()) == 1, "one was taken, one was not"
-    rows.switch("squeue", "empty", times=1)
+    assert len(rows.jobs()) == 1, "only the second sbatch has submitted a job"
+    rows.set_fault("squeue", "empty", times=1)
     assert (states(folder), states(folder)) == ([], ["1 RUNNING"])
-    rows.switch("squeue", "down")
+    rows.set_fault("squeue", "down")
     assert call(folder, "squeue").returncode == 1
     rows.set("sacct_late_s", 60)
     assert call(folder, "sacct", "-X", "-j", "1", "-o", "JobID").stdout == ""
     rows.set("next_id", 1)
     call(folder, "sbatch", path)
     assert [job.id for job in rows.jobs()] == [1, 1]
-    assert rows.calls("sbatch") == 3
+    assert rows.count_calls("sbatch") == 3
 
 
-def test_ranks_are_placed_and_their_lines_labelled(cluster: Stage) -> None:
+def test_ranks_run_on_their_hosts_and_their_lines_are_labelled(cluster: ClusterState) -> None:
     folder = cluster.folder
     work = 'echo "$SLURM_PROCID $SLURM_LOCALID $SLURMD_NODENAME $SLURM_ARRAY_TASK_ID"'
     call(
@@ -104,7 +104,7 @@ def test_ranks_are_placed_and_their_lines_labelled(cluster: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "mishap", "end"),
+    ("work", "fault", "end"),
     [
         ("exit 3", [], "FAILED"),
         ("sleep 60", ["scancel", "1"], "CANCELLED"),
@@ -113,18 +113,18 @@ def test_ranks_are_placed_and_their_lines_labelled(cluster: Stage) -> None:
         ("sleep 60", ["fail-host", "127.0.1.1"], "NODE_FAIL"),
     ],
 )
-def test_a_job_ends_as_it_was_ended(cluster: Stage, work: str, mishap: list[str], end: str) -> None:
+def test_a_job_ends_in_the_state_of_its_fault(cluster: ClusterState, work: str, fault: list[str], end: str) -> None:
     folder = cluster.folder
     call(folder, "sbatch", script(folder, work, "#SBATCH --no-requeue"))
-    wait_for("the job", lambda: any("RUNNING" in line for line in states(folder)) or not mishap)
-    if mishap[:1] == ["scancel"]:
-        call(folder, *mishap)
-    elif mishap:
-        subprocess.run([sys.executable, "-m", "lab.fake_slurm", str(folder), *mishap], check=True)
+    wait_for("the job", lambda: any("RUNNING" in line for line in states(folder)) or not fault)
+    if fault[:1] == ["scancel"]:
+        call(folder, *fault)
+    elif fault:
+        subprocess.run([sys.executable, "-m", "lab.fake_slurm", str(folder), *fault], check=True)
     wait_for("the job's end", lambda: states(folder) == [f"1 {end}"])
 
 
-def test_a_job_that_reaches_its_time_limit_is_warned_then_ended(cluster: Stage) -> None:
+def test_a_job_at_its_time_limit_is_warned_and_then_ended(cluster: ClusterState) -> None:
     folder = cluster.folder
     path = script(
         folder, 'trap "echo warned" USR2; while :; do sleep 0.1; done', "#SBATCH --signal=USR2@2", minutes=0.12
@@ -134,7 +134,7 @@ def test_a_job_that_reaches_its_time_limit_is_warned_then_ended(cluster: Stage) 
     assert "0: warned" in (folder / "0.out").read_text()
 
 
-def test_a_requeued_job_runs_again_under_its_id(cluster: Stage) -> None:
+def test_a_requeued_job_runs_again_with_its_id(cluster: ClusterState) -> None:
     folder = cluster.folder
     call(
         folder,
@@ -142,14 +142,15 @@ def test_a_requeued_job_runs_again_under_its_id(cluster: Stage) -> None:
         script(folder, 'echo "start $SLURM_RESTART_COUNT"; sleep 0.5; [ $SLURM_RESTART_COUNT = 1 ] || sleep 60'),
     )
     wait_for(
-        "its first start", lambda: "start 0" in ((folder / "0.out").read_text() if (folder / "0.out").exists() else "")
+        "the first start of the job",
+        lambda: "start 0" in ((folder / "0.out").read_text() if (folder / "0.out").exists() else ""),
     )
     assert call(folder, "scontrol", "requeue", "1").returncode == 0
     wait_for("the job's end", lambda: states(folder) == ["1 COMPLETED"])
     assert "start 1" in (folder / "0.out").read_text()
 
 
-def test_a_job_on_hold_begins_when_it_is_released(rows: Stage) -> None:
+def test_a_held_job_starts_after_its_release(rows: ClusterState) -> None:
     folder = rows.folder
     for _ in range(3):
         call(folder, "sbatch", script(folder, "true"))

@@ -1,4 +1,4 @@
-"""The lab's configuration follows from its layout, and the lab says plainly where it cannot run."""
+"""The lab derives its configuration from its layout and reports why it cannot run on a machine."""
 
 from pathlib import Path
 
@@ -9,15 +9,15 @@ from lab import network
 from lab.__main__ import main
 from lab.errors import LabError
 from lab.layout import Layout
-from lab.requirements import PACKAGES, foreign_slurm, missing, missing_packages
-from lab.services import config_files as configuration
-from lab.state_folder import Folder, chosen
+from lab.requirements import PACKAGES, find_other_slurm, missing, missing_packages
+from lab.services import config_files
+from lab.state_folder import StateFolder, selected_folder
 
-FOLDER = Folder(Path("/somewhere/lab"))
+FOLDER = StateFolder(Path("/somewhere/lab"))
 
 
 def slurm_conf(layout: Layout) -> list[str]:
-    return configuration.slurm_conf(layout, FOLDER, "head").splitlines()
+    return config_files.slurm_conf(layout, FOLDER, "head").splitlines()
 
 
 def starting(lines: list[str], word: str) -> list[str]:
@@ -33,7 +33,7 @@ def test_six_hosts_have_their_cpus_gpus_and_features() -> None:
     assert "Feature=knl,quad,flat State" in nodes[5]
 
 
-def test_six_hosts_make_three_partitions_of_which_urgent_comes_first() -> None:
+def test_six_hosts_have_three_partitions_and_urgent_has_the_highest_priority() -> None:
     gpu, urgent, knl = starting(slurm_conf(Layout()), "PartitionName=")
     assert "Nodes=gpu1,gpu2,gpu3,gpu4 Default=YES PriorityTier=1 PreemptMode=requeue" in gpu
     assert "Nodes=gpu1,gpu2,gpu3,gpu4 PriorityTier=10 PreemptMode=off" in urgent
@@ -41,7 +41,7 @@ def test_six_hosts_make_three_partitions_of_which_urgent_comes_first() -> None:
     assert "Default" not in knl.replace("DefaultTime", "")
 
 
-def test_one_gpu_host_makes_no_knl_partition() -> None:
+def test_a_lab_without_knl_hosts_has_no_knl_partition() -> None:
     lines = slurm_conf(Layout(gpu_hosts=1, knl_hosts=0))
     assert len(starting(lines, "NodeName=")) == 1
     assert [line.split()[0] for line in starting(lines, "PartitionName=")] == [
@@ -50,14 +50,14 @@ def test_one_gpu_host_makes_no_knl_partition() -> None:
     ]
 
 
-def test_one_knl_host_alone_has_the_default_partition_and_no_gpus() -> None:
+def test_a_lab_with_one_knl_host_has_a_default_partition_and_no_gpus() -> None:
     layout = Layout(gpu_hosts=0, knl_hosts=1)
     (knl,) = starting(slurm_conf(layout), "PartitionName=")
     assert "Default=YES" in knl
-    assert configuration.gres_conf(layout, FOLDER) == ""
+    assert config_files.gres_conf(layout, FOLDER) == ""
 
 
-def test_everything_that_slurm_writes_or_asks_lies_in_the_state_folder() -> None:
+def test_all_paths_in_slurm_conf_are_in_the_state_folder() -> None:
     lines = slurm_conf(Layout(min_job_age_s=7, max_array_size=5))
     paths = [value for line in lines for value in line.split("=") if value.startswith("/")]
     assert len(paths) >= 7
@@ -66,15 +66,15 @@ def test_everything_that_slurm_writes_or_asks_lies_in_the_state_folder() -> None
     assert {"MinJobAge=7", "MaxArraySize=5", "MpiDefault=none", "SlurmctldHost=head(10.177.0.1)"} <= set(lines)
 
 
-def test_ports_are_not_the_ones_of_an_installed_slurm_or_mariadb() -> None:
-    texts = "\n".join([*slurm_conf(Layout()), configuration.mariadb_conf(FOLDER)])
+def test_ports_differ_from_the_defaults_of_slurm_and_mariadb() -> None:
+    texts = "\n".join([*slurm_conf(Layout()), config_files.mariadb_conf(FOLDER)])
     assert not any(port in texts for port in ("=6817", "=6818", "=6819", "=3306\n"))
 
 
-def test_the_databases_password_stands_in_the_two_private_files_only() -> None:
-    assert "StoragePass=secret" in configuration.slurmdbd_conf(FOLDER, "secret")
-    assert "'secret'" in configuration.accounts_sql("secret")
-    assert all(statement.endswith(";") for statement in configuration.accounts_sql("secret").splitlines())
+def test_the_database_password_is_in_the_two_private_files_only() -> None:
+    assert "StoragePass=secret" in config_files.slurmdbd_conf(FOLDER, "secret")
+    assert "'secret'" in config_files.accounts_sql("secret")
+    assert all(statement.endswith(";") for statement in config_files.accounts_sql("secret").splitlines())
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_impossible_layout_is_refused_with_the_reason(asked: dict[str, int], 
         Layout(**asked)  # type: ignore[arg-type]
 
 
-def test_a_layout_is_read_back_and_half_of_one_is_none(tmp_path: Path) -> None:
+def test_a_layout_is_read_back_and_a_partial_file_is_none(tmp_path: Path) -> None:
     path = tmp_path / "layout.json"
     assert layouts.load(path) is None
     Layout(2, 1, "5mbit", 30).save(path)
@@ -102,41 +102,41 @@ def test_a_layout_is_read_back_and_half_of_one_is_none(tmp_path: Path) -> None:
     assert layouts.load(path) is None
 
 
-def test_host_names_are_added_once_and_taken_away_without_a_trace(tmp_path: Path) -> None:
+def test_host_names_are_added_once_and_removed_completely(tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
     before = "127.0.0.1 localhost\n10.1.1.1 gpu9 # not ours\n"
     hosts.write_text(before)
-    network.name_hosts(Layout(), hosts)
-    network.name_hosts(Layout(1, 0), hosts)
+    network.add_host_names(Layout(), hosts)
+    network.add_host_names(Layout(1, 0), hosts)
     assert hosts.read_text() == before + "10.177.0.11 gpu1 # bigbatch-lab\n"
-    network.forget_hosts(hosts)
+    network.remove_host_names(hosts)
     assert hosts.read_text() == before
 
 
-def test_missing_packages_are_named_one_by_one_with_the_line_that_installs_them(tmp_path: Path) -> None:
+def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path: Path) -> None:
     *sentences, install = missing_packages(str(tmp_path))
     assert sentences == [f"The Debian package {package} is not installed." for package in PACKAGES]
     assert install.endswith("apt-get install -y --no-install-recommends " + " ".join(PACKAGES))
 
 
-def test_where_every_program_is_there_no_package_is_missing(tmp_path: Path) -> None:
+def test_no_package_is_missing_if_every_program_exists(tmp_path: Path) -> None:
     for program in PACKAGES.values():
         (tmp_path / program).touch(mode=0o755)
     assert missing_packages(str(tmp_path)) == []
 
 
-def test_another_slurm_on_the_same_network_is_foreign_but_ours_and_a_containers_are_not(tmp_path: Path) -> None:
+def test_another_slurm_in_the_same_network_is_reported_but_not_the_labs_or_a_containers(tmp_path: Path) -> None:
     process(tmp_path, "self", "pytest", "here")
     process(tmp_path, "11", "/usr/sbin/slurmctld\0-D", "here")
     process(tmp_path, "12", "/somewhere/lab/sbin/slurmctld\0-D", "here")
     process(tmp_path, "13", "slurmctld: slurmscriptd", "here", name="slurmscriptd")
     process(tmp_path, "14", "/usr/sbin/slurmd\0-D", "in a container")
-    (sentence,) = foreign_slurm(FOLDER, tmp_path)
+    (sentence,) = find_other_slurm(FOLDER, tmp_path)
     assert "slurmctld, process 11" in sentence
 
 
 def process(proc: Path, pid: str, line: str, network_name: str, *, name: str = "") -> None:
-    """Write what /proc would say about a process."""
+    """Write the files of a process in a fake /proc."""
     program = name or line.split("\0")[0].rpartition("/")[2]
     (proc / network_name).touch()
     (proc / pid / "ns").mkdir(parents=True)
@@ -145,7 +145,7 @@ def process(proc: Path, pid: str, line: str, network_name: str, *, name: str = "
     (proc / pid / "stat").write_text(f"{pid} ({program}) S 1 1 1")
 
 
-def test_who_is_not_root_is_told_so_and_may_skip(
+def test_a_user_other_than_root_gets_the_reason_and_status_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
@@ -155,12 +155,12 @@ def test_who_is_not_root_is_told_so_and_may_skip(
     assert "only root may" in capsys.readouterr().err
 
 
-def test_another_system_than_linux_is_one_reason_and_the_only_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_system_other_than_linux_there_is_one_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "darwin")
-    assert missing() == ["The lab is made of Linux network namespaces; this is darwin."]
+    assert missing() == ["The lab needs Linux network namespaces; this system is darwin."]
 
 
-def test_wrong_usage_is_a_failure_and_no_reason_to_skip(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_usage_error_is_a_failure_and_not_a_reason_to_skip(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["up", "--gpu-host", "many"])
     assert exit_.value.code == 1
@@ -168,28 +168,28 @@ def test_wrong_usage_is_a_failure_and_no_reason_to_skip(capsys: pytest.CaptureFi
     assert "200mbit" in capsys.readouterr().err
 
 
-def test_without_a_lab_env_and_status_fail_with_a_word(
+def test_without_a_lab_env_and_status_fail_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BIGBATCH_LAB", str(tmp_path))
-    assert chosen() == Folder(tmp_path)
+    assert selected_folder() == StateFolder(tmp_path)
     assert main(["env"]) == 1
     assert main(["status"]) == 1
-    said = capsys.readouterr()
-    assert "python -m lab up" in said.err
-    assert f"no lab in {tmp_path}" in said.out
+    printed = capsys.readouterr()
+    assert "python -m lab up" in printed.err
+    assert f"no lab in {tmp_path}" in printed.out
 
 
-def test_a_folder_with_somebody_elses_files_is_neither_used_nor_deleted(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_neither_used_nor_deleted(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(LabError, match="not the lab's"):
-        Folder(tmp_path).create()
-    Folder(tmp_path).remove()
+        StateFolder(tmp_path).create()
+    StateFolder(tmp_path).remove()
     assert (tmp_path / "thesis.tex").exists()
 
 
-def test_a_folder_of_ours_is_created_twice_and_removed(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "deep" / "lab")
+def test_a_state_folder_can_be_created_twice_and_removed(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path / "deep" / "lab")
     folder.create()
     folder.create()
     folder.remove()

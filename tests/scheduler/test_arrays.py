@@ -1,9 +1,8 @@
-"""Sweeps on a cluster that takes arrays: many runs in one submission, each exactly once, within caps and limits."""
+"""Array jobs: many runs in one submission, each exactly once, within caps and limits."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -11,265 +10,249 @@ from sqlalchemy import Engine
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
-from scheduler.clusters.cluster import Array, BusyError, DoubtError, FullError, Job, Limits
-from scheduler.context import Site
-from scheduler.submit.select import choose
-from scheduler.submit.submission import _prepare_one, launch
+from scheduler.clusters.cluster import ArrayRequest, JobRequest, NoAnswerError, QueueFullError, RateLimitedError
+from scheduler.context import Context
+from scheduler.submit.folders import Pair, _write_one
+from scheduler.submit.select import select_next
+from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
-from store import runs
-from store import submissions as launches
+from store import runs, submissions, transitions
 from store.session import transaction
-from store.tables import Experiment as Stored
-from store.tables import Run
-from tests.conftest import Experiment
-from tests.scheduler.conftest import Puppet, eight_launch, read, states
-
-SLURM = {"kind": "slurm", "ranks_per_node": 2}
-AT_ONCE = timedelta(0)
-
-
-class Far(Puppet):
-    """A cluster that is not this machine, and takes arrays."""
-
-    is_here = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.room: int | None = None
-
-    def limits(self) -> Limits:
-        return Limits(tasks=4, jobs=self.room)
+from store.tables import Run, now
+from tests.testing.clusters import SLURM, Far, sizes
+from tests.testing.runs import IMMEDIATELY, create_runs, end, job_of, read, sentence, states, submit_from_eight
+from tests.testing.specs import Experiment
 
 
 @pytest.fixture
-def far() -> Far:
-    return Far()
+def context(engine: Engine, far: Far, tmp_path: Path) -> Context:
+    return Context(engine, {"slurm": far}, tmp_path / "runs", local_ranks=1)
 
 
-@pytest.fixture
-def site(engine: Engine, far: Far, tmp_path: Path) -> Site:
-    return Site(engine, {"slurm": far}, tmp_path / "runs", local_ranks=1)
-
-
-def sweep_of(site: Site, experiment: Experiment, size: int, cap: int | None = None, **base: object) -> list[int]:
-    with transaction(site.engine) as db:
-        id_, run_ids = runs.create(db, experiment({"seed": list(range(size))}, resources=SLURM, **base))
-        db.get_one(Stored, id_).max_parallel = cap
-    return run_ids
-
-
-def sizes(far: Far) -> list[int]:
-    return [len(job.tasks) if isinstance(job, Array) else 1 for job in far.jobs.values()]
-
-
-def test_a_sweep_goes_in_arrays_as_large_as_the_cluster_takes(site: Site, far: Far, experiment: Experiment) -> None:
-    run_ids = sweep_of(site, experiment, 9)
-    launch(site)
+def test_runs_are_submitted_in_arrays_as_large_as_the_cluster_accepts(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    run_ids = create_runs(context, experiment, 9)
+    submit_queued(context)
     assert sizes(far) == [4, 4, 1]
-    assert [read(site, run_id).job_id for run_id in run_ids] == [
+    assert [job_of(context, run_id).external_id for run_id in run_ids] == [
         *(f"job1_{task}" for task in range(4)),
         *(f"job2_{task}" for task in range(4)),
         "job3",
     ]
     array = far.jobs["job2"]
-    assert isinstance(array, Array)
+    assert isinstance(array, ArrayRequest)
     for task, run_id in enumerate(run_ids[4:8]):
-        assert (array.folder.path / str(task)).resolve() == site.folder_of(read(site, run_id)).path.resolve()
+        assert (array.folder.path / str(task)).resolve() == context.folder_of(read(context, run_id)).path.resolve()
 
 
-def test_eight_launchers_put_a_sweep_of_fifty_into_arrays_once(site: Site, far: Far, experiment: Experiment) -> None:
-    """Forces the race: eight launchers begin at the same moment on the same fifty queued runs."""
-    run_ids = sweep_of(site, experiment, 50)
-    eight_launch(site)
-    assert sum(sizes(far)) == 50
-    assert len({read(site, run_id).job_id for run_id in run_ids}) == 50
-    assert states(site) == [State.PENDING] * 50
-
-
-def test_runs_of_different_needs_or_attempts_do_not_share_an_array(
-    site: Site, far: Far, experiment: Experiment
+def test_eight_workers_submit_fifty_runs_in_arrays_once_each(
+    context: Context, far: Far, experiment: Experiment
 ) -> None:
-    with transaction(site.engine) as db:
+    """Forces the race: eight workers start to submit the same fifty queued runs at the same moment."""
+    run_ids = create_runs(context, experiment, 50)
+    submit_from_eight(context)
+    assert sum(sizes(far)) == 50
+    assert len({job_of(context, run_id).external_id for run_id in run_ids}) == 50
+    assert states(context) == [State.PENDING] * 50
+
+
+def test_runs_of_different_resources_or_attempts_do_not_share_an_array(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    with transaction(context.engine) as db:
         runs.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [1, 2]}, resources=SLURM))
         second = db.get_one(Run, 4)
         second.attempt = 3
-    launch(site)
+    submit_queued(context)
     assert sorted(sizes(far)) == [1, 1, 2]
     assert {job.attempt for job in far.jobs.values()} == {1, 4}
 
 
-def test_a_cap_holds_over_all_that_an_experiment_has_submitted(site: Site, far: Far, experiment: Experiment) -> None:
-    run_ids = sweep_of(site, experiment, 9, cap=3)
-    launch(site)
+def test_max_parallel_holds_over_all_submissions_of_an_experiment(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    run_ids = create_runs(context, experiment, 9, cap=3)
+    submit_queued(context)
     (first,) = far.jobs.values()
-    assert isinstance(first, Array)
+    assert isinstance(first, ArrayRequest)
     assert (len(first.tasks), first.parallel) == (4, 3)
-    end(site, run_ids[:3])
-    launch(site)
-    assert sizes(far) == [4], "one of the first four may still run, so a second array might run four at once"
-    end(site, run_ids[3:4])
-    launch(site)
+    end(context, run_ids[:3])
+    submit_queued(context)
+    assert sizes(far) == [4], "one of the first four runs may still run, so a second array might run four at once"
+    end(context, run_ids[3:4])
+    submit_queued(context)
     assert sizes(far) == [4, 4]
 
 
-def end(site: Site, run_ids: list[int]) -> None:
-    with transaction(site.engine) as db:
-        for run_id in run_ids:
-            runs.move(db, db.get_one(Run, run_id), State.DONE)
-
-
-def test_no_more_is_submitted_than_the_cluster_takes_of_one_user(site: Site, far: Far, experiment: Experiment) -> None:
-    run_ids = sweep_of(site, experiment, 9)
+def test_no_more_jobs_are_submitted_than_the_cluster_allows_one_user(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    run_ids = create_runs(context, experiment, 9)
     far.room = 6
-    launch(site)
+    submit_queued(context)
     assert sizes(far) == [4, 2]
-    launch(site)
+    submit_queued(context)
     assert sizes(far) == [4, 2]
-    end(site, run_ids[:1])
-    launch(site)
+    end(context, run_ids[:1])
+    submit_queued(context)
     assert sizes(far) == [4, 2, 1]
 
 
-@pytest.mark.parametrize("full", [FullError("job submit limit"), BusyError("spent")])
-def test_a_cluster_that_takes_no_more_now_fails_no_run(
-    site: Site, far: Far, experiment: Experiment, full: Exception
+@pytest.mark.parametrize("full", [QueueFullError("job submit limit"), RateLimitedError("spent")])
+def test_runs_stay_queued_when_the_cluster_accepts_no_more_jobs_for_now(
+    context: Context, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, full: Exception
 ) -> None:
-    """Forces the fault: sbatch says that a limit is reached, or may not be called any more this minute."""
-    (run_id, *_) = sweep_of(site, experiment, 2)
+    """Forces the fault: sbatch reports that a limit is reached, or the rate limit allows no further call."""
+    (run_id, *_) = create_runs(context, experiment, 2)
 
-    def refuse(_: Job | Array) -> str:
+    def refuse(_: JobRequest | ArrayRequest) -> str:
         raise full
 
-    far.submit = refuse  # type: ignore[method-assign]
-    launch(site)
-    assert states(site) == [State.QUEUED] * 2
-    assert read(site, run_id).reason == str(full)
-    assert (choose(site, "slurm", far) is None) == isinstance(full, FullError)
+    monkeypatch.setattr(far, "submit", refuse)
+    submit_queued(context)
+    assert states(context) == [State.QUEUED] * 2
+    assert sentence(read(context, run_id)) == str(full)
+    assert (select_next(context, "slurm", far) is None) == isinstance(full, QueueFullError)
 
 
-def test_an_array_taken_though_sbatch_timed_out_is_adopted_whole(site: Site, far: Far, experiment: Experiment) -> None:
-    """Forces the fault: the cluster takes the array and the answer is lost."""
-    run_ids = sweep_of(site, experiment, 4)
-    far.trouble = DoubtError("Socket timed out on send/recv operation")
-    launch(site)
-    assert states(site) == [State.SUBMITTING] * 4
-    recover(site, AT_ONCE)
-    assert [read(site, run_id).job_id for run_id in run_ids] == [f"job1_{task}" for task in range(4)]
+def test_an_array_is_adopted_whole_when_the_cluster_accepted_it_and_sbatch_timed_out(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    """Forces the fault: the cluster accepts the array and the answer is lost."""
+    run_ids = create_runs(context, experiment, 4)
+    far.trouble = NoAnswerError("Socket timed out on send/recv operation")
+    submit_queued(context)
+    assert states(context) == [State.SUBMITTING] * 4
+    recover(context, IMMEDIATELY)
+    assert [job_of(context, run_id).external_id for run_id in run_ids] == [f"job1_{task}" for task in range(4)]
     assert len(far.jobs) == 1
 
 
-def test_an_array_whose_launcher_died_before_it_asked_is_submitted_again(
-    site: Site, far: Far, experiment: Experiment
+def test_an_array_is_submitted_again_when_its_worker_died_before_sbatch(
+    context: Context, far: Far, experiment: Experiment
 ) -> None:
-    """Forces the fault: the launcher dies when the runs are taken, with one of three folders written."""
-    run_ids = sweep_of(site, experiment, 3)
-    with transaction(site.engine) as db:
-        launches.take(db, runs.queued(db, "slurm", 3), "bigbatch-lost-1")
-    recover(site, AT_ONCE)
-    assert states(site) == [State.QUEUED] * 3
-    launch(site)
-    assert (sizes(far), {read(site, run_id).attempt for run_id in run_ids}) == ([3], {2})
-    assert site.folder_of(read(site, run_ids[2])).claim(1, "late_2") != "late_2", "the first array may not train"
+    """Forces the fault: the worker dies after it took the runs and before it wrote their folders."""
+    run_ids = create_runs(context, experiment, 3)
+    with transaction(context.engine) as db:
+        submissions.take(db, runs.queued(db, "slurm", 3), "bigbatch-lost-1")
+    recover(context, IMMEDIATELY)
+    assert states(context) == [State.QUEUED] * 3
+    submit_queued(context)
+    assert (sizes(far), {read(context, run_id).attempt for run_id in run_ids}) == ([3], {2})
+    assert context.folder_of(read(context, run_ids[2])).claim(1, "late_2") != "late_2", "the first array must not train"
 
 
-def test_an_array_that_was_given_up_while_its_folders_were_written_is_not_submitted(
-    site: Site, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+def test_an_array_whose_lease_expires_while_its_folders_are_written_is_not_submitted(
+    context: Context, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forces the fault: a file system so slow that the runs are queued again before their launcher comes to sbatch."""
-    sweep_of(site, experiment, 2)
-    prepare = ArrayFolder.prepare
+    """Forces the fault: the file system is so slow that the runs are queued again before their worker calls sbatch."""
+    create_runs(context, experiment, 2)
+    prepare = ArrayFolder.link_runs
 
     def slow(folder: ArrayFolder, tasks: Mapping[int, RunFolder]) -> None:
         prepare(folder, tasks)
-        recover(site, AT_ONCE)
+        recover(context, IMMEDIATELY)
 
-    monkeypatch.setattr(ArrayFolder, "prepare", slow)
-    launch(site)
-    assert (states(site), sizes(far)) == ([State.QUEUED] * 2, [])
+    monkeypatch.setattr(ArrayFolder, "link_runs", slow)
+    submit_queued(context)
+    assert (states(context), sizes(far)) == ([State.QUEUED] * 2, [])
 
 
-def test_of_an_array_that_came_unseen_what_began_is_adopted(site: Site, far: Far, experiment: Experiment) -> None:
-    """Forces the fault: the array began and was forgotten before anybody looked, one task had no turn yet."""
-    run_ids = sweep_of(site, experiment, 2)
-    with transaction(site.engine) as db:
-        launches.take(db, runs.queued(db, "slurm", 2), "bigbatch-lost-1")
-    job = site.job_of(read(site, run_ids[1]))
-    job.folder.prepare(job.spec)
-    job.folder.claim(1, "77_1")
-    recover(site, AT_ONCE)
-    assert [(read(site, r).state, read(site, r).job_id) for r in run_ids] == [
+def test_the_tasks_that_began_are_adopted_from_an_unlisted_array(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    """Forces the fault: one of two array tasks starts, and the cluster forgets the array before the search."""
+    run_ids = create_runs(context, experiment, 2)
+    with transaction(context.engine) as db:
+        submissions.take(db, runs.queued(db, "slurm", 2), "bigbatch-lost-1")
+    request = request_of(context, run_ids[1])
+    request.folder.prepare(request.spec)
+    request.folder.claim(1, "77_1")
+    recover(context, IMMEDIATELY)
+    assert [(read(context, r).state, job_of(context, r).external_id) for r in run_ids] == [
         (State.QUEUED, None),
         (State.PENDING, "77_1"),
     ]
 
 
-def test_a_run_whose_folder_cannot_be_written_fails_alone(site: Site, far: Far, experiment: Experiment) -> None:
+def test_a_run_whose_folder_cannot_be_written_fails_alone(context: Context, far: Far, experiment: Experiment) -> None:
     """Forces the fault: a file lies where the folder of one of three runs should be."""
-    run_ids = sweep_of(site, experiment, 3)
-    path = site.folder_of(read(site, run_ids[1])).path
+    run_ids = create_runs(context, experiment, 3)
+    path = context.folder_of(read(context, run_ids[1])).path
     path.parent.mkdir(parents=True)
     path.touch()
-    launch(site)
-    assert states(site) == [State.PENDING, State.FAILED, State.PENDING]
+    submit_queued(context)
+    assert states(context) == [State.PENDING, State.FAILED, State.PENDING]
     (array,) = far.jobs.values()
-    assert isinstance(array, Array)
+    assert isinstance(array, ArrayRequest)
     assert array.tasks == [0, 2]
-    assert read(site, run_ids[2]).job_id == "job1_2"
+    assert job_of(context, run_ids[2]).external_id == "job1_2"
 
 
-def test_launchers_that_chose_at_different_moments_share_no_name(site: Site, far: Far, experiment: Experiment) -> None:
-    """Forces the race: one chooses a run, another the same and one that came since; the first takes its before."""
-    (first,) = sweep_of(site, experiment, 1)
-    alone = choose(site, "slurm", far)
-    (second,) = sweep_of(site, experiment, 1)
-    both = choose(site, "slurm", far)
+def test_workers_that_selected_runs_at_different_moments_share_no_name(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    """Forces the race: a worker selects a run, a second worker selects this run and a newer one; the first takes it."""
+    (first,) = create_runs(context, experiment, 1)
+    alone = select_next(context, "slurm", far)
+    (second,) = create_runs(context, experiment, 1)
+    both = select_next(context, "slurm", far)
     assert alone
     assert both
     assert (alone.name, [run.id for run in both.runs]) == (both.name, [first, second])
-    with transaction(site.engine) as db:
-        taken = launches.take(db, alone.runs, alone.name)
-        none = launches.take(db, both.runs, both.name)
+    with transaction(context.engine) as db:
+        taken = submissions.take(db, alone.runs, alone.name)
+        none = submissions.take(db, both.runs, both.name)
     assert ([run.id for run in taken], none) == ([first], [])
-    with transaction(site.engine) as db:
-        launches.place(db, alone.name, "100")
-    launch(site)
-    assert [read(site, run_id).job_id for run_id in (first, second)] == ["100", "job1"]
+    with transaction(context.engine) as db:
+        transitions.apply_to_submission(db, alone.name, State.PENDING, job_id="100")
+    submit_queued(context)
+    assert [job_of(context, run_id).external_id for run_id in (first, second)] == ["100", "job1"]
 
 
-def test_launchers_that_chose_at_different_moments_share_a_cap(site: Site, far: Far, experiment: Experiment) -> None:
-    """Forces the race: one chooses while a run must wait, another when that is over; their first runs differ."""
-    run_ids = sweep_of(site, experiment, 4, cap=2)
-    with transaction(site.engine) as db:
-        db.get_one(Run, run_ids[0]).not_before = runs.now().replace(year=2100)
-    late = choose(site, "slurm", far)
-    with transaction(site.engine) as db:
+def test_workers_that_selected_runs_at_different_moments_share_max_parallel(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    """Forces the race: one worker selects while the first run must wait, another worker after the wait."""
+    run_ids = create_runs(context, experiment, 4, cap=2)
+    with transaction(context.engine) as db:
+        db.get_one(Run, run_ids[0]).not_before = now().replace(year=2100)
+    late = select_next(context, "slurm", far)
+    with transaction(context.engine) as db:
         db.get_one(Run, run_ids[0]).not_before = None
-    soon = choose(site, "slurm", far)
+    soon = select_next(context, "slurm", far)
     assert late
     assert soon
     assert [late.runs[0].id, soon.runs[0].id] == run_ids[1::-1]
-    with transaction(site.engine) as db:
-        assert launches.take(db, late.runs, late.name, parallel=late.parallel)
-        assert launches.take(db, soon.runs, soon.name, parallel=soon.parallel) == []
-    launch(site)
-    assert sizes(far) == [], "three may run already that the first has taken"
-    end_of = {run_id: read(site, run_id).state for run_id in run_ids}
+    with transaction(context.engine) as db:
+        assert submissions.take(db, late.runs, late.name, parallel=late.parallel)
+        assert submissions.take(db, soon.runs, soon.name, parallel=soon.parallel) == []
+    submit_queued(context)
+    assert sizes(far) == [], "the three runs that the first worker took may run already"
+    end_of = {run_id: read(context, run_id).state for run_id in run_ids}
     assert end_of == dict(zip(run_ids, [State.QUEUED, *[State.SUBMITTING] * 3], strict=True))
 
 
-def test_a_sweep_whose_folders_are_slow_to_write_is_not_taken_for_stuck(
-    site: Site, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+def test_a_submission_renews_its_lease_while_its_folders_are_written(
+    context: Context, far: Far, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forces a shared folder so slow that a submission is looked for while it is prepared; it says that it goes on."""
-    run_ids, said = sweep_of(site, experiment, 4), list[Any]()
-    monkeypatch.setattr("scheduler.submit.submission.PORTION", 2)
-    monkeypatch.setattr("scheduler.submit.submission.RENEW_S", 0.0)
+    """Forces a shared folder so slow that the lease would expire while the folders are written."""
+    run_ids, renewals = create_runs(context, experiment, 4), set[datetime]()
+    monkeypatch.setattr("scheduler.submit.folders.PORTION", 2)
+    monkeypatch.setattr("scheduler.submit.folders.RENEW_S", 0.0)
 
-    def slowly(site: Site, run: Run) -> OSError | None:
-        said.append(read(site, run_ids[0]).moved_at)
-        return _prepare_one(site, run)
+    def slowly(context: Context, pair: Pair) -> OSError | None:
+        renewals.add(job_of(context, run_ids[0]).lease_renewed_at)
+        return _write_one(context, pair)
 
-    monkeypatch.setattr("scheduler.submit.submission._prepare_one", slowly)
-    launch(site)
-    assert len(set(said)) == 2
+    monkeypatch.setattr("scheduler.submit.folders._write_one", slowly)
+    submit_queued(context)
+    assert len(renewals) == 2
     assert sizes(far) == [4]
+
+
+def request_of(context: Context, run_id: int) -> JobRequest:
+    run = read(context, run_id)
+    assert run.current_job is not None
+    return context.request_of(run, run.current_job)

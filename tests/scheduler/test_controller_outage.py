@@ -1,4 +1,4 @@
-"""A controller that keeps silent is left alone: its calls are there when it is back, and what was in doubt is known."""
+"""After a call without an answer the service calls the controller less often, and calls are free after an outage."""
 
 import subprocess
 from contextlib import suppress
@@ -9,62 +9,62 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from scheduler.clusters.cluster import BusyError, DoubtError, Held, SparedError
-from scheduler.clusters.rate_limit import SPARE_S, OpenGate, Urgency
-from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.cluster import BackingOffError, JobHandle, NoAnswerError, RateLimitedError
+from scheduler.clusters.rate_limit import BACKOFF_S, Priority, UnlimitedRate
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.commands import Commands
-from tests.scheduler.conftest import Play
+from tests.testing.clusters import Play
 
-SILENT = 'echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1'
+UNREACHABLE = 'echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1'
 
 
 class Clock:
+    """The clock of the modules that measure time here; a test sets `at`."""
+
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at = 1e9
-        own = SimpleNamespace(time=lambda: self.at, monotonic=lambda: self.at)
+        time = SimpleNamespace(time=lambda: self.at, monotonic=lambda: self.at)
         for module in ("store.rate_limit", "scheduler.clusters.slurm.find", "scheduler.clusters.slurm.cluster"):
-            monkeypatch.setattr(f"{module}.time", own)
+            monkeypatch.setattr(f"{module}.time", time)
 
 
-def test_all_workers_leave_a_silent_controller_alone_until_it_answers_a_look(
+def test_only_polls_call_a_controller_that_gave_no_answer(
     play: Play, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Forces the fault: the controller cannot be reached; the accounting can."""
+    """Forces the fault: the controller cannot be reached, accounting can."""
     clock = Clock(monkeypatch)
-    one, other = [Commands(Budget(sqlite_engine, "slurm")) for _ in range(2)]
-    play("squeue", SILENT)
+    one, other = [Commands(SharedRateLimit(sqlite_engine, "slurm")) for _ in range(2)]
+    play("squeue", UNREACHABLE)
     play("scancel", f"touch {tmp_path}/called")
     play("sacct", "echo 7")
-    with pytest.raises(DoubtError, match="Unable to contact"):
+    with pytest.raises(NoAnswerError, match="Unable to contact"):
         one.ask("squeue")
     for worker in (one, other):
-        with pytest.raises(SparedError, match="did not answer a moment ago"):
-            worker.run("scancel", "7", urgency=Urgency.ACT)
+        with pytest.raises(BackingOffError, match="did not answer a moment ago"):
+            worker.run("scancel", "7", priority=Priority.SUBMIT)
     assert (other.ask("sacct"), (tmp_path / "called").exists()) == ("7\n", False)
     play("squeue", "echo 7")
-    assert other.ask("squeue", urgency=Urgency.LOOK) == "7\n"
-    one.run("scancel", "7", urgency=Urgency.ACT)
+    assert other.ask("squeue", priority=Priority.POLL) == "7\n"
+    one.run("scancel", "7", priority=Priority.SUBMIT)
     assert (tmp_path / "called").exists()
-    play("squeue", SILENT)
-    with pytest.raises(DoubtError):
+    play("squeue", UNREACHABLE)
+    with pytest.raises(NoAnswerError):
         one.ask("squeue")
-    assert one.gate.spared()
-    clock.at += SPARE_S
-    assert not other.gate.spared(), "whether it is back has to be found out"
+    assert one.rate_limit.is_backing_off()
+    clock.at += BACKOFF_S
+    assert not other.rate_limit.is_backing_off(), "after the backoff one call may try"
 
 
-def test_a_clock_that_is_set_back_spares_nobody_for_long(
-    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock, gate = Clock(monkeypatch), Budget(sqlite_engine, "slurm")
-    gate.heard(silence=True)
+def test_a_clock_that_is_set_back_ends_the_backoff(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, rate_limit = Clock(monkeypatch), SharedRateLimit(sqlite_engine, "slurm")
+    rate_limit.record_answer(no_answer=True)
     clock.at -= 600.0
-    assert not gate.spared()
+    assert not rate_limit.is_backing_off()
 
 
 @pytest.mark.parametrize(
-    ("said", "is_silence"),
+    ("message", "is_no_answer"),
     [
         ("squeue: error: Unable to contact slurm controller (connect failure)", True),
         ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", True),
@@ -72,17 +72,17 @@ def test_a_clock_that_is_set_back_spares_nobody_for_long(
         ("sbatch: error: Batch job submission failed: Invalid account or account/partition combination", False),
     ],
 )
-def test_a_refusal_is_no_silence(play: Play, said: str, is_silence: bool) -> None:
-    play("scontrol", f"echo '{said}' >&2; exit 1")
-    assert Commands(OpenGate()).run("scontrol", urgency=Urgency.ASK).is_silence is is_silence
+def test_a_refusal_is_an_answer(play: Play, message: str, is_no_answer: bool) -> None:
+    play("scontrol", f"echo '{message}' >&2; exit 1")
+    assert Commands(UnlimitedRate()).run("scontrol", priority=Priority.FOLLOW_UP).is_no_answer is is_no_answer
 
 
 @pytest.mark.parametrize("minutes", [0.5, 3.0])
 @pytest.mark.parametrize("phase_s", range(0, 21, 5))
-def test_what_was_in_doubt_is_known_soon_after_an_outage(
+def test_an_unconfirmed_submission_is_resolved_soon_after_an_outage(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, minutes: float, phase_s: int
 ) -> None:
-    """Forces the scarcity: while the controller is away, looks, searches, submissions and stops are all due at once."""
+    """Forces a shortage of calls: during the outage polls, searches, submissions and cancellations are all due."""
     clock, is_down = Clock(monkeypatch), [True]
     calls: list[tuple[float, str]] = []
 
@@ -94,34 +94,34 @@ def test_what_was_in_doubt_is_known_soon_after_an_outage(
         return SimpleNamespace(returncode=0, stdout="", stderr="")
 
     monkeypatch.setattr(subprocess, "run", run)
-    cluster = Slurm(gate=Budget(sqlite_engine, "slurm"))
-    look_at = stop_at = find_at = clock.at
+    cluster = Slurm(rate_limit=SharedRateLimit(sqlite_engine, "slurm"))
+    poll_at = cancel_at = find_at = clock.at
     ends = clock.at + 60.0 * minutes + phase_s
     while clock.at < ends + 30.0:
         clock.at += 1.0
         is_down[0] = clock.at < ends
-        if clock.at >= look_at:
+        if clock.at >= poll_at:
             try:
-                cluster.ask([Held("7", "mine")])
-                look_at = clock.at + 6.0
-            except BusyError:
-                look_at = clock.at + 2.0
-        if clock.at >= stop_at:
-            with suppress(DoubtError):
-                cluster.cancel([Held("7", "mine")])
-            stop_at = clock.at + 10.0
+                cluster.status([JobHandle("7", "mine")])
+                poll_at = clock.at + 6.0
+            except RateLimitedError:
+                poll_at = clock.at + 2.0
+        if clock.at >= cancel_at:
+            with suppress(NoAnswerError):
+                cluster.cancel([JobHandle("7", "mine")])
+            cancel_at = clock.at + 10.0
         if is_down[0] and cluster.may_submit():
-            cluster._commands.run("sbatch", urgency=Urgency.ACT)
+            cluster._commands.run("sbatch", priority=Priority.SUBMIT)
         if clock.at >= find_at:
             try:
-                if cluster.find(["doubted"]) == {"doubted": None}:
+                if cluster.find(["unconfirmed"]) == {"unconfirmed": None}:
                     break
                 find_at = clock.at + 2.0
-            except BusyError:
+            except RateLimitedError:
                 find_at = clock.at + 2.0
-            except DoubtError:
+            except NoAnswerError:
                 find_at = clock.at + 10.0
     took_s = clock.at - ends
-    print(f"known {took_s:g} s after the controller was back")
-    assert 0.0 <= took_s <= 20.0, f"known {took_s:g} s after the controller was back"
+    print(f"resolved {took_s:g} s after the outage")
+    assert 0.0 <= took_s <= 20.0, f"resolved {took_s:g} s after the outage"
     assert max(sum(at <= other < at + 60.0 for other, _ in calls) for at, _ in calls) <= 12

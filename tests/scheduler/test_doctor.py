@@ -11,44 +11,36 @@ from sqlalchemy import Engine, create_engine, update
 
 from contract.api.site_check import Check, Grade
 from contract.settings import Settings
-from scheduler.clusters.rate_limit import PER_MINUTE, OpenGate, Urgency
-from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, SLOTS, Priority, UnlimitedRate
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.commands import Commands
-from scheduler.doctor.compute_node import node
-from scheduler.doctor.configuration import examine as examine_configuration
-from scheduler.doctor.examine import examine
-from scheduler.doctor.slurm import slurm
-from scheduler.doctor.waiting_rate_limit import GOES_ON, UNCOUNTED, WAITS, Turn
-from store import rate_limit as calls
+from scheduler.doctor.compute_node import check_compute_node
+from scheduler.doctor.configuration import check_configuration
+from scheduler.doctor.examine import run_checks
+from scheduler.doctor.slurm import check_slurm
+from scheduler.doctor.waiting_rate_limit import NOT_COUNTED, WAIT_ENDED, WAITING, WaitingRateLimit
+from store import rate_limit
 from store.session import snapshot, transaction
 from store.tables import CallSlot
-from tests.scheduler.conftest import Play
+from tests.testing.clusters import Play
+from tests.testing.slurm import GOOD, PARTITION
 
-GOOD = {
-    "SLURM_VERSION": "22.05.8",
-    "AccountingStorageType": "accounting_storage/slurmdbd",
-    "MinJobAge": "300 sec",
-    "MaxArraySize": "1001",
-    "PreemptType": "preempt/partition_prio",
-    "PreemptMode": "REQUEUE",
-    "KillWait": "30 sec",
-    "SelectType": "select/cons_tres",
-    "ProctrackType": "proctrack/cgroup",
-}
-PARTITION = {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "GraceTime": "0", "PreemptMode": "REQUEUE"}
 # sbatch that carries the script out at once on this machine, and srun that leaves its own options away
 SBATCH = 'echo "Submitted batch job 7"; bash "$1" > /dev/null 2>&1 &'
 SRUN = 'while [ "${1#--}" != "$1" ]; do shift; done; exec "$@"'
 
 
 def checks(settings: Settings, *, wait_s: float = 60.0) -> dict[str, Check]:
-    return {check.name: check for check in node(settings, Commands(OpenGate()), partition=None, wait_s=wait_s)}
+    return {
+        check.name: check
+        for check in check_compute_node(settings, Commands(UnlimitedRate()), partition=None, wait_s=wait_s)
+    }
 
 
 def test_a_good_site_has_nothing_to_set() -> None:
-    told = list(examine_configuration(GOOD, [PARTITION]))
-    assert {check.grade for check in told} == {Grade.OK}
-    assert not any(check.advice for check in told)
+    answer = list(check_configuration(GOOD, [PARTITION]))
+    assert {check.grade for check in answer} == {Grade.OK}
+    assert not any(check.advice for check in answer)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +60,7 @@ def test_a_good_site_has_nothing_to_set() -> None:
 def test_each_setting_that_hurts_runs_is_named_with_what_to_set(
     change: dict[str, str], name: str, grade: Grade, advice: str
 ) -> None:
-    (check,) = [check for check in examine_configuration({**GOOD, **change}, [PARTITION]) if check.name == name]
+    (check,) = [check for check in check_configuration({**GOOD, **change}, [PARTITION]) if check.name == name]
     assert check.grade is grade
     assert advice
     assert advice in check.advice
@@ -76,18 +68,18 @@ def test_each_setting_that_hurts_runs_is_named_with_what_to_set(
 
 
 def test_a_slurm_that_forgets_no_job_has_nothing_to_set() -> None:
-    told = examine_configuration({**GOOD, "MinJobAge": "0 sec"}, [PARTITION])
-    assert {check.grade for check in told} == {Grade.OK}
+    answer = check_configuration({**GOOD, "MinJobAge": "0 sec"}, [PARTITION])
+    assert {check.grade for check in answer} == {Grade.OK}
 
 
 def test_a_grace_time_does_as_well_as_a_long_kill_wait() -> None:
-    told = examine_configuration({**GOOD, "KillWait": "5 sec"}, [{**PARTITION, "GraceTime": "00:01:00"}])
-    assert {check.grade for check in told} == {Grade.OK}
+    answer = check_configuration({**GOOD, "KillWait": "5 sec"}, [{**PARTITION, "GraceTime": "00:01:00"}])
+    assert {check.grade for check in answer} == {Grade.OK}
 
 
 def test_a_controller_that_does_not_answer_is_an_error(play: Play) -> None:
     play("scontrol", 'echo "slurm_load_ctl_conf error: Unable to contact slurm controller" >&2; exit 1')
-    *_, last = slurm(Commands(OpenGate()))
+    *_, last = check_slurm(Commands(UnlimitedRate()))
     assert (last.name, last.grade) == ("controller", Grade.ERROR)
     assert "Unable to contact slurm controller" in last.found
 
@@ -103,50 +95,52 @@ def answering(play: Play) -> None:
 @pytest.mark.usefixtures("answering")
 def test_its_calls_are_counted_and_taken_from_the_budget(sqlite_engine: Engine, tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, slurm=True, database=str(sqlite_engine.url))
-    told = {check.name: check.found for check in examine(settings, ["--no-job"])}
-    assert told["MaxSubmitJobs"] == "40"
+    answer = {check.name: check.found for check in run_checks(settings, ["--no-job"])}
+    assert answer["MaxSubmitJobs"] == "40"
     with snapshot(sqlite_engine) as db:
-        counted = {(row.command, row.outcome): row.count for row in calls.counts(db)}
-        used = calls.used(db)
+        counted = {(row.command, row.outcome): row.count for row in rate_limit.call_counts(db)}
+        used = rate_limit.used_slots(db)
     assert counted == {("scontrol", "ok"): 2, ("sacct", "ok"): 1, ("sacctmgr", "ok"): 1}
-    assert used == {"slurm": (4, PER_MINUTE)}
+    assert used == {"slurm": (4, CALLS_PER_MINUTE)}
 
 
 def test_it_waits_for_a_call_that_is_free_and_says_so(
     sqlite_engine: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the scarcity: every call of the minute is spent, the first comes free in six seconds, then none."""
-    budget = Budget(sqlite_engine, "slurm")
-    budget.free(Urgency.ASK)
+    budget = SharedRateLimit(sqlite_engine, "slurm")
+    budget.count_free(Priority.FOLLOW_UP)
     with transaction(sqlite_engine) as db:
         db.execute(update(CallSlot).values(at=time.time()))
         db.execute(
-            update(CallSlot).where(CallSlot.slot == Urgency.ASK.value[0]).values(at=(spent := time.time() - 54.0))
+            update(CallSlot)
+            .where(CallSlot.slot == SLOTS[Priority.FOLLOW_UP][0])
+            .values(at=(spent := time.time() - 54.0))
         )
-    turn = Turn(budget)
-    assert turn.enter(Urgency.ASK)
+    rate_limit_ = WaitingRateLimit(budget)
+    assert rate_limit_.acquire(Priority.FOLLOW_UP)
     assert spent + 60.0 <= time.time() < spent + 90.0
-    assert capsys.readouterr().err == f"{WAITS}\n"
+    assert capsys.readouterr().err == f"{WAITING}\n"
     monkeypatch.setattr("scheduler.doctor.waiting_rate_limit.WAIT_S", 0.0)
-    assert turn.enter(Urgency.ASK)
-    assert capsys.readouterr().err == f"{WAITS}\n{GOES_ON}\n"
+    assert rate_limit_.acquire(Priority.FOLLOW_UP)
+    assert capsys.readouterr().err == f"{WAITING}\n{WAIT_ENDED}\n"
 
 
 def test_without_tables_it_calls_without_asking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    turn = Turn(Budget(create_engine(f"sqlite:///{tmp_path / 'empty.db'}"), "slurm"))
-    assert all(turn.enter(Urgency.ASK) for _ in range(PER_MINUTE + 1))
-    turn.note("squeue", "ok", 0.1)
-    assert capsys.readouterr().err == f"{UNCOUNTED}\n"
+    rate_limit_ = WaitingRateLimit(SharedRateLimit(create_engine(f"sqlite:///{tmp_path / 'empty.db'}"), "slurm"))
+    assert all(rate_limit_.acquire(Priority.FOLLOW_UP) for _ in range(CALLS_PER_MINUTE + 1))
+    rate_limit_.record("squeue", "ok", 0.1)
+    assert capsys.readouterr().err == f"{NOT_COUNTED}\n"
 
 
 def test_the_tiny_job_sees_the_folder_keeps_to_claims_and_tells_its_clock(play: Play, tmp_path: Path) -> None:
     play("sbatch", SBATCH)
     play("srun", SRUN)
-    told = checks(Settings(home=tmp_path))
-    assert {name: check.grade for name, check in told.items()} == dict.fromkeys(
+    answer = checks(Settings(home=tmp_path))
+    assert {name: check.grade for name, check in answer.items()} == dict.fromkeys(
         ("job", "folder", "python", "delay", "clock", "torch"), Grade.OK
-    ), told
-    assert sys.executable in told["python"].found
+    ), answer
+    assert sys.executable in answer["python"].found
     assert not list((tmp_path / "runs").iterdir())
 
 
@@ -154,36 +148,36 @@ def test_a_python_that_is_not_there_is_named_with_what_the_job_printed(play: Pla
     play("sbatch", 'echo "Submitted batch job 7"; bash "$1" > "$(dirname "$1")/out.log" 2>&1; true')
     play("srun", SRUN)
     play("squeue", "true")
-    told = checks(Settings(home=tmp_path, slurm_python="/no/such/python"), wait_s=0.5)
-    assert told["python"].grade is Grade.ERROR
-    assert "/no/such/python" in told["python"].found
-    assert "BIGBATCH_SLURM_PYTHON" in told["python"].advice
+    answer = checks(Settings(home=tmp_path, slurm_python="/no/such/python"), wait_s=0.5)
+    assert answer["python"].grade is Grade.ERROR
+    assert "/no/such/python" in answer["python"].found
+    assert "BIGBATCH_SLURM_PYTHON" in answer["python"].advice
 
 
 def test_a_job_that_only_waits_is_a_warning_with_slurm_s_reason(play: Play, tmp_path: Path) -> None:
     play("sbatch", 'echo "Submitted batch job 7"')
     play("squeue", 'echo "PENDING|Priority"')
-    told = checks(Settings(home=tmp_path), wait_s=0.2)
-    assert (told["job"].grade, "Priority" in told["job"].found) == (Grade.WARNING, True)
+    answer = checks(Settings(home=tmp_path), wait_s=0.2)
+    assert (answer["job"].grade, "Priority" in answer["job"].found) == (Grade.WARNING, True)
 
 
 def test_a_folder_that_the_nodes_do_not_share_is_an_error(play: Play, tmp_path: Path) -> None:
     """The job ends, and nothing of it is seen here."""
     play("sbatch", 'echo "Submitted batch job 7"')
     play("squeue", 'echo "COMPLETED|None"')
-    told = checks(Settings(home=tmp_path), wait_s=0.2)
-    assert told["folder"].grade is Grade.ERROR
-    assert "BIGBATCH_RUNS" in told["folder"].advice
+    answer = checks(Settings(home=tmp_path), wait_s=0.2)
+    assert answer["folder"].grade is Grade.ERROR
+    assert "BIGBATCH_RUNS" in answer["folder"].advice
 
 
 def test_without_slurm_it_says_so_and_checks_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    told = {(check.area, check.name): check for check in examine(Settings(home=tmp_path), [])}
-    assert told["slurm", "slurm"].grade is Grade.NOTE
-    assert told["folder", "runs"].grade is Grade.OK
-    assert told["database", "database"].found.endswith("is not there yet")
+    answer = {(check.area, check.name): check for check in run_checks(Settings(home=tmp_path), [])}
+    assert answer["slurm", "slurm"].grade is Grade.NOTE
+    assert answer["folder", "runs"].grade is Grade.OK
+    assert answer["database", "database"].found.endswith("is not there yet")
     assert not (tmp_path / "bigbatch.db").exists()
-    assert told["broker", "broker"].grade is Grade.OK
+    assert answer["broker", "broker"].grade is Grade.OK
 
 
 def test_a_broker_and_a_database_that_do_not_answer_are_errors(tmp_path: Path) -> None:
@@ -191,9 +185,9 @@ def test_a_broker_and_a_database_that_do_not_answer_are_errors(tmp_path: Path) -
     settings = Settings(
         home=tmp_path, slurm=False, broker=f"redis://{nobody}", database=f"postgresql://someone:secret@{nobody}/x"
     )
-    told = {check.area: check for check in examine(settings, []) if check.area in ("broker", "database")}
-    assert {check.grade for check in told.values()} == {Grade.ERROR}
-    assert "secret" not in told["database"].found
+    answer = {check.area: check for check in run_checks(settings, []) if check.area in ("broker", "database")}
+    assert {check.grade for check in answer.values()} == {Grade.ERROR}
+    assert "secret" not in answer["database"].found
 
 
 class Disk(NamedTuple):
@@ -205,5 +199,5 @@ class Disk(NamedTuple):
 def test_too_little_space_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk with 10 MB left."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12 - 10**7, 10**7))
-    (check, *_) = [check for check in examine(Settings(home=tmp_path, slurm=False), []) if check.area == "space"]
+    (check, *_) = [check for check in run_checks(Settings(home=tmp_path, slurm=False), []) if check.area == "space"]
     assert check.grade is Grade.ERROR

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.api.site_check import Check, Grade, amiss, fine
+from contract.api.site_check import Check, Grade, failed_check, passed_check
 from contract.settings import Settings
-from scheduler.clusters.rate_limit import OpenGate
+from scheduler.clusters.rate_limit import UnlimitedRate
 from scheduler.clusters.slurm.commands import Commands
-from scheduler.doctor.compute_node import node
-from scheduler.doctor.configuration import examine as examine_configuration
-from scheduler.doctor.examine import examine
-from scheduler.doctor.slurm import slurm
-from tests.scheduler.conftest import Play
-from tests.scheduler.test_doctor import GOOD, PARTITION
+from scheduler.doctor.compute_node import check_compute_node
+from scheduler.doctor.configuration import check_configuration
+from scheduler.doctor.examine import run_checks
+from scheduler.doctor.slurm import check_slurm
+from tests.testing.clusters import Play
+from tests.testing.slurm import GOOD, PARTITION
 
 Line = tuple[str, str, Grade]
 Patch = dict[str, Any]
@@ -40,9 +40,9 @@ SEEN = {
 }
 
 
-def lines(told: Iterable[Check]) -> set[Line]:
+def lines(answer: Iterable[Check]) -> set[Line]:
     """Which lines came, each of them whole."""
-    came = list(told)
+    came = list(answer)
     for check in came:
         assert check.found, check
         assert check.means, check
@@ -52,28 +52,28 @@ def lines(told: Iterable[Check]) -> set[Line]:
 
 def test_a_line_without_what_it_means_or_what_to_set_cannot_be_made() -> None:
     with pytest.raises(ValidationError, match="means"):
-        fine("slurm", "version", "22.05", "")
+        passed_check("slurm", "version", "22.05", "")
     with pytest.raises(ValidationError, match="means"):
-        amiss("slurm", "version", Grade.NOTE, found="19.05", means="", advice="22.05")
+        failed_check("slurm", "version", Grade.NOTE, found="19.05", means="", advice="22.05")
     for grade in (Grade.NOTE, Grade.WARNING, Grade.ERROR):
-        with pytest.raises(ValidationError, match="without an advice"):
-            amiss("slurm", "version", grade, found="19.05", means="it is old", advice="")
+        with pytest.raises(ValidationError, match="without advice"):
+            failed_check("slurm", "version", grade, found="19.05", means="it is old", advice="")
 
 
 @pytest.mark.parametrize(
-    ("told", "patch", "line"),
+    ("answer", "patch", "line"),
     [
         ({}, {}, ("folder", "runs", Grade.OK)),
         ({"runs": "{tmp}/file/runs"}, {}, ("folder", "runs", Grade.ERROR)),
-        ({}, {"_claims_hold": lambda _: False}, ("folder", "runs", Grade.ERROR)),
-        ({}, {"LEAST_BYTES": 1 << 70}, ("space", "home", Grade.ERROR)),
-        ({}, {"LEAST_BYTES": 0, "LITTLE": 1.1}, ("space", "cache", Grade.WARNING)),
-        ({}, {"LEAST_BYTES": 0, "LITTLE": 0.0}, ("space", "runs", Grade.OK)),
+        ({}, {"_claim_is_exclusive": lambda _: False}, ("folder", "runs", Grade.ERROR)),
+        ({}, {"MIN_FREE_BYTES": 1 << 70}, ("space", "home", Grade.ERROR)),
+        ({}, {"MIN_FREE_BYTES": 0, "LOW_SHARE": 1.1}, ("space", "cache", Grade.WARNING)),
+        ({}, {"MIN_FREE_BYTES": 0, "LOW_SHARE": 0.0}, ("space", "runs", Grade.OK)),
         ({}, {}, ("database", "database", Grade.OK)),
         ({"database": "sqlite:///{tmp}/none.db"}, {}, ("database", "database", Grade.NOTE)),
         ({"database": "postgresql://127.0.0.1:1/x"}, {}, ("database", "database", Grade.ERROR)),
-        ({}, {"SKEWED_S": -1.0}, ("database", "database", Grade.WARNING)),
-        ({}, {"_kind_of": lambda _: "nfs"}, ("database", "file system", Grade.ERROR)),
+        ({}, {"MAX_CLOCK_SKEW_S": -1.0}, ("database", "database", Grade.WARNING)),
+        ({}, {"_file_system_of": lambda _: "nfs"}, ("database", "file system", Grade.ERROR)),
         ({}, {}, ("broker", "broker", Grade.OK)),
         ({}, {"os.access": lambda *_: False}, ("broker", "broker", Grade.ERROR)),
         ({"broker": "memory://"}, {}, ("broker", "broker", Grade.OK)),
@@ -81,7 +81,7 @@ def test_a_line_without_what_it_means_or_what_to_set_cannot_be_made() -> None:
     ],
 )
 def test_lines_about_this_machine(
-    told: dict[str, str], patch: Patch, line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answer: dict[str, str], patch: Patch, line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "bigbatch.db").touch()
@@ -89,15 +89,15 @@ def test_lines_about_this_machine(
     for name, value in patch.items():
         monkeypatch.setattr(f"scheduler.doctor.service_host.{name}", value)
     settings = Settings(
-        home=tmp_path, slurm=False, **{name: value.format(tmp=tmp_path) for name, value in told.items()}
+        home=tmp_path, slurm=False, **{name: value.format(tmp=tmp_path) for name, value in answer.items()}
     )
-    assert line in lines(examine(settings, []))
+    assert line in lines(run_checks(settings, []))
 
 
 @pytest.mark.parametrize("state", ["DOWN", "DRAIN", "INACTIVE", ""])
 def test_lines_about_a_partition_that_is_not_up(state: str) -> None:
-    told = examine_configuration(GOOD, [{**PARTITION, "State": state}])
-    assert ("slurm", "partition gpu", Grade.WARNING) in lines(told)
+    answer = check_configuration(GOOD, [{**PARTITION, "State": state}])
+    assert ("slurm", "partition gpu", Grade.WARNING) in lines(answer)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_lines_about_a_partition_that_is_not_up(state: str) -> None:
 )
 def test_lines_about_a_configuration_that_is_well(change: dict[str, str]) -> None:
     partitions = [PARTITION, {**PARTITION, "PreemptMode": "OFF"}]
-    assert {grade for *_, grade in lines(examine_configuration({**GOOD, **change}, partitions))} == {Grade.OK}
+    assert {grade for *_, grade in lines(check_configuration({**GOOD, **change}, partitions))} == {Grade.OK}
 
 
 @pytest.mark.parametrize("has_sbatch", [True, False])
@@ -123,7 +123,7 @@ def test_lines_about_a_slurm_that_is_not_used(
     play("sbatch", "true")
     if not has_sbatch:
         monkeypatch.setenv("PATH", str(tmp_path))
-    assert ("slurm", "slurm", Grade.NOTE) in lines(examine(Settings(home=tmp_path, slurm=False), []))
+    assert ("slurm", "slurm", Grade.NOTE) in lines(run_checks(Settings(home=tmp_path, slurm=False), []))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_lines_about_a_slurm_that_is_not_used(
         ("sacctmgr", {}, {}, ("commands", Grade.NOTE)),
         ("", {}, {}, ("commands", Grade.OK)),
         ("", {}, {}, ("controller", Grade.OK)),
-        ("", {}, {"SLOW_S": -1.0}, ("controller", Grade.WARNING)),
+        ("", {}, {"SLOW_ANSWER_S": -1.0}, ("controller", Grade.WARNING)),
         ("", {"scontrol": "exit 1"}, {}, ("controller", Grade.ERROR)),
         ("", {"sacct": "true"}, {}, ("sacct", Grade.OK)),
         ("", {"sacct": "exit 1"}, {}, ("sacct", Grade.WARNING)),
@@ -159,7 +159,7 @@ def test_lines_about_slurm(
         monkeypatch.setattr(f"scheduler.doctor.slurm.{name}", value)
     found = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name == absent else found(name))
-    assert ("slurm", *line) in lines(slurm(Commands(OpenGate())))
+    assert ("slurm", *line) in lines(check_slurm(Commands(UnlimitedRate())))
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_lines_about_slurm(
         ({"asked": "another"}, {}, ("folder", Grade.ERROR)),
         ({}, {"os.getuid": lambda: -1}, ("folder", Grade.WARNING)),
         ({"versions": '{"bigbatch": "0.0", "python": "3.11.2"}'}, {}, ("python", Grade.WARNING)),
-        ({}, {"LATE_S": -1.0}, ("delay", Grade.WARNING)),
-        ({}, {"LATE_S": -1.0, "TOO_LATE_S": -1.0}, ("delay", Grade.ERROR)),
+        ({}, {"SLOW_S": -1.0}, ("delay", Grade.WARNING)),
+        ({}, {"SLOW_S": -1.0, "MAX_DELAY_S": -1.0}, ("delay", Grade.ERROR)),
         ({"pong": ""}, {"ANSWER_S": 0.1}, ("delay", Grade.ERROR)),
         ({"pong": "0"}, {}, ("clock", Grade.WARNING)),
         ({"torch": ""}, {"ANSWER_S": 0.1}, ("torch", Grade.ERROR)),
@@ -188,8 +188,8 @@ def test_lines_of_a_job_that_runs(
     play("sbatch", SBATCH.format(**{**SEEN, **seen}))
     for name, value in patch.items():
         monkeypatch.setattr(f"scheduler.doctor.compute_node.{name}", value)
-    told = node(Settings(home=tmp_path), Commands(OpenGate()), partition=None, wait_s=60.0)
-    assert ("compute node", *line) in lines(told)
+    answer = check_compute_node(Settings(home=tmp_path), Commands(UnlimitedRate()), partition=None, wait_s=60.0)
+    assert ("compute node", *line) in lines(answer)
 
 
 TAKEN = 'echo "Submitted batch job 7"'
@@ -211,11 +211,11 @@ def test_lines_of_a_job_that_does_not(
 ) -> None:
     for command, script in plays.items():
         play(command, script)
-    told = node(Settings(home=tmp_path), Commands(OpenGate()), partition=None, wait_s=0.1)
-    assert ("compute node", *line) in lines(told)
+    answer = check_compute_node(Settings(home=tmp_path), Commands(UnlimitedRate()), partition=None, wait_s=0.1)
+    assert ("compute node", *line) in lines(answer)
 
 
 def test_lines_of_a_job_whose_folder_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "runs").touch()
-    told = node(Settings(home=tmp_path), Commands(OpenGate()), partition=None, wait_s=0.1)
-    assert lines(told) == {("compute node", "folder", Grade.ERROR)}
+    answer = check_compute_node(Settings(home=tmp_path), Commands(UnlimitedRate()), partition=None, wait_s=0.1)
+    assert lines(answer) == {("compute node", "folder", Grade.ERROR)}

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from contract.api.cluster_report import Admits, ClusterReport, Node, Partition
+from contract.api.cluster_report import ClusterReport, Node, Partition, SubmitLimits
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
-from scheduler.clusters.rate_limit import OpenGate
+from scheduler.clusters.rate_limit import UnlimitedRate
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.submit.dry_run import preview
-from tests.conftest import Experiment
-from tests.scheduler.conftest import Play
+from scheduler.submit.dry_run import describe_submissions
+from tests.testing.clusters import Play
+from tests.testing.specs import Experiment
 
 
 def reported(
-    admits: Admits | None = None, nodes: list[Node] | None = None, *, whole_nodes: bool = True
+    admits: SubmitLimits | None = None, nodes: list[Node] | None = None, *, whole_nodes: bool = True
 ) -> ClusterReport:
     """A cluster with one partition, called gpu."""
     gpu = Partition(
@@ -46,7 +46,7 @@ def node(cpus: int, *, memory_mb: int = 64_000, gres: str = "") -> Node:
 
 
 def test_the_preview_shows_every_point_and_each_script_once(experiment: Experiment) -> None:
-    lines = list(preview(experiment({"seed": [0, 1], "batch": [64, 128]}), Settings(home=Path("/h"))))
+    lines = list(describe_submissions(experiment({"seed": [0, 1], "batch": [64, 128]}), Settings(home=Path("/h"))))
     assert lines[0] == "test: 4 runs"
     assert lines[2] == "  [1] seed=0 batch=128 - local, 1 x 2 ranks, 22 steps of 128"
     assert len([line for line in lines if "trainers" in line]) == 1
@@ -54,32 +54,38 @@ def test_the_preview_shows_every_point_and_each_script_once(experiment: Experime
 
 def test_the_preview_shows_which_runs_share_an_array_and_its_cap(experiment: Experiment) -> None:
     sweep = experiment({"seed": [0, 1, 2], "resources.nodes": [1, 2]}, resources={"kind": "slurm", "ranks_per_node": 2})
-    lines = "\n".join(preview(sweep.model_copy(update={"max_parallel": 2}), Settings(home=Path("/h")))).splitlines()
+    lines = "\n".join(
+        describe_submissions(sweep.model_copy(update={"max_parallel": 2}), Settings(home=Path("/h")))
+    ).splitlines()
     assert "#SBATCH --array=0-2%2" in lines
     heads = [line for line in lines if line.startswith("# ---")]
     assert heads == [
-        f"# --- what is started for runs {runs}: 1 job array, one sbatch each, of up to 1001 tasks "
-        "(Slurm's own default: no service has told what this one admits)"
+        f"# --- batch script of runs {runs}: 1 job array, one sbatch each, of up to 1001 tasks "
+        "(Slurm's default, because no service reports this Slurm's limits)"
         for runs in ("0,2,4", "1,3,5")
     ]
 
 
-@pytest.mark.parametrize(("jobs", "most"), [(None, ""), (100, "; of all jobs at most 100 at once")])
+@pytest.mark.parametrize(("jobs", "most"), [(None, ""), (100, "; at most 100 jobs at a time")])
 def test_the_preview_goes_by_what_a_cluster_is_known_to_admit(
     experiment: Experiment, jobs: int | None, most: str
 ) -> None:
     sweep = experiment({"seed": list(range(12))}, resources={"kind": "slurm"})
-    lines = "\n".join(preview(sweep, Settings(home=Path("/h")), reported(Admits(tasks=5, jobs=jobs)))).splitlines()
+    lines = "\n".join(
+        describe_submissions(sweep, Settings(home=Path("/h")), reported(SubmitLimits(tasks=5, jobs=jobs)))
+    ).splitlines()
     assert "#SBATCH --array=0-4" in lines
-    told = f"3 job arrays, one sbatch each, of up to 5 tasks (MaxArraySize of this Slurm{most})"
-    assert f"# --- what is started for runs 0-11: {told}" in lines
+    answer = f"3 job arrays, one sbatch each, of up to 5 tasks (MaxArraySize of this Slurm{most})"
+    assert f"# --- batch script of runs 0-11: {answer}" in lines
 
 
 def test_the_preview_of_a_slurm_without_arrays_is_a_script_for_each_run(experiment: Experiment) -> None:
     sweep = experiment({"seed": [0, 1, 2]}, resources={"kind": "slurm"})
-    lines = "\n".join(preview(sweep, Settings(home=Path("/h")), reported(Admits(tasks=1, jobs=None)))).splitlines()
-    told = "3 jobs without an array, one sbatch each (MaxArraySize of this Slurm)"
-    assert f"# --- what is started for runs 0-2: {told}" in lines
+    lines = "\n".join(
+        describe_submissions(sweep, Settings(home=Path("/h")), reported(SubmitLimits(tasks=1, jobs=None)))
+    ).splitlines()
+    answer = "3 jobs without an array, one sbatch each (MaxArraySize of this Slurm)"
+    assert f"# --- batch script of runs 0-2: {answer}" in lines
     assert not any("--array" in line for line in lines)
 
 
@@ -87,9 +93,9 @@ def test_the_preview_shows_how_many_runs_share_a_job_and_what_that_asks_for(expe
     need = {"kind": "slurm", "ranks_per_node": 2, "cpus_per_rank": 3, "memory_gb": 4, "gres": "gpu:1"}
     sweep = experiment({"seed": list(range(12))}, resources=need).model_copy(update={"pack": 4, "max_parallel": 9})
     settings = Settings(home=Path("/h"), slurm_python="/shared/python")
-    lines = "\n".join(preview(sweep, settings)).splitlines()
+    lines = "\n".join(describe_submissions(sweep, settings)).splitlines()
     (head,) = [line for line in lines if line.startswith("# ---")]
-    assert "for runs 0-11: 12 runs in 3 jobs of 4: 1 job array" in head
+    assert "of runs 0-11: 12 runs in 3 jobs of 4: 1 job array" in head
     for line in (
         "#SBATCH --array=0-2%2",
         "#SBATCH --ntasks-per-node=8",
@@ -108,7 +114,7 @@ def test_the_preview_shows_how_many_runs_share_a_job_and_what_that_asks_for(expe
 
 
 def notes(experiment: ExperimentSpec, report: ClusterReport) -> list[str]:
-    lines = preview(experiment, Settings(home=Path("/h")), report)
+    lines = describe_submissions(experiment, Settings(home=Path("/h")), report)
     return [line for line in lines if line.startswith("# ") and "---" not in line]
 
 
@@ -132,13 +138,13 @@ def test_where_jobs_get_whole_nodes_it_says_how_many_runs_would_fill_one(
     experiment: Experiment, need: dict[str, object], there: list[Node], pack: int, cpus: int
 ) -> None:
     sweep = experiment({"seed": list(range(20))}, resources={"kind": "slurm", **need})
-    (told,) = notes(sweep, reported(nodes=there))
+    (answer,) = notes(sweep, reported(nodes=there))
     jobs = -(-20 // pack)
-    assert told.startswith(
-        f"# {need.get('partition', 'gpu')} gives jobs whole nodes, here of {cpus} cpus, and such a run asks for "
+    assert answer.startswith(
+        f"# {need.get('partition', 'gpu')} allocates whole nodes of {cpus} cpus, and each of these runs needs "
     )
-    assert told.endswith(f": with `pack: {pack}` it would be {jobs} job{'s' if jobs > 1 else ''} instead of 20")
-    list(preview(sweep.model_copy(update={"pack": pack}), Settings(home=Path("/h"))))
+    assert answer.endswith(f": `pack: {pack}` reduces 20 jobs to {jobs}")
+    list(describe_submissions(sweep.model_copy(update={"pack": pack}), Settings(home=Path("/h"))))
     ExperimentSpec.model_validate({**sweep.model_dump(), "pack": pack})
 
 
@@ -168,18 +174,18 @@ def test_nothing_is_advised_that_is_refused_for_other_points(experiment: Experim
 
 def test_a_pack_that_no_node_has_room_for_is_told(experiment: Experiment) -> None:
     sweep = experiment({"seed": list(range(20))}, resources={"kind": "slurm", "ranks_per_node": 4})
-    (told,) = notes(sweep.model_copy(update={"pack": 10}), reported(nodes=[node(16), node(32)], whole_nodes=False))
-    assert told == "# no node of gpu has room for 10 such runs side by side: 8 at most"
+    (answer,) = notes(sweep.model_copy(update={"pack": 10}), reported(nodes=[node(16), node(32)], whole_nodes=False))
+    assert answer == "# no node of gpu can carry out 10 of these runs side by side: at most 8"
     assert notes(sweep.model_copy(update={"pack": 8}), reported(nodes=[node(16), node(32)])) == []
 
 
 def test_a_cluster_says_which_partitions_give_whole_nodes(play: Play) -> None:
     """By the partition's OverSubscribe, and with select/linear wherever it shares none."""
-    rows = [f"n1|{name}|up|1:00:00|{shares}|idle|0/8/0/8|4000|(null)|a|b" for name, shares in SHARES.items()]
-    play("sinfo", "\n".join(f"echo '{row}'" for row in rows))
+    parse_rows = [f"n1|{name}|up|1:00:00|{shares}|idle|0/8/0/8|4000|(null)|a|b" for name, shares in SHARES.items()]
+    play("sinfo", "\n".join(f"echo '{row}'" for row in parse_rows))
     play("squeue", "true")
     play("scontrol", "echo 'SelectType = select/linear'; echo 'MaxArraySize = 10'")
-    cluster = Slurm(Path("/shared/python"), (), OpenGate())
+    cluster = Slurm(Path("/shared/python"), (), UnlimitedRate())
     before, after = cluster.report(), cluster.report()  # the configuration is read after the first
     assert {part.name for part in before.partitions if part.whole_nodes} == {"exclusive"}
     assert {part.name for part in after.partitions if part.whole_nodes} == {"exclusive", "plain"}

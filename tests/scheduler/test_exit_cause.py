@@ -1,4 +1,4 @@
-"""Why an attempt ended: its own last word counts, also when it comes late or when its job had to be ended after it."""
+"""The exit cause of an attempt: the run's own report counts, also when it comes late or the service ended the job."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -6,143 +6,153 @@ from types import SimpleNamespace
 import pytest
 
 from contract.folder.events import Event, Failed, Finished, Paused
-from contract.folder.rank_failure import Fall
+from contract.folder.rank_failure import RankFailure
+from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
-from contract.spec.retry import Cause
-from scheduler.clusters.cluster import Gone
-from scheduler.context import Site
-from scheduler.submit.submission import launch
-from scheduler.ticks.ingest import collect
-from scheduler.ticks.reap import sweep
-from store import jobs as attempts
-from store import runs
+from scheduler.clusters.cluster import Gone, gone
+from scheduler.context import Context
+from scheduler.submit.submission import submit_queued
+from scheduler.ticks.ingest import ingest
+from scheduler.ticks.reap import reap
+from store import jobs, runs
 from store.session import snapshot, transaction
-from tests.conftest import Experiment
-from tests.scheduler.conftest import read, say
-from tests.scheduler.test_arrays import SLURM, Far
-from tests.scheduler.test_poll import JOB, STARTED, far, gone, later, site
+from tests.testing.clusters import JOB, SLURM, Far
+from tests.testing.events import STARTED, report
+from tests.testing.runs import job_of, make_older, read, report_gone, sentence
+from tests.testing.specs import Experiment
 
-__all__ = ["far", "site"]
-CANCELLED = Gone("the job was cancelled in Slurm", Cause.CANCELLED)
-LEFT = Gone("the job failed (NonZeroExitCode)", Cause.FAILURE)
+
+@pytest.fixture
+def context(far_context: Context) -> Context:
+    return far_context
+
+
+CANCELLED = gone(EndKind.CANCELLED)
+LEFT = gone(EndKind.FAILED, "NonZeroExitCode")
 PAUSED = Paused(attempt=1, at=2.0, step=3, saved_step=3, reason="SIGUSR2 to rank 0 on h")
 FAILED = Failed(attempt=1, at=2.0, rank=0, reason="ValueError: no")
 
 
 @pytest.fixture
-def run_id(site: Site, experiment: Experiment) -> int:
-    """A run that trains, and may be tried again after a failure."""
-    with transaction(site.engine) as db:
+def run_id(context: Context, experiment: Experiment) -> int:
+    """A running run that may be retried after a failure."""
+    with transaction(context.engine) as db:
         (run_id,) = runs.create(db, experiment(resources=SLURM, retries={"failure": 2}))[1]
-    launch(site)
-    say(site, run_id, STARTED)
-    collect(site)
+    submit_queued(context)
+    report(context, run_id, STARTED)
+    ingest(context)
     return run_id
 
 
-def cause(site: Site, run_id: int) -> str:
-    with snapshot(site.engine) as db:
-        (attempt,) = attempts.of_run(db, run_id)
-        return attempt.cause
+def exit_cause_of(context: Context, run_id: int) -> str:
+    with snapshot(context.engine) as db:
+        (attempt,) = jobs.ended_attempts(db, run_id)
+        return str(attempt.exit_cause)
 
 
-@pytest.mark.parametrize("word", [PAUSED, FAILED])
-def test_a_run_whose_ranks_hang_after_its_last_word_is_tried_again_though_its_job_was_cancelled_for_it(
-    site: Site, far: Far, run_id: int, word: Event
+@pytest.mark.parametrize("event", [PAUSED, FAILED])
+def test_a_run_is_retried_when_the_service_had_to_end_its_job_after_its_report(
+    context: Context, far: Far, run_id: int, event: Event
 ) -> None:
-    """Forces the fault: one rank never leaves, so that the service itself has to end the job of a paused run."""
-    say(site, run_id, word)
-    collect(site)
-    later(site, run_id, moved_at=34)
-    sweep(site)
-    assert far.cancelled == [], "srun itself ends what hangs, 32 s after the first rank has left"
-    later(site, run_id, moved_at=7)
-    sweep(site)
+    """Forces the fault: a rank hangs, so the service itself ends the job of a paused run."""
+    report(context, run_id, event)
+    ingest(context)
+    make_older(context, run_id, moved_at=34)
+    reap(context)
+    assert far.cancelled == [], "srun itself ends ranks that hang, 32 s after the first rank has left"
+    make_older(context, run_id, moved_at=7)
+    reap(context)
     assert far.cancelled == [(JOB, False)]
-    assert gone(site, far, run_id, CANCELLED).state == State.QUEUED
-    assert cause(site, run_id) == ("preempted" if word is PAUSED else "failure")
+    assert report_gone(context, far, run_id, CANCELLED).state == State.QUEUED
+    assert exit_cause_of(context, run_id) == ("preempted" if event is PAUSED else "failure")
 
 
-@pytest.mark.parametrize("at_once", [True, False], ids=["all told at once", "told as it happens"])
+@pytest.mark.parametrize("is_together", [True, False], ids=["events read together", "events read one by one"])
 @pytest.mark.parametrize(
-    ("ran_s", "signal", "why"),
+    ("ran_s", "signal", "cause"),
     [(10, "SIGUSR2", "preempted"), (3505, "SIGUSR2", "time_limit"), (3505, "SIGTERM", "preempted")],
 )
-def test_a_warning_is_of_the_time_limit_in_a_job_that_is_about_to_reach_it(
-    site: Site, far: Far, run_id: int, at_once: bool, ran_s: float, signal: str, why: str
+def test_sigusr2_means_the_time_limit_only_in_a_job_that_is_about_to_reach_it(
+    context: Context, far: Far, run_id: int, is_together: bool, ran_s: float, signal: str, cause: str
 ) -> None:
-    """Forces the moment: a cluster that warns of a preemption as of the time limit, an hour here (send_user_signal)."""
-    gone(site, far, run_id, Gone("the job was preempted by another", Cause.PREEMPTED))
-    launch(site)
+    """Forces the signal: a cluster warns of a preemption as of the time limit (send_user_signal), here one hour."""
+    report_gone(context, far, run_id, gone(EndKind.PREEMPTED))
+    submit_queued(context)
     paused = Paused(attempt=2, at=100.0 + ran_s, step=3, saved_step=3, reason=f"{signal} to rank 0 on h")
-    say(site, run_id, STARTED.model_copy(update={"attempt": 2, "at": 100.0}), *([paused] if at_once else []))
-    collect(site)
-    if not at_once:
-        later(site, run_id, moved_at=ran_s)
-        say(site, run_id, paused)
-        collect(site)
-    assert (read(site, run_id).state, read(site, run_id).own_cause) == (State.PAUSED, why)
+    report(context, run_id, STARTED.model_copy(update={"attempt": 2, "at": 100.0}), *([paused] if is_together else []))
+    ingest(context)
+    if not is_together:
+        make_older(context, run_id, moved_at=ran_s)
+        report(context, run_id, paused)
+        ingest(context)
+    assert (read(context, run_id).state, job_of(context, run_id).reported_cause) == (State.PAUSED, cause)
 
 
-def test_a_paused_run_whose_job_somebody_cancels_is_cancelled(site: Site, far: Far, run_id: int) -> None:
-    say(site, run_id, PAUSED)
-    collect(site)
-    assert gone(site, far, run_id, CANCELLED).state == State.CANCELLED
-
-
-@pytest.mark.parametrize(("word", "state"), [(PAUSED, State.QUEUED), (Finished(attempt=1, at=2.0, step=4), State.DONE)])
-@pytest.mark.parametrize("log", ["", "srun: error: h: tasks 0-1: Exited with exit code 4\n"])
-def test_what_ranks_said_before_they_left_counts_though_it_is_shown_after_their_job_s_end(
-    site: Site, far: Far, run_id: int, word: Event, state: State, log: str
+def test_a_paused_run_is_cancelled_when_a_user_cancels_its_job_in_the_cluster(
+    context: Context, far: Far, run_id: int
 ) -> None:
-    """Forces the fault: the shared folder is half a minute late, and for Slurm a job that has paused has failed."""
-    site.folder_of(read(site, run_id)).log.write_text(log)
-    assert gone(site, far, run_id, LEFT).state == State.RUNNING
-    say(site, run_id, word)
-    collect(site)
-    collect(site)
-    assert read(site, run_id).state == state
+    report(context, run_id, PAUSED)
+    ingest(context)
+    assert report_gone(context, far, run_id, CANCELLED).state == State.CANCELLED
 
 
-def test_a_word_that_never_comes_is_waited_for_in_vain_for_a_minute_only(site: Site, far: Far, run_id: int) -> None:
-    gone(site, far, run_id, LEFT)
-    later(site, run_id, gone_at=61)
-    collect(site)
-    assert (read(site, run_id).state, cause(site, run_id)) == (State.QUEUED, "failure")
+@pytest.mark.parametrize(
+    ("event", "state"), [(PAUSED, State.QUEUED), (Finished(attempt=1, at=2.0, step=4), State.DONE)]
+)
+@pytest.mark.parametrize("log", ["", "srun: error: h: tasks 0-1: Exited with exit code 4\n"])
+def test_a_report_counts_when_it_becomes_visible_after_the_end_of_the_job(
+    context: Context, far: Far, run_id: int, event: Event, state: State, log: str
+) -> None:
+    """Forces the fault: the shared folder shows lines late, and Slurm reports a paused job as failed."""
+    context.folder_of(read(context, run_id)).log.write_text(log)
+    assert report_gone(context, far, run_id, LEFT).state == State.RUNNING
+    report(context, run_id, event)
+    ingest(context)
+    ingest(context)
+    assert read(context, run_id).state == state
 
 
-def fell(path: Path) -> None:
-    (path / "attempts" / "1.rank-1.json").write_text(Fall(at=1.0, rank=1, host="h", reason="no").model_dump_json())
+def test_a_report_that_never_comes_is_awaited_for_a_minute(context: Context, far: Far, run_id: int) -> None:
+    report_gone(context, far, run_id, LEFT)
+    make_older(context, run_id, observed_at=61)
+    ingest(context)
+    assert (read(context, run_id).state, exit_cause_of(context, run_id)) == (State.QUEUED, "failure")
 
 
-def killed(path: Path) -> None:
+def write_note(path: Path) -> None:
+    (path / "attempts" / "1.rank-1.json").write_text(
+        RankFailure(at=1.0, rank=1, host="h", reason="no").model_dump_json()
+    )
+
+
+def write_log(path: Path) -> None:
     (path / "out.log").write_text("srun: error: h: task 1: Killed\n")
 
 
 @pytest.mark.parametrize(
-    ("answer", "shown"),
+    ("answer", "write"),
     [
-        (LEFT, fell),
-        (LEFT, killed),
-        (Gone("the job failed (exit code 1:0)", Cause.FAILURE), fell),
-        (Gone("the job failed (exit code 0:9)", Cause.FAILURE), None),
-        (Gone("a node of the job failed (NonZeroExitCode)", Cause.NODE_FAILURE), None),
+        (LEFT, write_note),
+        (LEFT, write_log),
+        (gone(EndKind.FAILED, "exit code 1:0", exit_code=1), write_note),
+        (gone(EndKind.FAILED, "exit code 0:9"), None),
+        (gone(EndKind.NODE_FAILED, "NonZeroExitCode"), None),
     ],
 )
-def test_a_fall_that_can_be_seen_is_judged_at_once(
-    site: Site, far: Far, run_id: int, answer: Gone, shown: object
+def test_a_visible_failure_is_decided_without_a_wait(
+    context: Context, far: Far, run_id: int, answer: Gone, write: object
 ) -> None:
-    if callable(shown):
-        shown(site.folder_of(read(site, run_id)).path)
-    assert gone(site, far, run_id, answer).state == State.QUEUED
+    if callable(write):
+        write(context.folder_of(read(context, run_id)).path)
+    assert report_gone(context, far, run_id, answer).state == State.QUEUED
 
 
-def test_what_a_full_disk_kept_from_speaking_is_judged_at_once(
-    site: Site, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
+def test_a_run_on_a_full_disk_is_decided_without_a_wait(
+    context: Context, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forces the fault: the disk of the run folders has no room for a last word."""
+    """Forces the fault: the disk of the run folders has no space for a report."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
-    site.folder_of(read(site, run_id)).claim(1, JOB)
-    run = gone(site, far, run_id, LEFT)
+    context.folder_of(read(context, run_id)).claim(1, JOB)
+    run = report_gone(context, far, run_id, LEFT)
     assert run.state == State.QUEUED
-    assert "the disk of its folder is full" in str(run.reason)
+    assert "the folder's disk is full" in str(sentence(run))

@@ -1,4 +1,4 @@
-"""The broker in a folder: messages are whole, under any load, and a torn one stops nobody."""
+"""The folder broker: readers get complete messages under any load, and an incomplete message stops no reader."""
 
 import threading
 from pathlib import Path
@@ -18,9 +18,9 @@ def options(tmp_path: Path) -> dict[str, object]:
     return {"data_folder_in": queue, "data_folder_out": queue, "control_folder": str(tmp_path / "control")}
 
 
-def test_every_message_arrives_whole_while_others_are_written(options: dict[str, object]) -> None:
-    """Forces the race that kombu's own transport loses: readers look while four writers write."""
-    count, got = 200, []
+def test_every_message_arrives_complete_while_others_are_written(options: dict[str, object]) -> None:
+    """Forces the race that breaks kombu's own transport: a reader reads while four writers write."""
+    count, received = 200, []
 
     def write() -> None:
         with Connection(URL, transport_options=options) as connection, connection.SimpleQueue("race") as queue:
@@ -33,13 +33,13 @@ def test_every_message_arrives_whole_while_others_are_written(options: dict[str,
             writer.start()
         for _ in range(4 * count):
             message = queue.get(timeout=90)
-            got.append(message.payload["number"])
+            received.append(message.payload["number"])
             message.ack()
-    assert sorted(got) == sorted(4 * list(range(count)))
+    assert sorted(received) == sorted(4 * list(range(count)))
 
 
-def test_a_torn_message_is_dropped(options: dict[str, object], tmp_path: Path) -> None:
-    """Forces the fault: a message of no bytes lies in the queue, before a whole one."""
+def test_an_incomplete_message_is_dropped(options: dict[str, object], tmp_path: Path) -> None:
+    """Forces the fault: the queue has an empty message before a complete one."""
     with Connection(URL, transport_options=options) as connection, connection.SimpleQueue("torn") as queue:
         queue.put({"number": 1})
         (tmp_path / "queue" / "0_torn.torn.msg").touch()

@@ -1,31 +1,32 @@
-"""The launch tick sees a run that is added while it goes on."""
+"""The launch tick submits a run that is created while the tick runs."""
 
 import threading
 import time
 
 from contract.lifecycle.state import State
-from scheduler.context import Site
-from scheduler.ticks.launch import launch_promptly
+from scheduler.context import Context
+from scheduler.ticks.launch import launch
 from store import runs
 from store.session import transaction
-from tests.conftest import Experiment
-from tests.scheduler.conftest import Puppet, states
+from tests.testing.clusters import Puppet
+from tests.testing.runs import states
+from tests.testing.specs import Experiment
 
 
-def test_a_run_that_comes_while_the_tick_goes_on_is_launched_by_it(
-    site: Site, puppet: Puppet, experiment: Experiment
+def test_a_run_that_is_created_during_the_tick_is_submitted_by_it(
+    context: Context, puppet: Puppet, experiment: Experiment
 ) -> None:
-    """A run that is stored a tenth of a second after the tick has begun, and found nothing."""
+    """Forces the moment: the run is stored a tenth of a second after the tick has started and found no run."""
 
     def post() -> None:
-        with transaction(site.engine) as db:
+        with transaction(context.engine) as db:
             runs.create(db, experiment())
 
     poster = threading.Timer(0.1, post)
     poster.start()
     began = time.monotonic()
     while time.monotonic() - began < 30 and not puppet.jobs:  # a busy machine may store it after the tick's end
-        launch_promptly(site)
+        launch(context)
     poster.join()
-    assert states(site) == [State.PENDING]
+    assert states(context) == [State.PENDING]
     assert len(puppet.jobs) == 1

@@ -1,4 +1,4 @@
-"""Signs of life are told apart from silence, also where they bear the time of a host whose clock is off."""
+"""Liveness: a heartbeat proves that a job is alive, also when its host's clock is wrong."""
 
 import os
 import time
@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from contract.folder.run_folder import RunFolder
-from scheduler.jobs import liveness as pulse
-from scheduler.jobs.liveness import Pulse, feel
-from tests.conftest import Experiment
+from scheduler.context import Memory
+from scheduler.jobs import liveness
+from scheduler.jobs.liveness import Liveness, read_liveness
+from tests.testing.specs import Experiment
 
 
 @pytest.fixture
@@ -22,43 +23,50 @@ def folder(tmp_path: Path, experiment: Experiment) -> RunFolder:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How much later it is than it was."""
+    """The number of seconds by which time.monotonic is ahead."""
     ahead = [0.0]
-    monkeypatch.setattr(pulse, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead[0]))
+    monkeypatch.setattr(liveness, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead[0]))
     return ahead
 
 
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
 def beat(folder: RunFolder, at: float) -> None:
-    folder.beat(1)
+    folder.write_heartbeat(1)
     os.utime(folder.path / "attempts" / "1.beat", (at, at))
 
 
-def test_a_job_without_a_sign_of_life_is_silent_and_a_fresh_sign_is_believed_at_once(folder: RunFolder) -> None:
-    assert feel(folder, 1) is Pulse.SILENT
-    folder.beat(1)
-    assert feel(folder, 1) is Pulse.BEATS
+def test_a_job_without_a_heartbeat_is_silent_and_a_fresh_heartbeat_counts_at_once(
+    memory: Memory, folder: RunFolder
+) -> None:
+    assert read_liveness(memory, folder, 1) is Liveness.SILENT
+    folder.write_heartbeat(1)
+    assert read_liveness(memory, folder, 1) is Liveness.ALIVE
 
 
 @pytest.mark.parametrize("ahead_s", [-600.0, 600.0])
-def test_signs_with_the_time_of_a_clock_that_is_off_are_seen_by_their_change(
-    folder: RunFolder, later: list[float], ahead_s: float
+def test_a_heartbeat_with_a_wrong_time_counts_when_it_changes(
+    memory: Memory, folder: RunFolder, later: list[float], ahead_s: float
 ) -> None:
-    """Forces the fault: the stamps are those of a host whose clock is ten minutes off, and then stay as they are."""
+    """Forces the fault: the time stamps come from a clock that is ten minutes wrong, and then stop changing."""
     beat(folder, time.time() + ahead_s)
-    assert feel(folder, 1) is Pulse.UNSURE
+    assert read_liveness(memory, folder, 1) is Liveness.UNSURE
     later[0] += 10.0
     beat(folder, time.time() + ahead_s + 10.0)
-    assert feel(folder, 1) is Pulse.BEATS
+    assert read_liveness(memory, folder, 1) is Liveness.ALIVE
     later[0] += 40.0
-    assert feel(folder, 1) is Pulse.BEATS
+    assert read_liveness(memory, folder, 1) is Liveness.ALIVE
     later[0] += 10.0
-    assert feel(folder, 1) is Pulse.SILENT
+    assert read_liveness(memory, folder, 1) is Liveness.SILENT
 
 
-def test_a_stamp_that_looks_old_is_watched_for_a_while_before_it_counts_as_silence(
-    folder: RunFolder, later: list[float]
+def test_an_old_heartbeat_is_watched_for_a_while_before_the_job_counts_as_silent(
+    memory: Memory, folder: RunFolder, later: list[float]
 ) -> None:
     beat(folder, time.time() - 300.0)
-    assert feel(folder, 1) is Pulse.UNSURE
+    assert read_liveness(memory, folder, 1) is Liveness.UNSURE
     later[0] += 16.0
-    assert feel(folder, 1) is Pulse.SILENT
+    assert read_liveness(memory, folder, 1) is Liveness.SILENT

@@ -1,4 +1,4 @@
-"""The budget of calls: a hard bound for any minute, in which looks, questions and submissions leave each other room."""
+"""The rate limit: twelve calls in any minute; polls, follow-up calls and submissions leave each other slots."""
 
 import itertools
 import random
@@ -7,39 +7,40 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine
 
-from scheduler.clusters.rate_limit import LOOK_APART_S, PER_MINUTE, Urgency
-from scheduler.clusters.shared_rate_limit import Budget
+from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, POLL_APART_S, Priority
+from scheduler.clusters.shared_rate_limit import SharedRateLimit
 
 
-@pytest.mark.parametrize("first", [Urgency.ASK, Urgency.ACT])
-def test_looks_and_submissions_leave_room_for_each_other_and_nothing_passes_the_bound(
-    sqlite_engine: Engine, first: Urgency
-) -> None:
-    two, second = [Budget(sqlite_engine, "slurm") for _ in range(2)], {Urgency.ASK, Urgency.ACT} - {first}
-    told = sum(two[0].enter(Urgency.TELL) for _ in range(PER_MINUTE))
-    entered = {kind: sum(b.enter(kind) for b in two for _ in range(PER_MINUTE)) for kind in (first, *second)}
-    looked = sum(budget.enter(Urgency.LOOK) for budget in two for _ in range(PER_MINUTE))
-    assert (told, entered[Urgency.ACT] >= 4, entered[Urgency.ASK] >= 1, looked) == (2, True, True, 1)
-    assert told + sum(entered.values()) + looked == PER_MINUTE - 2, (
-        "what is left is for the looks that come 20 s and 40 s later"
-    )
-    assert not any(two[1].free(kind) for kind in Urgency)
-    assert Budget(sqlite_engine, "another").enter(Urgency.TELL)
+@pytest.mark.parametrize("first", [Priority.FOLLOW_UP, Priority.SUBMIT])
+def test_no_priority_uses_up_the_slots_of_the_others(sqlite_engine: Engine, first: Priority) -> None:
+    workers = [SharedRateLimit(sqlite_engine, "slurm") for _ in range(2)]
+
+    def count_allowed(priority: Priority) -> int:
+        return sum(worker.acquire(priority) for worker in workers for _ in range(CALLS_PER_MINUTE))
+
+    (second,) = {Priority.FOLLOW_UP, Priority.SUBMIT} - {first}
+    allowed = {priority: count_allowed(priority) for priority in (Priority.REPORT, first, second, Priority.POLL)}
+    assert (allowed[Priority.REPORT], allowed[Priority.POLL]) == (2, 1)
+    assert allowed[Priority.SUBMIT] >= 4
+    assert allowed[Priority.FOLLOW_UP] >= 1
+    assert sum(allowed.values()) == CALLS_PER_MINUTE - 2, "two slots remain for the polls 20 s and 40 s later"
+    assert not any(workers[1].count_free(priority) for priority in Priority)
+    assert SharedRateLimit(sqlite_engine, "another").acquire(Priority.REPORT)
 
 
-def test_a_look_is_possible_every_20_s_whatever_else_is_called(
+def test_a_poll_is_possible_every_20_s_whatever_else_is_called(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forces the scarcity: for four minutes everybody calls every two seconds whenever that is allowed."""
-    clock, budget, dice = [1e9], Budget(sqlite_engine, "slurm"), random.Random(3)
+    """Forces a shortage of calls: for four minutes, every two seconds, each priority makes every call it may."""
+    clock, rate_limit, dice = [1e9], SharedRateLimit(sqlite_engine, "slurm"), random.Random(3)
     monkeypatch.setattr("store.rate_limit.time", SimpleNamespace(time=lambda: clock[0]))
-    called: list[tuple[float, Urgency]] = []
+    calls: list[tuple[float, Priority]] = []
     for _ in range(120):
         clock[0] += 2.0
-        for kind in dice.sample([*Urgency] * 2, 2 * len(Urgency)):
-            if budget.enter(kind):
-                called.append((clock[0], kind))
-    looks = [at for at, kind in called if kind is Urgency.LOOK]
-    assert max(after - before for before, after in itertools.pairwise(looks)) <= LOOK_APART_S + 2.0
-    assert max(sum(at <= other < at + 60.0 for other, _ in called) for at, _ in called) == PER_MINUTE
-    assert {kind for at, kind in called if at > clock[0] - 120.0} == {*Urgency}, "nobody starves"
+        for priority in dice.sample([*Priority] * 2, 2 * len(Priority)):
+            if rate_limit.acquire(priority):
+                calls.append((clock[0], priority))
+    polls = [at for at, priority in calls if priority is Priority.POLL]
+    assert max(after - before for before, after in itertools.pairwise(polls)) <= POLL_APART_S + 2.0
+    assert max(sum(at <= other < at + 60.0 for other, _ in calls) for at, _ in calls) == CALLS_PER_MINUTE
+    assert {priority for at, priority in calls if at > clock[0] - 120.0} == {*Priority}, "every priority gets calls"

@@ -1,43 +1,48 @@
-"""Jobs that outlive their runs are ended; those that are gone are not asked about again."""
+"""The reap tick: it ends jobs that outlive their runs; jobs that are gone are not polled again."""
 
 from datetime import timedelta
 
 import pytest
 
 from contract.folder.events import Finished
-from scheduler.clusters.cluster import Gone, Unknown
-from scheduler.context import Site
-from scheduler.submit.submission import launch
-from scheduler.ticks.ingest import collect
-from scheduler.ticks.reap import sweep
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import EndKind
+from scheduler.clusters.cluster import Unknown, gone
+from scheduler.context import Context
+from scheduler.submit.submission import submit_queued
+from scheduler.ticks.ingest import ingest
+from scheduler.ticks.reap import reap
 from store import runs
 from store.session import snapshot
-from tests.scheduler.conftest import Puppet, say
+from tests.testing.clusters import Puppet
+from tests.testing.events import report
 
 
 @pytest.fixture
-def finished(site: Site, run_ids: list[int]) -> None:
-    """Three runs that have said their last word, and three jobs that are still there."""
-    launch(site)
+def finished(context: Context, run_ids: list[int]) -> None:
+    """Three runs that have reported their end, and three jobs that are still alive."""
+    submit_queued(context)
     for run_id in run_ids:
-        say(site, run_id, Finished(attempt=1, at=0.0, step=4))
-    collect(site)
+        report(context, run_id, Finished(attempt=1, at=0.0, step=4))
+    ingest(context)
 
 
-def left(site: Site) -> list[str | None]:
-    with snapshot(site.engine) as db:
-        return [run.job_id for run in runs.with_leftover_jobs(db, 10)]
+def open_jobs(context: Context) -> list[str | None]:
+    with snapshot(context.engine) as db:
+        return [run.current_job.external_id for run in runs.with_open_jobs(db, 10) if run.current_job]
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_job_has_time_to_end_and_is_then_ended(site: Site, puppet: Puppet, monkeypatch: pytest.MonkeyPatch) -> None:
-    sweep(site)
+def test_a_job_is_asked_to_end_after_a_grace_time_and_then_killed(
+    context: Context, puppet: Puppet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reap(context)
     assert puppet.cancelled == []
     monkeypatch.setattr("scheduler.ticks.reap.GRACE", timedelta(0))
-    puppet.answers |= {"job1": Gone("the job ended"), "job2": Unknown("no answer")}
-    sweep(site)
+    puppet.answers |= {"job1": gone(EndKind.COMPLETED)._replace(cause=ExitCause.FAILURE), "job2": Unknown("no answer")}
+    reap(context)
     assert puppet.cancelled == [("job3", False)]
-    assert left(site) == ["job2", "job3"]
-    monkeypatch.setattr("scheduler.ticks.reap.FORCE", timedelta(0))
-    sweep(site)
+    assert open_jobs(context) == ["job2", "job3"]
+    monkeypatch.setattr("scheduler.ticks.reap.KILL_AFTER", timedelta(0))
+    reap(context)
     assert puppet.cancelled == [("job3", False), ("job3", True)]

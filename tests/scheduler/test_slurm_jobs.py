@@ -1,167 +1,176 @@
-"""How jobs on a Slurm are, its commands played by scripts: an answer that is not whole says nothing about any job."""
+"""The status of jobs in Slurm, whose commands are shell scripts here: an incomplete answer gives no job a status."""
 
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from contract.lifecycle.pending_reason import Waits
-from contract.spec.retry import Cause
-from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
-from scheduler.clusters.rate_limit import OpenGate, Urgency
+from contract.lifecycle.job_end import EndKind
+from contract.lifecycle.pending_reason import Pending, PendingReason
+from scheduler.clusters.cluster import (
+    Alive,
+    JobHandle,
+    JobStatus,
+    NoAnswerError,
+    RateLimitedError,
+    Unknown,
+    gone,
+)
+from scheduler.clusters.rate_limit import Priority, UnlimitedRate
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.clusters.slurm.job_states import STATES, answer_for
-from scheduler.clusters.slurm.job_status import FLUSHED, LEFT
-from scheduler.clusters.slurm.pending_reasons import SENTENCES, classify
-from tests.scheduler.conftest import Play
+from scheduler.clusters.slurm.job_status import ACCOUNTING_ONLY, NOT_IN_SQUEUE, UNLISTED
+from tests.testing.clusters import Play
+from tests.testing.slurm import MINE, status_of
 
-MINE = "bigbatch-cafe-1"
-DOWN = Gone("a node of the job failed", Cause.NODE_FAILURE, hosts=("n1", "n2"))
-
-
-def ask(*job_ids: str) -> list[Answer]:
-    answers = Slurm().ask([Held(job_id, MINE) for job_id in job_ids])
-    return [answers[Held(job_id, MINE)] for job_id in job_ids]
+NODE_FAILED = gone(EndKind.NODE_FAILED)._replace(hosts=("n1", "n2"))
+COMPLETED = gone(EndKind.COMPLETED)
+NO_SUCH_JOB = 'echo "Invalid job id specified" >&2; exit 1'
 
 
-def test_all_jobs_are_asked_for_at_once(play: Play, tmp_path: Path) -> None:
-    told = ("1|RUNNING|None|n1", "2_7|PENDING|Priority|", "3|TIMEOUT|TimeLimit|n1", "4|NODE_FAIL|None|n[1-2]")
-    lines = "".join(f"{line}|{MINE}\\n" for line in told)
+def test_one_call_of_squeue_gives_the_status_of_all_jobs(play: Play, tmp_path: Path) -> None:
+    listed = ("1|RUNNING|None|n1", "2_7|PENDING|Priority|", "3|TIMEOUT|TimeLimit|n1", "4|NODE_FAIL|None|n[1-2]")
+    lines = "".join(f"{line}|{MINE}\\n" for line in listed)
     play("squeue", f'echo "$*" >> {tmp_path}/calls; printf "{lines}"')
-    assert ask("1", "2_7", "3", "4") == [
+    assert status_of("1", "2_7", "3", "4") == [
         Alive(),
-        Alive("jobs of a higher priority come first (Priority)", Waits.RESOURCES),
-        Gone("the job reached its time limit (TimeLimit)", Cause.TIME_LIMIT),
-        DOWN,
+        Alive(Pending(PendingReason.PRIORITY, "Priority")),
+        gone(EndKind.TIME_LIMIT, "TimeLimit"),
+        NODE_FAILED,
     ]
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["squeue", "sacct"])
-def test_of_an_array_whose_waiting_tasks_were_cancelled_one_line_is_left(play: Play, command: str) -> None:
-    """Slurm 22.05 lists so what `scancel 1_[0-2]` ends; a task that the answer lost must not end by it."""
+def test_one_line_stands_for_the_cancelled_pending_tasks_of_an_array(play: Play, command: str) -> None:
+    """Slurm 22.05 lists this after `scancel 1_[0-2]`; the end of a task without its own line is not certain."""
     play("squeue", "exit 1")
-    sure, detail = ("1_2|RUNNING|None|n1", "None") if command == "squeue" else ("1_2|RUNNING|0:0|n1", "0:0")
-    play(command, f'echo "{sure}|{MINE}"; echo "1|CANCELLED by 1000|{detail}||{MINE}"; echo "1|FAILED|{detail}||other"')
-    ended = Gone("the job was cancelled in Slurm", Cause.CANCELLED, sure=False)
-    assert ask("1_0", "1_1", "1_2") == [ended, ended, Alive()]
+    running, detail = ("1_2|RUNNING|None|n1", "None") if command == "squeue" else ("1_2|RUNNING|0:0|n1", "0:0")
+    lines = (f"{running}|{MINE}", f"1|CANCELLED by 1000|{detail}||{MINE}", f"1|FAILED|{detail}||other")
+    play(command, "; ".join(f'echo "{line}"' for line in lines))
+    cancelled = gone(EndKind.CANCELLED, is_certain=False)
+    assert status_of("1_0", "1_1", "1_2") == [cancelled, cancelled, Alive()]
 
 
-def test_a_squeue_that_fails_says_nothing_about_any_job(play: Play) -> None:
+def test_without_an_answer_of_squeue_the_status_is_unknown(play: Play) -> None:
     play("squeue", 'echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1')
-    (answer,) = ask("1")
-    assert isinstance(answer, Unknown)
-    assert "Unable to contact slurm controller" in answer.why
+    (status,) = status_of("1")
+    assert isinstance(status, Unknown)
+    assert "Unable to contact slurm controller" in status.message
 
 
 @pytest.mark.parametrize(
-    ("told", "answer"),
+    ("sacct", "status"),
     [
         (f"1|RUNNING|0:0|n1|{MINE}", Alive()),
-        (f"1|COMPLETED|0:0|n1|{MINE}", Gone("the job ended", Cause.DONE)),
-        (f"1|NODE_FAIL|0:0|n[1-2]|{MINE}", DOWN),
-        # of these squeue would have to say more
+        (f"1|COMPLETED|0:0|n1|{MINE}", COMPLETED),
+        (f"1|FAILED|4:0|n1|{MINE}", gone(EndKind.FAILED, "exit code 4:0", exit_code=4)),
+        (f"1|NODE_FAIL|0:0|n[1-2]|{MINE}", NODE_FAILED),
+        # here only squeue could give the status
         (f"1|CANCELLED by 0|0:0|n1|{MINE}", Unknown("squeue: exit code 1")),
         ("1|FAILED|1:0|n1|another", Unknown("squeue: exit code 1")),
+        (f"1|HIBERNATING|0:0|n1|{MINE}", Unknown("squeue: exit code 1")),
         ("", Unknown("squeue: exit code 1")),
     ],
 )
-def test_the_accounting_alone_suffices_while_squeue_does_not_answer(play: Play, told: str, answer: Answer) -> None:
-    """Forces the fault: squeue fails, sacct answers; what it does not know is not dead."""
+def test_accounting_alone_suffices_while_squeue_fails(play: Play, sacct: str, status: JobStatus) -> None:
+    """Forces the fault: squeue fails, sacct answers; a job that sacct does not list is not ended."""
     play("squeue", "exit 1")
-    play("sacct", f'echo "{told}"')
-    play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
-    assert ask("1") == [answer]
+    play("sacct", f'echo "{sacct}"')
+    play("scontrol", NO_SUCH_JOB)
+    assert status_of("1") == [status]
 
 
-def test_a_submission_is_found_by_the_accounting_alone_and_is_never_taken_for_lost_by_it(play: Play) -> None:
-    """Forces the fault: squeue fails, or answers garbage, and sacct knows one of two names."""
+def test_a_submission_is_found_by_accounting_alone_but_never_lost_by_accounting_alone(play: Play) -> None:
+    """Forces the fault: squeue fails, or prints garbage, and sacct lists one of two names."""
     play("sacct", f'echo "11_3|{MINE}"')
     for squeue in ("exit 1", "echo garbage"):
         play("squeue", squeue)
         assert Slurm().find([MINE, "another"]) == {MINE: "11"}
     play("sacct", "true")
-    with pytest.raises(DoubtError, match="no list of jobs"):
+    with pytest.raises(NoAnswerError, match="no list of jobs"):
         Slurm().find([MINE])
 
 
 @pytest.mark.parametrize(
-    ("sacct", "scontrol", "answer"),
+    ("sacct", "scontrol", "status"),
     [
-        (f'echo "1|COMPLETED|0:0|n1|{MINE}"', "exit 1", Gone("the job ended", Cause.DONE)),
-        (
-            f'echo "1|CANCELLED by 1000|0:15|n1|{MINE}"',
-            "exit 1",
-            Gone("the job was cancelled in Slurm (exit code 0:15)", Cause.CANCELLED),
-        ),
-        (f'echo "1|CANCELLED by 0|0:0|n1|{MINE}"', "exit 1", FLUSHED),
+        (f'echo "1|COMPLETED|0:0|n1|{MINE}"', "exit 1", COMPLETED),
+        (f'echo "1|CANCELLED by 1000|0:15|n1|{MINE}"', "exit 1", gone(EndKind.CANCELLED, "exit code 0:15")),
+        (f'echo "1|CANCELLED by 0|0:0|n1|{MINE}"', "exit 1", ACCOUNTING_ONLY),
         (f'echo "1|RUNNING|0:0|n1|{MINE}"', "exit 1", Alive()),
-        # the accounting may believe for ever in a job that the controller lost when it died
-        (f'echo "1|RUNNING|0:0|n1|{MINE}"', 'echo "Invalid job id specified" >&2; exit 1', LEFT),
+        # accounting may list a job for ever as running that the controller lost in a crash
+        (f'echo "1|RUNNING|0:0|n1|{MINE}"', NO_SUCH_JOB, UNLISTED),
         (f'echo "1|RUNNING|0:0|n1|{MINE}"', f"echo JobId=1 JobName={MINE}", Alive()),
+        (f'echo "1|HIBERNATING|0:0|n1|{MINE}"', NO_SUCH_JOB, UNLISTED),
         ("true", "exit 1", Unknown("scontrol: exit code 1")),
-        ("true", 'echo "Invalid job id specified" >&2; exit 1', LEFT),
-        ("exit 1", 'echo "Invalid job id specified" >&2; exit 1', LEFT),
-        ("exit 1", f"echo JobId=1 JobName={MINE}", Unknown("squeue does not list the job, the controller knows it")),
-        ("exit 1", "true", Unknown("squeue does not list the job, the controller knows it")),
-        ("exit 1", "echo JobId=1 JobName=another", LEFT),
+        ("true", NO_SUCH_JOB, UNLISTED),
+        ("exit 1", NO_SUCH_JOB, UNLISTED),
+        ("exit 1", f"echo JobId=1 JobName={MINE}", NOT_IN_SQUEUE),
+        ("exit 1", "true", NOT_IN_SQUEUE),
+        ("exit 1", "echo JobId=1 JobName=another", UNLISTED),
     ],
 )
-def test_a_job_that_squeue_leaves_out(play: Play, sacct: str, scontrol: str, answer: Answer) -> None:
-    """Forces the fault: squeue answers, with nothing in it; that is never death by itself."""
+def test_the_status_of_a_job_that_squeue_does_not_list(
+    play: Play, sacct: str, scontrol: str, status: JobStatus
+) -> None:
+    """Forces the fault: squeue's answer is empty; that alone is never the end of a job."""
     play("squeue", "true")
     play("sacct", sacct)
     play("scontrol", scontrol)
-    assert ask("1") == [answer]
+    assert status_of("1") == [status]
+
+
+def test_an_end_that_slurm_does_not_report_is_not_certain() -> None:
+    assert (UNLISTED.end.kind, UNLISTED.is_certain) == (EndKind.UNLISTED, False)
+    assert (ACCOUNTING_ONLY.end.kind, ACCOUNTING_ONLY.is_certain) == (EndKind.ACCOUNTING_ONLY, False)
 
 
 @pytest.mark.parametrize("command", ["squeue", "sacct"])
-def test_an_id_that_slurm_has_given_to_another_job_speaks_of_that_one(play: Play, command: str) -> None:
-    """Forces the fault: ids began anew, and another job has ours; its end is not ours."""
+def test_the_end_of_another_job_with_the_same_id_does_not_count(play: Play, command: str) -> None:
+    """Forces the fault: slurmctld reused the id for another job, which failed."""
     play("squeue", "true")
-    play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
+    play("scontrol", NO_SUCH_JOB)
     line = "1|FAILED|NonZeroExitCode|n1|other" if command == "squeue" else "1|FAILED|1:0|n1|other"
     play(command, f'echo "{line}"')
-    assert ask("1") == [LEFT]
+    assert status_of("1") == [UNLISTED]
 
 
-def test_of_two_jobs_with_one_id_each_is_answered_for_by_its_name(play: Play) -> None:
-    """Forces the fault: a controller lost its last jobs, gave the id of one to another, and both are watched."""
-    play("scontrol", 'echo "Invalid job id specified" >&2; exit 1')
+def test_two_jobs_with_one_id_are_distinguished_by_their_names(play: Play) -> None:
+    """Forces the fault: slurmctld lost its last jobs and reused an id; the service follows both jobs."""
+    play("scontrol", NO_SUCH_JOB)
     play("sacct", "true")
     play("squeue", f'echo "77|RUNNING|None|n1|{MINE}"')
-    lost, there = Held("77", "lost"), Held("77", MINE)
-    assert Slurm().ask([lost, there]) == {lost: LEFT, there: Alive()}
+    lost, present = JobHandle("77", "lost"), JobHandle("77", MINE)
+    assert Slurm().status([lost, present]) == {lost: UNLISTED, present: Alive()}
     play("squeue", "true")
     play("sacct", f'echo "77|COMPLETED|0:0|n1|{MINE}"')
-    assert Slurm().ask([lost, there]) == {lost: LEFT, there: Gone("the job ended", Cause.DONE)}
+    assert Slurm().status([lost, present]) == {lost: UNLISTED, present: COMPLETED}
 
 
-@pytest.mark.parametrize("waiting", ["3-9%2", "1,3-9", "3-9:2,4,6,8"])
-def test_of_an_array_each_task_is_asked_for_by_its_number(play: Play, waiting: str) -> None:
-    """Forces what a service finds that was away for longer than squeue remembers, where there is no accounting: of an
-    array some tasks wait still."""
+@pytest.mark.parametrize("pending_tasks", ["3-9%2", "1,3-9", "3-9:2,4,6,8"])
+def test_each_task_of_an_array_has_its_own_status(play: Play, pending_tasks: str) -> None:
+    """Forces an outage of the service that outlasts MinJobAge, without accounting: some tasks are still pending."""
     play("squeue", "true")
     play("sacct", "exit 1")
-    play("scontrol", f"echo 'JobId=9 ArrayJobId=9 ArrayTaskId={waiting} JobName={MINE} JobState=PENDING'")
-    first, second = ask("9_2", "9_4")
-    assert first == LEFT
+    play("scontrol", f"echo 'JobId=9 ArrayJobId=9 ArrayTaskId={pending_tasks} JobName={MINE} JobState=PENDING'")
+    first, second = status_of("9_2", "9_4")
+    assert first == UNLISTED
     assert isinstance(second, Unknown)
-    # a list that is cut off may go on with any task, whatever other lines say
+    # a truncated list of tasks may continue with any task, whatever other lines list
     play(
         "scontrol",
         f"echo 'JobId=9 ArrayJobId=9 ArrayTaskId=5,7,4... JobName={MINE}'; "
         f"echo 'JobId=8 ArrayJobId=9 ArrayTaskId=0 JobName={MINE}'",
     )
-    assert all(isinstance(answer, Unknown) for answer in ask("9_2", "9_4"))
+    assert all(isinstance(status, Unknown) for status in status_of("9_2", "9_4"))
 
 
-def test_a_controller_without_any_job_knows_none_of_several(play: Play) -> None:
-    """Forces what a service finds that was away for long, where there is no accounting."""
+def test_a_controller_without_any_job_lists_none_of_several(play: Play) -> None:
+    """Forces a long outage of the service, without accounting."""
     play("squeue", "true")
     play("sacct", "exit 1")
     play("scontrol", 'echo "No jobs in the system"')
-    assert ask("7", "8") == [LEFT, LEFT]
+    assert status_of("7", "8") == [UNLISTED, UNLISTED]
 
 
 def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
@@ -173,112 +182,46 @@ def test_a_job_is_found_by_its_name_without_accounting_too(play: Play) -> None:
     assert Slurm().find([MINE]) == {MINE: "11"}
     play("squeue", "exit 1")
     play("sacct", "exit 1")
-    with pytest.raises(DoubtError, match="squeue"):
+    with pytest.raises(NoAnswerError, match="squeue"):
         Slurm().find([MINE])
 
 
-def test_many_names_are_looked_for_by_one_call_and_what_is_missing_by_another(play: Play) -> None:
+def test_one_call_of_squeue_and_one_of_sacct_find_many_names(play: Play) -> None:
     play("squeue", 'case "$*" in *--name=here,ended,never*) echo "9|here"; echo "9|here";; esac')
     play("sacct", 'case "$*" in *--name=ended,never*) echo "7_0|ended"; echo "7_1|ended";; esac')
     assert Slurm().find(["here", "ended", "never"]) == {"here": "9", "ended": "7", "never": None}
 
 
-def test_two_workers_that_get_a_call_at_a_time_come_to_an_end_of_looking(play: Play, tmp_path: Path) -> None:
-    """Forces the fault: whenever one of the minute's calls comes free, one worker takes it, and there is no second."""
+def test_two_workers_that_get_one_call_at_a_time_complete_their_searches(play: Play, tmp_path: Path) -> None:
+    """Forces the fault: whenever the rate limit allows a call, one worker makes it, and no second call is free."""
 
-    class OneAtATime(OpenGate):
-        left = 0
+    class OneAtATime(UnlimitedRate):
+        free = 0
 
-        def enter(self, urgency: Urgency) -> bool:
-            self.left -= 1
-            return self.left >= 0
+        def acquire(self, priority: Priority) -> bool:
+            self.free -= 1
+            return self.free >= 0
 
     play("squeue", f'echo squeue >> {tmp_path}/calls; case "$*" in *here*) echo "9|here";; esac')
     play("sacct", f"echo sacct >> {tmp_path}/calls")
-    gate, said = OneAtATime(), list[object]()
-    workers = [Slurm(gate=gate), Slurm(gate=gate)]
-    for turn in range(4):
-        gate.left = 1
-        with suppress(BusyError):
-            said.append(workers[turn % 2].find(["here", "never"] if turn < 2 else ["never"]))
-    assert said == [{"here": "9"}, {"here": "9"}, {"never": None}, {"never": None}]
+    rate_limit, found = OneAtATime(), list[object]()
+    workers = [Slurm(rate_limit=rate_limit), Slurm(rate_limit=rate_limit)]
+    for search in range(4):
+        rate_limit.free = 1
+        with suppress(RateLimitedError):
+            found.append(workers[search % 2].find(["here", "never"] if search < 2 else ["never"]))
+    assert found == [{"here": "9"}, {"here": "9"}, {"never": None}, {"never": None}]
     assert (tmp_path / "calls").read_text().split() == ["squeue", "squeue", "sacct", "sacct"]
 
 
-def test_a_cluster_is_described_when_there_are_calls_for_all_of_it(play: Play, tmp_path: Path) -> None:
-    """Forces the fault: one call for descriptions is left in the minute, and a description takes two."""
+def test_a_report_is_made_only_if_both_of_its_calls_are_free(play: Play, tmp_path: Path) -> None:
+    """Forces the fault: the minute has one call for reports left, and a report takes two."""
 
-    class OneLeft(OpenGate):
-        def free(self, urgency: Urgency) -> int:
+    class OneFree(UnlimitedRate):
+        def count_free(self, priority: Priority) -> int:
             return 1
 
     play("sinfo", f"touch {tmp_path}/called")
-    with pytest.raises(BusyError):
-        Slurm(gate=OneLeft()).report()
+    with pytest.raises(RateLimitedError):
+        Slurm(rate_limit=OneFree()).report()
     assert not (tmp_path / "called").exists()
-
-
-def test_words_of_states_that_nobody_knows_are_no_answer() -> None:
-    assert answer_for("HIBERNATING", "") is None
-    assert answer_for("", "") is None
-    assert answer_for("COMPLETING", "") == Alive()
-    assert answer_for("REQUEUE_HOLD", "None") == Alive(
-        "the job is held after it was requeued (REQUEUE_HOLD)", Waits.HELD
-    )
-    assert answer_for("SUSPENDED", "None") == Alive("the job is suspended and keeps its place (SUSPENDED)", Waits.HELD)
-
-
-GETS_ON = {"PENDING", "RUNNING", "COMPLETING", "SIGNALING", "UPDATE_DB"}  # PENDING has a reason of its own
-
-
-def test_every_state_is_alive_or_has_a_cause_and_a_sentence() -> None:
-    for state, meaning in STATES.items():
-        assert meaning.sentence
-        answer = answer_for(state, "")
-        assert isinstance(answer, Gone if meaning.cause else Alive)
-        if isinstance(answer, Alive) and state not in GETS_ON:
-            assert (answer.waits_for, answer.kind) == (f"{meaning.sentence} ({state})", meaning.waits)
-
-
-@pytest.mark.parametrize(
-    ("reason", "kind"),
-    [
-        ("Resources", Waits.RESOURCES),
-        ("ReqNodeNotAvail, UnavailableNodes:gpu[1-4]", Waits.RESOURCES),
-        ("QOSMaxJobsPerUserLimit", Waits.QUOTA),
-        ("AssocGrpCPUMinutesLimit", Waits.QUOTA),
-        ("JobArrayTaskLimit", Waits.QUOTA),
-        ("JobHeldUser", Waits.HELD),
-        ("launch_failed_requeued_held", Waits.HELD),
-        ("Dependency", Waits.DEPENDENCY),
-        ("BeginTime", Waits.DEPENDENCY),
-        ("Reservation", Waits.RESERVATION),
-        ("ReqNodeNotAvail(Nodes reserved for maintenance)", Waits.RESOURCES),
-        ("ReqNodeNotAvail, Reserved for maintenance", Waits.RESERVATION),
-        ("ReqNodeNotAvail,_May_be_reserved_for_other_job", Waits.RESERVATION),
-        ("launch failed requeued held", Waits.HELD),
-        ("QOSUsageThreshold", Waits.QUOTA),
-        ("SomethingNew", Waits.OTHER),
-    ],
-)
-def test_a_reason_has_a_kind_and_keeps_slurms_word(reason: str, kind: Waits) -> None:
-    sentence, found = classify(reason)
-    assert found is kind
-    assert reason in sentence
-
-
-def test_what_waiting_does_not_help_is_said() -> None:
-    for reason in ("AssocMaxWallDurationPerJobLimit", "QOSMaxCpuPerNode", "AssocMaxGRESPerJob"):
-        assert "waiting does not help" in classify(reason)[0]
-    assert "waiting does not help" not in classify("QOSMaxJobsPerUserLimit")[0]
-    assert classify("QOSMinGRES")[0].startswith("it asks for less than")
-
-
-def test_the_nodes_that_higher_partitions_took_are_no_reservation() -> None:
-    """Slurm's longest reason, as squeue brackets it."""
-    told = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
-    assert classify(f"({told})") == (f"the nodes that it needs are down, drained or reserved ({told})", Waits.RESOURCES)
-
-
-def test_every_kind_of_reason_is_told() -> None:
-    assert {kind for kind, _ in SENTENCES.values()} == set(Waits)

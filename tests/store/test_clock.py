@@ -7,7 +7,7 @@ import pytest
 
 from store import clock
 from store.session import engine_for, snapshot
-from tests.testing import servers
+from tests.testing.databases import new_database
 
 
 @pytest.mark.postgres
@@ -15,8 +15,8 @@ def test_the_databases_clock_counts_and_not_this_machines(
     postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: this machine's clock is ten minutes ahead of what it told before."""
-    url = servers.new_database(postgres_server, "clock")
-    monkeypatch.setattr(clock, "_told", (datetime.now(UTC) + timedelta(minutes=10), time.monotonic()))
+    url = new_database(postgres_server, "clock")
+    monkeypatch.setattr(clock, "_reading", (datetime.now(UTC) + timedelta(minutes=10), time.monotonic()))
     assert clock.now() - datetime.now(UTC) > timedelta(minutes=9)
     with snapshot(engine_for(url)):
         assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=5)

@@ -5,14 +5,15 @@ from datetime import timedelta
 from sqlalchemy import Engine, update
 
 from contract.folder.events import Points, Resumed
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
-from contract.spec.retry import Cause
-from store import jobs as attempts
 from store import runs
 from store.metrics import interruptions, points, restarts
 from store.session import transaction
 from store.tables import Move, Run, now
-from tests.conftest import Experiment
+from tests.testing.specs import Experiment
+from tests.testing.stored_runs import end_attempt
+from tests.testing.stored_runs import move as move_row
 
 LIFE = (State.SUBMITTING, State.PENDING, State.RUNNING)
 
@@ -25,26 +26,31 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
     with transaction(sqlite_engine) as db:
         id_, (run_id,) = runs.create(db, experiment())
         run = db.get_one(Run, run_id)
-        story = [(Cause.NODE_FAILURE, 30), (Cause.PREEMPTED, 0), (Cause.LOST, None), (Cause.FAILURE, None)]
+        story = [
+            (ExitCause.NODE_FAILURE, 30),
+            (ExitCause.PREEMPTED, 0),
+            (ExitCause.LOST, None),
+            (ExitCause.FAILURE, None),
+        ]
         for number, (cause, lost) in enumerate(story, start=1):
             for state in LIFE:
-                runs.move(db, run, state, attempt=number, step=100 * number)
-            attempts.note(run, cause, "as told")
-            runs.move(db, run, State.QUEUED if number < len(story) else State.FAILED)
+                move_row(db, run, state, step=100 * number)
+            end_attempt(db, run, cause, "as reported")
+            move_row(db, run, State.QUEUED if number < len(story) else State.FAILED)
             if lost is not None:
-                restarts.note(db, run_id, Resumed(attempt=number + 1, at=0.0, step=0, lost_steps=lost))
+                restarts.store_restart(db, run_id, Resumed(attempt=number + 1, at=0.0, step=0, lost_steps=lost))
         db.flush()
         for hour, move in enumerate(db.query(Move).order_by(Move.id).all()[1:]):
             move.at = start + timedelta(minutes=30 * hour)
-        said = [
+        measured = [
             Points(attempt=1, at=0, step=s, values={"checkpoint_stall_s": s, "checkpoint_write_s": 9}) for s in (1, 3)
         ]
-        points.put(db, run_id, said)
+        points.put(db, run_id, measured)
     with transaction(sqlite_engine) as db:
-        (told,) = interruptions.seen(db, id_, interval_s=600.0)
-    assert (told.world, told.runs, told.interruptions, told.paused, told.lost_steps) == (2, 1, 2, 1, 30)
-    assert told.trained_s == 4 * 30 * 60  # each attempt ran for one of its four stretches
-    assert (told.saves, told.cost_s, told.write_s, told.interval_s) == (2, 2.0, 9.0, 600.0)
+        (history,) = interruptions.observed(db, id_, interval_s=600.0)
+    assert (history.world, history.runs, history.interruptions, history.paused, history.lost_steps) == (2, 1, 2, 1, 30)
+    assert history.trained_s == 4 * 30 * 60  # each attempt ran for one of its four stretches
+    assert (history.saves, history.cost_s, history.write_s, history.interval_s) == (2, 2.0, 9.0, 600.0)
 
 
 def test_runs_that_nothing_happened_to_count_their_time_alone(sqlite_engine: Engine, experiment: Experiment) -> None:
@@ -52,10 +58,10 @@ def test_runs_that_nothing_happened_to_count_their_time_alone(sqlite_engine: Eng
         id_, ids = runs.create(db, experiment({"seed": [0, 1, 2]}))
         for run_id in ids[:2]:  # the third never starts
             for state in LIFE:
-                runs.move(db, db.get_one(Run, run_id), state, attempt=1)
+                move_row(db, db.get_one(Run, run_id), state)
         db.execute(update(Run).where(Run.id.in_(ids[:2])).values(started_at=now() - timedelta(hours=1)))
         db.execute(update(Run).where(Run.id == ids[0]).values(ended_at=now() - timedelta(minutes=30)))
     with transaction(sqlite_engine) as db:
-        (told,) = interruptions.seen(db, id_, interval_s=None)
-    assert (told.runs, told.interruptions, told.saves, told.cost_s) == (2, 0, 0, None)
-    assert abs(told.trained_s - 1.5 * 3600) < 5
+        (history,) = interruptions.observed(db, id_, interval_s=None)
+    assert (history.runs, history.interruptions, history.saves, history.cost_s) == (2, 0, 0, None)
+    assert abs(history.trained_s - 1.5 * 3600) < 5

@@ -1,4 +1,4 @@
-"""Many hands on the same runs at once: nobody waits in a circle, and what each has written stays."""
+"""Many workers on the same runs at once: no deadlock, and every write stays."""
 
 import random
 import threading
@@ -10,31 +10,33 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from contract.folder.events import Points
+from contract.lifecycle.pending_reason import PendingReason
+from contract.lifecycle.reason import SubmissionDeferred
 from contract.lifecycle.state import LIVE, MOVES, State
-from store import job_status as looks
-from store import runs, stops
-from store import submissions as launches
-from store.job_status import Said
+from store import job_status, jobs, runs, submissions, transitions
+from store.job_status import Observation
+from store.locks import lock_submission
 from store.metrics import points
-from store.runs import Told
+from store.runs import Advance
 from store.session import snapshot, transaction
 from store.tables import Move, Point, Run, now
-from tests.conftest import Experiment
+from store.transitions import Transition
+from tests.testing.specs import Experiment
 
-HANDS, SIZE, SECONDS, TURNS, MOST_S = 2, 200, 2.5, 4, 300.0  # of each kind; runs; so long and so often they go on
-Hand = Callable[[Engine, random.Random], None]
+WORKERS, SIZE, SECONDS, TURNS, MOST_S = 2, 200, 2.5, 4, 300.0  # of each kind; runs; so long and so often they go on
+Worker = Callable[[Engine, random.Random], None]
 
 
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
     with transaction(engine) as db:
         ids = runs.create(db, experiment({"seed": list(range(SIZE))}))[1]
-        launches.take(db, runs.queued(db, "local", SIZE // 2), "first")
-        launches.place(db, "first", "1")
+        submissions.take(db, runs.queued(db, "local", SIZE // 2), "first")
+        transitions.apply_to_submission(db, "first", State.PENDING, job_id="1")
     return ids
 
 
-def launch(engine: Engine, dice: random.Random) -> None:
+def submit(engine: Engine, dice: random.Random) -> None:
     """Take some, and place them, give them back, or leave one back and place the others."""
     with snapshot(engine) as db:
         waiting = list(runs.queued(db, "local", SIZE))
@@ -42,21 +44,21 @@ def launch(engine: Engine, dice: random.Random) -> None:
         return
     name = f"{some[0].key}-{some[0].attempt}"
     with transaction(engine) as db:
-        taken = launches.take(db, some, name)
+        taken = submissions.take(db, some, name)
     if not taken:
         return
     with transaction(engine) as db:
-        assert launches.still_ours(db, name)
+        assert submissions.renew_lease(db, name)
     with transaction(engine) as db:
         if dice.random() < 0.5:
-            launches.move_named(db, name, State.QUEUED, reason="full")
+            transitions.apply_to_submission(db, name, State.QUEUED, SubmissionDeferred(message="full"))
             return
-        launches.hold(db, name)
-        runs.move(db, taken[-1], State.QUEUED)
-        launches.place(db, name, "1")
+        lock_submission(db, name, Run.state == State.SUBMITTING)
+        transitions.apply_if_unchanged(db, taken[-1], State.QUEUED)
+        transitions.apply_to_submission(db, name, State.PENDING, job_id="1")
 
 
-def collect(engine: Engine, dice: random.Random) -> None:
+def ingest(engine: Engine, dice: random.Random) -> None:
     """Each run that is read says one step more; now and then a job has left, and the run is queued again."""
     with snapshot(engine) as db:
         live = runs.live(db, ended_after=now())
@@ -64,45 +66,47 @@ def collect(engine: Engine, dice: random.Random) -> None:
     if not read:
         return
     with transaction(engine) as db:
-        ours = runs.read_on_together(db, [Told(run, run.cursor + 1, {}, 1) for run in read])
-        points.put_together(db, {run.id: [_step(run.cursor + 1)] for run in read if run.id in ours})
+        ours = runs.advance(db, [Advance(run, run.cursor + 1, {}, 1) for run in read])
+        points.put_many(db, {run.id: [_step(run.cursor + 1)] for run in read if run.id in ours})
     with snapshot(engine) as db:
         live = runs.live(db, ended_after=now())
     with transaction(engine) as db, db.no_autoflush:
-        for run in runs.hold_as_read(db, dice.sample(live, len(live) // 10)).values():
+        for run in runs.lock_as_read(db, dice.sample(live, len(live) // 10)).values():
             run.cursor += 1
             points.put(db, run.id, [_step(run.cursor)])
             if run.state in LIVE:
-                runs.move_held(db, run, State.QUEUED)
+                transitions.apply(db, run, None, Transition(State.QUEUED))
 
 
-def look(engine: Engine, dice: random.Random) -> None:
+def poll(engine: Engine, dice: random.Random) -> None:
     with snapshot(engine) as db:
         live = runs.live(db, ended_after=now())
     with transaction(engine) as db:
-        looks.note(db, [Said(run.id, run.attempt, "Resources", "resources") for run in dice.sample(live, len(live))])
+        pending = [Observation(run.job_id, PendingReason.RESOURCES) for run in dice.sample(live, len(live))]
+        job_status.store_observations(db, pending)
     with transaction(engine) as db:
-        mixed = [run.id for run in dice.sample(live, len(live))]
-        runs.note_silence(db, mixed[::2], mixed[1::2])
+        mixed = [run.job_id for run in dice.sample(live, len(live))]
+        jobs.write_reachability(db, mixed[::2], mixed[1::2])
 
 
-def end(engine: Engine, dice: random.Random) -> None:
+def terminate(engine: Engine, dice: random.Random) -> None:
     with snapshot(engine) as db:
         asked = runs.in_state(db, *LIVE)
     if asked:
         with transaction(engine) as db:
-            runs.note_told_to_end(db, dice.sample(asked, len(asked)), force=dice.random() < 0.5)
+            ids = [run.current_job_id for run in asked if run.current_job_id]
+            jobs.write_stop_requests(db, dice.sample(ids, len(ids)), force=dice.random() < 0.5)
 
 
-def stop(engine: Engine, dice: random.Random) -> None:
+def cancel(engine: Engine, dice: random.Random) -> None:
     """All of the experiment are asked to stop; a few that wait are ended, and the others let go on."""
     with transaction(engine) as db:
-        runs.want_stop(db, Run.experiment_id == 1)
+        runs.request_stop(db, Run.experiment_id == 1)
     with transaction(engine) as db:
-        assert stops.cancel_queued(db, 2) <= 2
+        assert transitions.cancel_queued(db, 2) <= 2
     with transaction(engine) as db:  # nobody does so but this test: the next launch needs somebody to take
         for run in db.scalars(select(Run).order_by(Run.id).with_for_update(key_share=True)):
-            run.stop_wanted_at = None
+            run.stop_requested_at = None
     time.sleep(0.1)
 
 
@@ -110,27 +114,25 @@ def _step(cursor: int) -> Points:
     return Points(attempt=1, at=0.0, step=cursor, values={"loss": 0.0})
 
 
-KINDS: tuple[Hand, ...] = (launch, collect, look, end, stop)
+KINDS: tuple[Worker, ...] = (submit, ingest, poll, terminate, cancel)
 
 
-def test_many_hands_on_the_same_runs_neither_block_each_other_nor_lose_a_word(
-    engine: Engine, run_ids: list[int]
-) -> None:
-    """Forces the race: ten hands launch, collect, look at, end and stop the same runs, each in an order of its own."""
-    began, turns = time.monotonic(), dict.fromkeys((hand.__name__ for hand in KINDS), 0)
+def test_many_workers_on_the_same_runs_neither_deadlock_nor_lose_a_write(engine: Engine, run_ids: list[int]) -> None:
+    """Forces the race: ten workers submit, ingest, poll, end and cancel the same runs, each in an order of its own."""
+    began, turns = time.monotonic(), dict.fromkeys((worker.__name__ for worker in KINDS), 0)
     failed: list[BaseException] = []
 
-    def go(hand: Hand, seed: int) -> None:
+    def go(worker: Worker, seed: int) -> None:
         dice = random.Random(seed)
         while not failed and time.monotonic() - began < (MOST_S if min(turns.values()) < TURNS else SECONDS):
             try:
-                hand(engine, dice)
+                worker(engine, dice)
             except BaseException as error:
                 failed.append(error)
-            turns[hand.__name__] += 1
+            turns[worker.__name__] += 1
             time.sleep(0.002)  # SQLite's writers do not queue: who comes again at once would keep the others out
 
-    threads = [threading.Thread(target=go, args=(hand, n)) for n, hand in enumerate(KINDS * HANDS)]
+    threads = [threading.Thread(target=go, args=(worker, n)) for n, worker in enumerate(KINDS * WORKERS)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -138,10 +140,10 @@ def test_many_hands_on_the_same_runs_neither_block_each_other_nor_lose_a_word(
     if failed:
         raise failed[0]
     assert min(turns.values()) >= TURNS, turns
-    _told_whole(engine, run_ids)
+    _check_history(engine, run_ids)
 
 
-def _told_whole(engine: Engine, run_ids: list[int]) -> None:
+def _check_history(engine: Engine, run_ids: list[int]) -> None:
     """Every run's moves are a chain that ends where it is, and each byte that was read is one point."""
     with snapshot(engine) as db:
         rows = db.scalars(select(Run).order_by(Run.id)).all()

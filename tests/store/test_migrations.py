@@ -14,7 +14,7 @@ from migrations.commands import HERE, _config, check, downgrade, upgrade
 from store import runs
 from store.session import engine_for, transaction
 from store.tables import Table
-from tests.conftest import Experiment
+from tests.testing.specs import Experiment
 
 
 def test_up_gives_every_table_and_down_takes_every_one(empty_database: str) -> None:

@@ -7,10 +7,10 @@ from contract.folder.events import Points
 from store import runs
 from store.metrics import points
 from store.session import snapshot, transaction
-from tests.conftest import Experiment
+from tests.testing.specs import Experiment
 
 
-def said(step: int, **values: float | None) -> Points:
+def reported(step: int, **values: float | None) -> Points:
     return Points(attempt=1, at=0.0, step=step, values=values)
 
 
@@ -23,14 +23,14 @@ def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
 def test_a_step_told_twice_keeps_the_later_value(engine: Engine, run_ids: list[int]) -> None:
     for value in (1.0, 2.0):
         with transaction(engine) as db:
-            points.put(db, run_ids[0], [said(1, loss=value), said(2, loss=value)])
+            points.put(db, run_ids[0], [reported(1, loss=value), reported(2, loss=value)])
     with snapshot(engine) as db:
         assert points.of_run(db, run_ids[0], ["loss"], after=-1, limit=100)[0] == {"loss": ([1, 2], [2.0, 2.0])}
 
 
 def test_what_is_not_finite_is_a_gap(engine: Engine, run_ids: list[int]) -> None:
     with transaction(engine) as db:
-        points.put(db, run_ids[0], [said(1, loss=None)])
+        points.put(db, run_ids[0], [reported(1, loss=None)])
     with snapshot(engine) as db:
         assert points.of_run(db, run_ids[0], ["loss"], after=-1, limit=100)[0] == {"loss": ([1], [None])}
 
@@ -38,7 +38,7 @@ def test_what_is_not_finite_is_a_gap(engine: Engine, run_ids: list[int]) -> None
 @pytest.mark.parametrize("limit", [2, 3, 5, 7, 100])
 def test_reading_on_from_the_last_step_gives_every_point_once(engine: Engine, run_ids: list[int], limit: int) -> None:
     with transaction(engine) as db:
-        points.put(db, run_ids[0], [said(step, a=float(step), b=float(-step)) for step in range(10)])
+        points.put(db, run_ids[0], [reported(step, a=float(step), b=float(-step)) for step in range(10)])
     steps, after, more = [], -1, True
     with snapshot(engine) as db:
         while more:
@@ -52,7 +52,7 @@ def test_reading_on_from_the_last_step_gives_every_point_once(engine: Engine, ru
 def test_curves_of_many_runs_begin_where_each_reader_left_off(engine: Engine, run_ids: list[int]) -> None:
     with transaction(engine) as db:
         for run_id in run_ids:
-            points.put(db, run_id, [said(step, loss=1.0 / (step + 1)) for step in range(4)])
+            points.put(db, run_id, [reported(step, loss=1.0 / (step + 1)) for step in range(4)])
     first, second = run_ids
     with snapshot(engine) as db:
         curves, more = points.of_experiment(db, run_ids, "loss", after={first: 2}, limit=100)
@@ -62,7 +62,7 @@ def test_curves_of_many_runs_begin_where_each_reader_left_off(engine: Engine, ru
 def test_a_thousand_series_and_ten_thousand_points_go_in_at_once(engine: Engine, run_ids: list[int]) -> None:
     names = {f"layer{n}": float(n) for n in range(1000)}
     with transaction(engine) as db:
-        points.put(db, run_ids[0], [said(step, **names) for step in range(10)])
+        points.put(db, run_ids[0], [reported(step, **names) for step in range(10)])
     with snapshot(engine) as db:
         assert len(points.names(db, run_ids[0])) == 1000
         assert points.of_run(db, run_ids[0], ["layer999"], after=-1, limit=100)[0]["layer999"][1] == [999.0] * 10

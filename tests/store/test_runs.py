@@ -1,15 +1,17 @@
-"""Runs in the store: moved once, stopped as wished, on both databases."""
+"""Runs in the store: moved once, stopped on request, on both databases."""
 
 import threading
 
 import pytest
 from sqlalchemy import Engine, select
 
+from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import State
 from store import runs
 from store.session import snapshot, transaction
 from store.tables import Move, Run
-from tests.conftest import Experiment
+from store.transitions import apply_if_unchanged
+from tests.testing.specs import Experiment
 
 
 @pytest.fixture
@@ -27,16 +29,16 @@ def test_an_experiment_is_stored_with_a_queued_run_per_point(engine: Engine, run
         assert [move.new for move in db.scalars(select(Move))] == ["queued"] * 3
 
 
-def test_of_eight_hands_that_move_a_run_one_wins(engine: Engine, run_ids: list[int]) -> None:
+def test_one_of_eight_workers_that_move_a_run_wins(engine: Engine, run_ids: list[int]) -> None:
     """Forces the race: eight threads have all seen the run queued before the first of them moves it."""
-    together, won = threading.Barrier(8), []
+    barrier, won = threading.Barrier(8), []
 
     def take() -> None:
         with snapshot(engine) as db:
             run = db.get_one(Run, run_ids[0])
-        together.wait()
+        barrier.wait()
         with transaction(engine) as db:
-            won.append(runs.move(db, run, State.SUBMITTING, attempt=1))
+            won.append(apply_if_unchanged(db, run, State.SUBMITTING, attempt=1))
 
     threads = [threading.Thread(target=take) for _ in range(8)]
     for thread in threads:
@@ -50,38 +52,38 @@ def test_of_eight_hands_that_move_a_run_one_wins(engine: Engine, run_ids: list[i
 
 def test_a_move_that_is_not_in_the_table_is_refused(engine: Engine, run_ids: list[int]) -> None:
     with transaction(engine) as db, pytest.raises(ValueError, match="may not go from queued to done"):
-        runs.move(db, db.get_one(Run, run_ids[0]), State.DONE)
+        apply_if_unchanged(db, db.get_one(Run, run_ids[0]), State.DONE)
 
 
-def test_a_hand_of_an_earlier_attempt_moves_nothing(engine: Engine, run_ids: list[int]) -> None:
+def test_a_worker_with_a_row_of_an_earlier_attempt_moves_nothing(engine: Engine, run_ids: list[int]) -> None:
     with snapshot(engine) as db:
         late = db.get_one(Run, run_ids[0])
     with transaction(engine) as db:
         run = db.get_one(Run, run_ids[0])
-        runs.move(db, run, State.SUBMITTING, attempt=1)
-        runs.move(db, run, State.QUEUED)
+        apply_if_unchanged(db, run, State.SUBMITTING, attempt=1)
+        apply_if_unchanged(db, run, State.QUEUED)
     with transaction(engine) as db:
-        assert not runs.move(db, late, State.SUBMITTING, attempt=1)
+        assert not apply_if_unchanged(db, late, State.SUBMITTING, attempt=1)
 
 
 def test_a_stop_is_wished_of_those_that_have_not_ended_and_keeps_its_first_moment(
     engine: Engine, run_ids: list[int]
 ) -> None:
     with transaction(engine) as db:
-        runs.move(db, db.get_one(Run, run_ids[0]), State.CANCELLED)
-        assert runs.want_stop(db, Run.id.in_(run_ids)) == 2
+        apply_if_unchanged(db, db.get_one(Run, run_ids[0]), State.CANCELLED)
+        assert runs.request_stop(db, Run.id.in_(run_ids)) == 2
     with transaction(engine) as db:
-        first = db.get_one(Run, run_ids[1]).stop_wanted_at
-        runs.want_stop(db, Run.id.in_(run_ids), "another reason")
+        first = db.get_one(Run, run_ids[1]).stop_requested_at
+        runs.request_stop(db, Run.id.in_(run_ids), StopSource.SHUTDOWN)
     with snapshot(engine) as db:
         run = db.get_one(Run, run_ids[1])
-        assert (run.stop_wanted_at, run.stop_reason) == (first, "stopped on request")
+        assert (run.stop_requested_at, run.stop_source) == (first, StopSource.USER)
 
 
 def test_what_a_transaction_did_before_it_failed_is_undone(engine: Engine, run_ids: list[int]) -> None:
     def cancel_and_fail() -> None:
         with transaction(engine) as db:
-            runs.move(db, db.get_one(Run, run_ids[0]), State.CANCELLED)
+            apply_if_unchanged(db, db.get_one(Run, run_ids[0]), State.CANCELLED)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

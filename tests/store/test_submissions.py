@@ -1,24 +1,31 @@
-"""Many runs moved at once: each by one hand, under a name that no other attempt has."""
+"""Submissions of many runs: each run is taken by one worker, under a name that no other attempt has."""
 
 import threading
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
+from contract.lifecycle.reason import SubmissionDeferred
 from contract.lifecycle.state import State
-from store import runs
-from store import submissions as launches
+from store import runs, submissions, transitions
 from store.session import snapshot, transaction
 from store.submissions import Group
 from store.tables import Experiment as Stored
-from store.tables import Move, Run
-from tests.conftest import Experiment
+from store.tables import Move, Run, now
+from tests.testing.specs import Experiment
+from tests.testing.stored_runs import move
 
 
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
     with transaction(engine) as db:
         return runs.create(db, experiment({"seed": list(range(20))}))[1]
+
+
+def placed(db: Session, name: str, job_id: str) -> list[int]:
+    """Store the cluster's id of a submission; return the runs that were still submitting."""
+    return transitions.apply_to_submission(db, name, State.PENDING, job_id=job_id)
 
 
 def waiting(engine: Engine) -> list[Run]:
@@ -35,28 +42,28 @@ def test_runs_of_one_need_are_one_group_and_a_capped_experiment_has_its_own(
         capped, _ = runs.create(db, experiment({"seed": [0, 1, 2]}))
         db.get_one(Stored, capped).max_parallel = 2
     with snapshot(engine) as db:
-        groups = launches.groups(db, "local")
+        groups = submissions.groups(db, "local")
         assert [(group.size, group.experiment_id, group.max_parallel) for group in groups] == [
             (4, None, None),
             (2, None, None),
             (3, capped, 2),
         ]
-        found = [[run.id for run in launches.members(db, "local", group, 100)] for group in groups]
+        found = [[run.id for run in submissions.members(db, "local", group, 100)] for group in groups]
     assert [len(ids) for ids in found] == [4, 2, 3]
     assert sorted(id_ for ids in found for id_ in ids) == list(range(1, 10))
 
 
-def test_of_four_hands_that_take_the_same_twenty_each_run_goes_to_one(engine: Engine, run_ids: list[int]) -> None:
+def test_four_workers_that_take_the_same_twenty_runs_get_each_run_once(engine: Engine, run_ids: list[int]) -> None:
     """Forces the race: four threads have seen the same queued runs before the first of them takes any."""
-    together, taken = threading.Barrier(4), {}
+    barrier, taken = threading.Barrier(4), {}
 
     def take(name: str) -> None:
         seen = waiting(engine)
-        together.wait()
+        barrier.wait()
         with transaction(engine) as db:
-            taken[name] = [run.id for run in launches.take(db, seen, name)] if seen else []
+            taken[name] = [run.id for run in submissions.take(db, seen, name)] if seen else []
 
-    threads = [threading.Thread(target=take, args=(f"hand{n}",)) for n in range(4)]
+    threads = [threading.Thread(target=take, args=(f"worker{n}",)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -65,22 +72,22 @@ def test_of_four_hands_that_take_the_same_twenty_each_run_goes_to_one(engine: En
     with snapshot(engine) as db:
         moves = db.scalars(select(Move.run_id).where(Move.new == State.SUBMITTING)).all()
         for name, ids in taken.items():
-            assert [run.id for run in launches.named(db, name)] == ids
+            assert [run.id for run in submissions.named(db, name)] == ids
     assert sorted(moves) == run_ids
 
 
 def test_a_placed_array_gives_each_run_its_task(engine: Engine, run_ids: list[int]) -> None:
     with transaction(engine) as db:
-        launches.take(db, runs.queued(db, "local", 3), "three")
-        launches.take(db, runs.queued(db, "local", 1), "one")
+        submissions.take(db, runs.queued(db, "local", 3), "three")
+        submissions.take(db, runs.queued(db, "local", 1), "one")
     with transaction(engine) as db:
-        assert launches.place(db, "three", "77") == run_ids[:3]
-        assert launches.place(db, "one", "78") == [run_ids[3]]
-        assert launches.place(db, "three", "99") == [], "what was placed is placed once"
-        assert launches.under_way(db, "local") == {"one": 1, "three": 3}
+        assert placed(db, "three", "77") == run_ids[:3]
+        assert placed(db, "one", "78") == [run_ids[3]]
+        assert placed(db, "three", "99") == [], "what was placed is placed once"
+        assert submissions.count_live_runs(db, "local") == {"one": 1, "three": 3}
     with snapshot(engine) as db:
         pending = runs.in_state(db, State.PENDING)
-        assert [(run.job_id, run.task, run.attempt) for run in pending] == [
+        assert [(job.external_id, job.array_task, job.attempt) for run in pending if (job := run.current_job)] == [
             ("77_0", 0, 1),
             ("77_1", 1, 1),
             ("77_2", 2, 1),
@@ -91,19 +98,21 @@ def test_a_placed_array_gives_each_run_its_task(engine: Engine, run_ids: list[in
 def test_a_run_that_was_asked_to_stop_is_left_out(engine: Engine, run_ids: list[int]) -> None:
     seen = waiting(engine)
     with transaction(engine) as db:
-        runs.want_stop(db, Run.id == run_ids[1])
-        assert [run.id for run in launches.take(db, seen[:3], "name")] == [run_ids[0], run_ids[2]]
+        runs.request_stop(db, Run.id == run_ids[1])
+        assert [run.id for run in submissions.take(db, seen[:3], "name")] == [run_ids[0], run_ids[2]]
 
 
 def test_a_group_that_has_to_wait_is_none(engine: Engine, run_ids: list[int]) -> None:
     with transaction(engine) as db:
-        launches.take(db, runs.queued(db, "local", 20), "name")
-        later = runs.now().replace(year=2100)
-        launches.move_named(db, "name", State.QUEUED, reason="not now", not_before=later)
-        assert launches.groups(db, "local") == []
+        submissions.take(db, runs.queued(db, "local", 20), "name")
+        later = now().replace(year=2100)
+        transitions.apply_to_submission(
+            db, "name", State.QUEUED, SubmissionDeferred(message="not now"), not_before=later
+        )
+        assert submissions.groups(db, "local") == []
         db.get_one(Run, run_ids[0]).not_before = None
         db.flush()
-        assert launches.groups(db, "local") == [Group(db.get_one(Run, 1).need, 1, None, None, 1)]
+        assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 1, None, None, 1)]
 
 
 def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_another_run_goes_on(
@@ -111,17 +120,17 @@ def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_anothe
 ) -> None:
     with transaction(engine) as db:
         packed, run_ids = runs.create(db, experiment({"seed": list(range(5))}).model_copy(update={"pack": 2}))
-        assert launches.groups(db, "local") == [Group(db.get_one(Run, 1).need, 0, packed, None, 5, 2)]
-        launches.take(db, runs.queued(db, "local", 5), "packs", pack=2)
+        assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 0, packed, None, 5, 2)]
+        submissions.take(db, runs.queued(db, "local", 5), "packs", pack=2)
     with transaction(engine) as db:
-        launches.place(db, "packs", "77")
-        found = list(launches.named(db, "packs"))
+        placed(db, "packs", "77")
+        found = list(submissions.named(db, "packs"))
         assert [run.id for run in found] == run_ids
         places = [("77_0", 0), ("77_0", 1), ("77_1", 0), ("77_1", 1), ("77_2", 0)]
-        assert [(run.job_id, run.member) for run in found] == places
-        assert launches.jobs_under_way(db, "local") == 3
+        assert [(job.external_id, job.pack_member) for run in found if (job := run.current_job)] == places
+        assert submissions.count_live_jobs(db, "local") == 3
         ending = [found[0], *found[2:]]
-        assert launches.shared(db, ending) == {("packs", 0)}
-        runs.move(db, found[1], State.DONE)
+        assert submissions.shared_jobs(db, ending) == {("packs", 0)}
+        move(db, found[1], State.DONE)
     with snapshot(engine) as db:
-        assert (launches.shared(db, ending), launches.jobs_under_way(db, "local")) == (set(), 3)
+        assert (submissions.shared_jobs(db, ending), submissions.count_live_jobs(db, "local")) == (set(), 3)

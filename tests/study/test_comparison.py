@@ -1,4 +1,4 @@
-"""Time to accuracy, and what a speed-up may be told of."""
+"""Time to accuracy, and valid and invalid speed-ups."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ SPEC: dict[str, Any] = {
 
 
 def done(name: str, *accuracies: float, step_s: float = 1.0, state: State = State.DONE, **fields: Any) -> Trial:
-    """A run of ten steps to an epoch, a second each, and what was found after every epoch."""
+    """Return a trial with ten steps per epoch and an evaluation after every epoch."""
     marks = [Mark(10 * n, n, 10 * n * step_s, accuracy) for n, accuracy in enumerate(accuracies, start=1)]
     return Trial(name, state, RunSpec.model_validate({**SPEC, **fields}), marks)
 
 
-def test_a_trial_is_what_each_evaluation_found_and_when() -> None:
+def test_a_trial_has_one_mark_per_evaluation() -> None:
     points = {
         "loss": [(step, 1.0) for step in range(1, 7)],
         "epoch": [(2, 1.0), (4, 2.0), (6, 3.0)],
@@ -38,7 +38,7 @@ def test_a_trial_is_what_each_evaluation_found_and_when() -> None:
     assert found.reached(0.8) is None
 
 
-def test_a_speedup_is_told_with_all_that_differs() -> None:
+def test_a_speedup_is_reported_with_all_differences() -> None:
     slow = done("run 1", 0.8, 0.9)
     wide = {"kind": "local", "ranks_per_node": 4}
     fast = done("run 2", 0.7, 0.95, step_s=0.25, batch=256, optimizer={"kind": "lars"}, resources=wide)
@@ -48,10 +48,10 @@ def test_a_speedup_is_told_with_all_that_differs() -> None:
     assert found.differences["resources.ranks_per_node"] == (1, 4)
     assert [choice["kind"] for choice in found.differences["optimizer"]] == ["sgd", "lars"]
     assert len(found.differences) == 3
-    assert compare(slow, fast, 0.75).speedup == 2.0  # 10 s beside 5 s
+    assert compare(slow, fast, 0.75).speedup == 2.0  # 10 s and 5 s
 
 
-def test_whoever_trades_accuracy_for_time_is_refused() -> None:
+def test_a_run_that_trades_accuracy_for_time_is_refused() -> None:
     with pytest.raises(Unfair) as caught:
         compare(done("run 1", 0.8, 0.9), done("run 2", 0.8, 0.89, step_s=0.1))
     assert caught.value.reasons == ["run 2 never reached an accuracy of 90.00 %: its best is 89.00 %"]
@@ -65,15 +65,15 @@ def test_whoever_trades_accuracy_for_time_is_refused() -> None:
         (done("run 2", 0.9, state=State.FAILED), "run 2 is failed, not done"),
         (done("run 2"), "run 2 was never evaluated"),
         (done("run 1", 0.9), "run 1 is compared with itself"),
-        (done("run 2", 0.9, step_s=0.0), "the time until then was not recorded"),
+        (done("run 2", 0.9, step_s=0.0), "the training time was not recorded"),
     ],
 )
-def test_a_comparison_that_misleads_is_refused_with_its_reason(other: Trial, reason: str) -> None:
+def test_a_misleading_comparison_is_refused_with_its_reason(other: Trial, reason: str) -> None:
     with pytest.raises(Unfair, match=reason):
         compare(done("run 1", 0.9), other)
 
 
-def test_a_baseline_of_several_ranks_is_remarked() -> None:
+def test_a_baseline_of_several_ranks_causes_a_remark() -> None:
     wide = {"kind": "local", "ranks_per_node": 4}
     found = compare(done("run 1", 0.9, resources=wide), done("run 2", 0.9, resources=wide, seed=1))
     assert any("4 ranks" in remark for remark in found.remarks)

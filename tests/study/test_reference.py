@@ -1,11 +1,11 @@
-"""The reference convergence test against the worked examples of MLPerf's training rules."""
+"""The reference convergence test compared with the examples of MLPerf's training rules."""
 
 import math
 
 import pytest
 from scipy.stats import t as students_t
 
-from study.reference import Reference, between, judge, pruned, reference
+from study.reference import Reference, interpolate, judge, prune, reference
 from study.student import critical, within
 
 AT_128 = reference(128, [16, 14, 16, 17, 16, 16, 15, 16, 15, 16])
@@ -24,15 +24,15 @@ def test_student_s_t_is_scipy_s(freedom: int) -> None:
 def test_means_deviations_and_limits_of_the_rules_examples() -> None:
     assert (AT_128.mean, AT_128.deviation) == pytest.approx((15.75, 0.43), abs=5e-3)
     assert (AT_256.mean, AT_256.deviation) == pytest.approx((20.75, 0.66), abs=5e-3)
-    # three runs of five count; the speed-ups that chance allows
+    # three of five runs count; the valid speed-ups
     assert AT_128.least_mean(3) == pytest.approx(15.21, abs=5e-3)
     assert AT_128.mean / AT_128.least_mean(3) - 1 == pytest.approx(0.0353, abs=5e-5)
     assert AT_256.least_mean(3) == pytest.approx(19.93, abs=5e-3)
     assert AT_256.mean / AT_256.least_mean(3) - 1 == pytest.approx(0.0412, abs=5e-5)
 
 
-def test_between_two_batches_the_example_s_line() -> None:
-    at_192 = between(AT_128, AT_256, 192, runs=10)
+def test_interpolation_matches_the_rules_example() -> None:
+    at_192 = interpolate(AT_128, AT_256, 192, runs=10)
     assert (at_192.mean, at_192.deviation) == pytest.approx((18.25, 0.547), abs=5e-4)
     assert at_192.mean / at_192.least_mean(3) - 1 == pytest.approx(0.0368, abs=1e-4)
 
@@ -48,29 +48,29 @@ def test_between_two_batches_the_example_s_line() -> None:
         ("S6", 64, [12, 12, 13, 13, 12], False, 1.0),
     ],
 )
-def test_the_rules_submissions(submission: str, batch: int, epochs: list[float], passed: bool, factor: float) -> None:
-    """S1 to S3 and the limits are the appendix's own figures; it gives none for S4 to S6."""
-    verdict = judge(BOTH, batch, epochs)
-    assert verdict.passed is passed, submission
-    assert verdict.factor == pytest.approx(factor)
+def test_the_rules_examples(submission: str, batch: int, epochs: list[float], passed: bool, factor: float) -> None:
+    """S1 to S3 and the limits are figures of the appendix, which has none for S4 to S6."""
+    result = judge(BOTH, batch, epochs)
+    assert result.passed is passed, submission
+    assert result.factor == pytest.approx(factor)
     if submission in ("S4", "S6"):
-        assert "run the reference with" in verdict.reason
+        assert "run the reference with" in result.reason
 
 
-def test_one_run_that_never_converged_is_the_worst_and_two_are_too_many() -> None:
+def test_one_run_may_fail_to_converge_but_not_two() -> None:
     assert judge(BOTH, 128, [16, 16, 16, 16, math.inf]).passed
     assert not judge(BOTH, 128, [16, 16, 16, math.inf, math.inf]).passed
 
 
-def test_a_reference_slower_than_its_neighbors_line_is_pruned() -> None:
-    """The rules' example: 10, 20 and 20 epochs at 128, 256 and 512."""
+def test_a_reference_slower_than_its_neighbors_line_is_prune() -> None:
+    """The example of the rules has 10, 20 and 20 epochs at 128, 256 and 512."""
     points = [Reference(batch, mean, 0.5, 8) for batch, mean in ((128, 10), (256, 20), (512, 20), (64, 12))]
-    assert [one.batch for one in pruned(points)] == [128, 512]
+    assert [one.batch for one in prune(points)] == [128, 512]
 
 
-def test_pruning_looks_back() -> None:
+def test_pruning_can_remove_several_earlier_references() -> None:
     points = [Reference(batch, mean, 0.5, 8) for batch, mean in ((1, 0), (2, 5), (3, 9), (4, 4), (5, 20))]
-    assert [one.batch for one in pruned(points)] == [1, 4, 5]
+    assert [one.batch for one in prune(points)] == [1, 4, 5]
 
 
 def test_too_few_runs_are_refused() -> None:

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from contract.folder.array_folder import members_in
+from contract.folder.array_folder import read_members
 from contract.folder.run_folder import RunFolder
 from lab.fake_slurm import programs
-from lab.fake_slurm.commands import answer
+from lab.fake_slurm.commands import execute
 from lab.fake_slurm.errors import SlurmError
-from lab.fake_slurm.state import Job, Settings, Stage
-from scheduler.clusters.cluster import BusyError
-from scheduler.clusters.rate_limit import Urgency
-from scheduler.clusters.slurm.commands import Commands, Said
-from trainers.attempt_claim import Refused, settle
+from lab.fake_slurm.state import ClusterState, Job, Settings
+from scheduler.clusters.cluster import RateLimitedError
+from scheduler.clusters.rate_limit import Priority
+from scheduler.clusters.slurm.commands import CommandResult, Commands
+from trainers.attempt_claim import ClaimRefused, claim_attempt
 
 
 @contextmanager
-def carried(folder: Path, settings: Settings | None = None) -> Iterator[Stage]:
+def carried(folder: Path, settings: Settings | None = None) -> Iterator[ClusterState]:
     """A stand-in whose jobs are carried out, as processes of this machine."""
-    stage = Stage.make(folder, settings or Settings())
+    stage = ClusterState.create(folder, settings or Settings())
     programs.write(folder)
     command = [sys.executable, "-m", "lab.fake_slurm", str(folder), "up"]
     carrier = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -45,18 +45,18 @@ def on_path(folder: Path) -> str:
 def call_in_process(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Let the scheduler call the stand-in's commands without a process each: a thousand kills need not take all day."""
 
-    def run(self: Commands, *command: str, urgency: Urgency, patience_s: int = 0) -> Said:
-        if not self.gate.enter(urgency):
-            raise BusyError(command[0])
+    def run(self: Commands, *command: str, priority: Priority, timeout_s: int = 0) -> CommandResult:
+        if not self.rate_limit.acquire(priority):
+            raise RateLimitedError(command[0])
         try:
-            return Said(0, answer(Stage(folder), command[0], command[1:]), "")
+            return CommandResult(0, execute(ClusterState(folder), command[0], command[1:]), "")
         except SlurmError as error:
-            return Said(1, "", str(error))
+            return CommandResult(1, "", str(error))
 
     monkeypatch.setattr(Commands, "run", run)
 
 
-def trains(stage: Stage, job: Job) -> list[Path]:
+def trains(stage: ClusterState, job: Job) -> list[Path]:
     """Let the job begin, as its script would: the folders of the runs that it carries out, none when it must leave."""
     folders, attempt = _target(stage, job)
     return [folder.path.resolve() for folder in folders if _settles(folder, attempt, job)]
@@ -64,15 +64,15 @@ def trains(stage: Stage, job: Job) -> list[Path]:
 
 def _settles(folder: RunFolder, attempt: int, job: Job) -> bool:
     try:
-        settle(folder, attempt, job=job.spelled)
-    except Refused:
+        claim_attempt(folder, attempt, job=job.full_id)
+    except ClaimRefused:
         return False
     return True
 
 
-def _target(stage: Stage, job: Job) -> tuple[list[RunFolder], int]:
-    script = (stage.place_of(job) / "script").read_text()
+def _target(stage: ClusterState, job: Job) -> tuple[list[RunFolder], int]:
+    script = (stage.job_folder(job) / "script").read_text()
     (line,) = [line for line in script.splitlines() if " -m trainers" in line]
-    words: Sequence[str] = re.split(r" -m trainers(?:\.pack)? ", line)[1].split()
+    words: Sequence[str] = re.split(r" -m trainers(?:\.packed_runs)? ", line)[1].split()
     path = Path(words[0].replace("$SLURM_ARRAY_TASK_ID", str(job.task)))
-    return list(members_in(path).values()) if ".pack" in line else [RunFolder(path)], int(words[2])
+    return list(read_members(path).values()) if ".packed_runs" in line else [RunFolder(path)], int(words[2])

@@ -1,4 +1,4 @@
-"""A database as a busy week would leave it: a sweep in every state, a run that trains, a run that fell."""
+"""Seed a database: an experiment with runs in all states, a run that trains, a run that failed."""
 
 import math
 import random
@@ -12,9 +12,10 @@ from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
 from contract.folder.events import Points
-from contract.folder.rank_failure import Fall, Roll
+from contract.folder.rank_failure import RankFailure, RankRoster
 from contract.folder.rank_times import COLUMNS
 from contract.folder.run_folder import RunFolder
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from contract.metric_names import (
     BATCH,
@@ -28,21 +29,21 @@ from contract.metric_names import (
     HELDOUT_LOSS,
     IDLE_S,
     INPUT_S,
+    LEARNING_RATE,
     LOSS,
-    PARTS,
     PEAK_MEMORY_BYTES,
-    RATE,
     SAMPLES_PER_S,
     SLOWEST_RANK,
+    TIME_PARTS,
     UPDATE_S,
 )
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.retry import Cause
 from store import clusters, runs
-from store import jobs as attempts
 from store.metrics import points
 from store.session import transaction
-from store.tables import Attempt, Experiment, Move, Restart, Run, now
+from store.tables import Experiment, Move, Restart, Run, now
+from tests.testing.stored_runs import add_job, end_attempt
+from tests.testing.stored_runs import move as move_row
 
 SAMPLES = 16_384
 TRACE = """Traceback (most recent call last):
@@ -62,7 +63,7 @@ WAYS = {
 
 
 def spec(name: str, *, epochs: int = 30, axes: dict[str, list[Any]] | None = None, **base: Any) -> ExperimentSpec:
-    """An experiment on synthetic images, small enough to seed."""
+    """Return the spec of a small experiment on synthetic images."""
     run = {
         "data": {"kind": "synthetic", "train_samples": SAMPLES, "heldout_samples": 2048},
         "optimizer": {"kind": "lars", "weight_decay": 0.0001},
@@ -77,7 +78,7 @@ def spec(name: str, *, epochs: int = 30, axes: dict[str, list[Any]] | None = Non
 
 
 def measure(run: Run, first: int, last: int) -> Iterator[Points]:
-    """What a run would say from step `first` to `last`; the same every time."""
+    """Yield the points of a run from step `first` to `last`, always the same values."""
     batch, total = run.spec["batch"], run.steps
     rate, per_epoch = run.spec["schedule"]["rate"], max(1, SAMPLES // batch)
     warmup = run.spec["schedule"]["warmup_epochs"] * per_epoch
@@ -90,11 +91,12 @@ def measure(run: Run, first: int, last: int) -> Iterator[Points]:
         compute = 0.0003 * batch / 8 + abs(dice.gauss(0, 0.0012))
         update = 0.003 + abs(dice.gauss(0, 0.0001))
         wire = 0.011 + abs(dice.gauss(0, 0.003)) + (0.02 if dice.random() < 0.01 else 0)
-        wait, idle = 0.0016 + abs(dice.gauss(0, 0.0006)), 0.002 + abs(dice.gauss(0, 0.002))
+        wait = 0.0016 + abs(dice.gauss(0, 0.0006))
+        idle = 0.002 + abs(dice.gauss(0, 0.002))
         rise = min(1.0, step / warmup) if warmup else 1.0
         values: dict[str, float | None] = {
             LOSS: None if 0.5 < done < 0.51 and run.number == 11 else loss,
-            RATE: rate * rise * (1 - done) ** 2,
+            LEARNING_RATE: rate * rise * (1 - done) ** 2,
             SAMPLES_PER_S: batch / (compute + update + wire + wait + idle),
             COMPUTE_S: compute,
             UPDATE_S: update,
@@ -111,24 +113,22 @@ def measure(run: Run, first: int, last: int) -> Iterator[Points]:
 
 
 def grow(db: Session, run: Run, to: int) -> None:
-    """Let `run` take the steps up to `to`."""
-    said = list(measure(run, run.step + 1, to))
-    points.put(db, run.id, said)
+    """Store the steps of `run` up to `to`."""
+    events = list(measure(run, run.step + 1, to))
+    points.put(db, run.id, events)
     latest = dict(run.latest)
-    for event in said:
+    for event in events:
         latest |= event.values
     db.execute(update(Run).where(Run.id == run.id).values(step=to, latest=latest))
     db.refresh(run)
 
 
 def bring_to(db: Session, run: Run, state: State, *, share: float = 1.0, reason: str | None = None) -> None:
-    """Move `run` to `state` by the legal way, with `share` of its steps taken."""
+    """Move `run` to `state` through the legal transitions, with `share` of its steps taken."""
     at = now() - timedelta(minutes=50)
     for state_on_the_way in WAYS[state]:
         last = state_on_the_way is state
-        runs.move(db, run, state_on_the_way, reason=reason if last else None)
-    if State.PENDING in WAYS[state]:
-        db.execute(update(Run).where(Run.id == run.id).values(attempt=1, job_id=str(4_200 + run.id)))
+        move_row(db, run, state_on_the_way, reason if last else None)
     db.refresh(run)
     if run.started_at:
         grow(db, run, max(1, int(run.steps * share)))
@@ -136,7 +136,7 @@ def bring_to(db: Session, run: Run, state: State, *, share: float = 1.0, reason:
 
 
 def _age(db: Session, run: Run, created: datetime, *, ended: bool) -> None:
-    """Spread the run's moves over the past, as they would have come."""
+    """Set the times of the run's transitions, spread over the past."""
     gaps = (0, 2, 3, 41, 60 + run.step * 0.6)
     moves = db.query(Move).where(Move.run_id == run.id).order_by(Move.id).all()
     at = created + timedelta(seconds=7 * run.number)
@@ -155,24 +155,24 @@ def _age(db: Session, run: Run, created: datetime, *, ended: bool) -> None:
 def write_log(root: Path, run: Run, lines: int) -> None:
     folder = RunFolder.of(root, run.id, run.key)
     folder.path.mkdir(parents=True, exist_ok=True)
-    said = [f"[rank 0] epoch {n // 32 + 1:3d}  step {n:5d}  loss {2.3 * 0.995**n:.4f}" for n in range(1, lines + 1)]
-    folder.log.write_text("\n".join([f"world {run.world}, gloo, torus 2 x {run.world // 2}", *said]) + "\n")
+    steps = [f"[rank 0] epoch {n // 32 + 1:3d}  step {n:5d}  loss {2.3 * 0.995**n:.4f}" for n in range(1, lines + 1)]
+    folder.log.write_text("\n".join([f"world {run.world}, gloo, torus 2 x {run.world // 2}", *steps]) + "\n")
 
 
 def write_times(root: Path, run: Run) -> None:
-    """A step of every rank over the last second; rank 5 is the one that the others wait for."""
+    """Write the step times of all ranks; rank 5 is the slowest rank."""
     compute_s = [0.021, 0.0205, 0.0212, 0.0208, 0.0215, 0.027, 0.0209, 0.0211]
     late_s = max(compute_s)
     rows = []
     for rank, own_s in enumerate(compute_s):
         parts = {COMPUTE_S: own_s, COMMUNICATION_S: 0.011, IDLE_S: late_s - own_s}
-        rows.append([run.attempt, run.step - 30, run.step, rank, *(parts.get(name, 0.0016) for name in PARTS)])
+        rows.append([run.attempt, run.step - 30, run.step, rank, *(parts.get(name, 0.0016) for name in TIME_PARTS)])
     lines = [",".join(map(str, row)) for row in [COLUMNS, *rows]]
     RunFolder.of(root, run.id, run.key).times.write_text("\n".join(lines) + "\n")
 
 
 def seed(engine: Engine, root: Path) -> dict[str, int]:
-    """Fill an empty, migrated database; say which ids the interesting rows have."""
+    """Fill an empty, migrated database; return the ids of the rows that tests use."""
     with transaction(engine) as db:
         _report_clusters(db)
         for name in ("digits baseline", "ring or torus, 16 ranks", "warm-up length at batch 1024"):
@@ -180,30 +180,30 @@ def seed(engine: Engine, root: Path) -> dict[str, int]:
             base = {"collective": {"kind": "native"}}
             for run in _created(db, spec(name, epochs=10, axes=axes, **base))[1]:
                 bring_to(db, run, State.DONE)
-        sweep = _seed_sweep(db, root)
+        grid = _seed_grid(db, root)
         failed = _seed_failed(db, root)
         experiment, (growing,) = _created(db, spec("torus on four nodes", epochs=60, batch=256))
         bring_to(db, growing, State.RUNNING, share=0.2)
-        _seed_savings(db, growing)
+        _seed_checkpoints(db, growing)
         write_log(root, growing, 400)
         write_times(root, growing)
         db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=12)
-        return {"sweep": sweep, "failed": failed, "growing": growing.id, "growing_experiment": experiment}
+        return {"grid": grid, "failed": failed, "growing": growing.id, "growing_experiment": experiment}
 
 
-def _created(db: Session, wish: ExperimentSpec) -> tuple[int, list[Run]]:
-    experiment, ids = runs.create(db, wish)
+def _created(db: Session, spec: ExperimentSpec) -> tuple[int, list[Run]]:
+    experiment, ids = runs.create(db, spec)
     db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=50)
     return experiment, [db.get_one(Run, id_) for id_ in ids]
 
 
-def _seed_sweep(db: Session, root: Path) -> int:
+def _seed_grid(db: Session, root: Path) -> int:
     axes: dict[str, list[Any]] = {"schedule.rate": [0.4, 0.8, 1.6, 3.2], "batch": [256, 512, 1024]}
-    wish = spec("learning rate against batch size", axes=axes)
-    wish = wish.model_copy(update={"description": "Does the best rate grow with the batch? LARS, 2D torus, 8 ranks."})
-    experiment, made = _created(db, wish)
+    grid = spec("learning rate against batch size", axes=axes)
+    grid = grid.model_copy(update={"description": "Does the best rate grow with the batch? LARS, 2D torus, 8 ranks."})
+    experiment, created = _created(db, grid)
     ends = [State.DONE] * 6 + [State.RUNNING, State.PENDING, State.FAILED, State.SUBMITTING, State.CANCELLED]
-    for run, state in zip(made, ends, strict=False):
+    for run, state in zip(created, ends, strict=False):
         reason = "rank 5 on cpu-3 fell: RuntimeError: loss is not a number" if state is State.FAILED else None
         reason = "stopped on request" if state is State.CANCELLED else reason
         bring_to(db, run, state, share=0.6 if state in (State.RUNNING, State.FAILED) else 1.0, reason=reason)
@@ -217,32 +217,31 @@ def _seed_failed(db: Session, root: Path) -> int:
         db, run, State.FAILED, share=0.12, reason="rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
     )
     write_log(root, run, 115)
-    attempts.note(run, Cause.FAILURE, run.reason)
-    _note_falls(RunFolder.of(root, run.id, run.key))
+    end_attempt(db, run, ExitCause.FAILURE, "rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115")
+    _write_rank_failures(RunFolder.of(root, run.id, run.key))
     return run.id
 
 
-def _note_falls(folder: RunFolder) -> None:
-    """Rank 2 fell over its loss, and the others saw it leave."""
+def _write_rank_failures(folder: RunFolder) -> None:
+    """Record that rank 2 failed with a NaN loss and that the other ranks lost its connection."""
     (folder.path / "attempts").mkdir()
-    folder.note_roll(1, Roll(hosts=[f"cpu-{rank // 2 + 1}" for rank in range(8)], ahead_s=[0.0] * 8))
+    folder.write_roster(1, RankRoster(hosts=[f"cpu-{rank // 2 + 1}" for rank in range(8)], ahead_s=[0.0] * 8))
     reason = "rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
-    folder.note_fall(1, Fall(at=1000.0, rank=2, host="cpu-2", reason=reason, trace=TRACE))
+    folder.write_rank_failure(1, RankFailure(at=1000.0, rank=2, host="cpu-2", reason=reason, trace=TRACE))
     for rank in (0, 1, 3, 4, 5, 6, 7):
-        said = (
-            f"rank {rank} on cpu-{rank // 2 + 1}: rank 2 died: rank {rank} waited in round {rank % 3} of the collective"
-        )
-        fall = Fall(at=1000.0 + rank / 300, rank=rank, host="", reason=said, echo=True, round=rank % 3, lost=[2])
-        folder.note_fall(1, fall)
+        waited = f"rank {rank} waited in round {rank % 3} of the collective"
+        note = f"rank {rank} on cpu-{rank // 2 + 1}: rank 2 died: {waited}"
+        at = 1000.0 + rank / 300
+        failure = RankFailure(at=at, rank=rank, host="", reason=note, echo=True, round=rank % 3, lost=[2])
+        folder.write_rank_failure(1, failure)
 
 
-def _seed_savings(db: Session, run: Run) -> None:
-    """A run that saved itself, and was interrupted three times."""
+def _seed_checkpoints(db: Session, run: Run) -> None:
+    """Store three interruptions and the checkpoint times of a run."""
     for number, lost in enumerate((31, 4, 12), start=1):
-        db.add(Attempt(run_id=run.id, number=number, job_id=str(4000 + number), ended_at=now(), step=run.step,
-                       cause=Cause.NODE_FAILURE, reason="a node of the job failed", hosts=["cpu-3"]))  # fmt: skip
+        end_attempt(db, run, ExitCause.NODE_FAILURE, "a node of the job failed").hosts = ["cpu-3"]
+        add_job(db, run, external_id=str(4000 + number + 1))
         db.add(Restart(run_id=run.id, attempt=number + 1, step=run.step // (5 - number), lost_steps=lost, at=now()))
-    run.attempt = 4
     costs: dict[str, float | None] = {CHECKPOINT_STALL_S: 0.84, CHECKPOINT_WRITE_S: 3.1, CHECKPOINT_BYTES: 2.05e8}
     points.put(db, run.id, [Points(attempt=1, at=0.0, step=step, values=costs) for step in range(1, run.step, 40)])
 
@@ -265,12 +264,12 @@ def _report_clusters(db: Session) -> None:
     ]
     queue = [_job("4219", "bigbatch-000010-1", "RUNNING", "cpu-[1-4]"), _job("4220", "bigbatch-000011-1", "PENDING")]
     partitions = [_partition("cpu", 6, 2, default=True), _partition("gpu", 2, 0)]
-    clusters.put(db, "slurm", ClusterReport(partitions=partitions, nodes=nodes, queue=queue), None)
+    clusters.store_report(db, "slurm", ClusterReport(partitions=partitions, nodes=nodes, queue=queue), None)
     own = Node(
         name="desk", state="idle", partitions=["local"], cpus=8, busy_cpus=1, memory_mb=32_000, gres="", features=[]
     )
     local = ClusterReport(partitions=[_partition("local", 1, 1, default=True)], nodes=[own], queue=[])
-    clusters.put(db, "local", local, None)
+    clusters.store_report(db, "local", local, None)
 
 
 def _job(job_id: str, name: str, state: str, reason: str = "(Resources)") -> QueuedJob:

@@ -6,13 +6,14 @@ from typing import Any
 from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
-from store import runs
 from store.metrics import points
 from store.session import transaction
 from store.tables import Run
-from tests.bigbatch.conftest import Site
+from tests.testing.command import Site
+from tests.testing.stored_runs import TO_RUNNING
+from tests.testing.stored_runs import move as move_row
 
-TO_RUNNING = (State.SUBMITTING, State.PENDING, State.RUNNING)
+__all__ = ["TO_RUNNING"]
 
 
 def move(site: Site, run_id: int, states: Sequence[State], **columns: Any) -> None:
@@ -20,7 +21,7 @@ def move(site: Site, run_id: int, states: Sequence[State], **columns: Any) -> No
     for number, state in enumerate(states, start=1):
         with transaction(site.engine) as db:
             run = db.get_one(Run, run_id)
-            assert runs.move(db, run, state, **(columns if number == len(states) else {}))
+            move_row(db, run, state, **(columns if number == len(states) else {}))
 
 
 def measure(site: Site, run_id: int, steps: int, **values: float | None) -> None:

@@ -112,13 +112,6 @@ def postgres_process() -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def new_database(url: str, name: str) -> str:
-    """Create an empty database on the server of `url`; return its URL."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    return url.rsplit("/", 1)[0] + f"/{name}"
-
-
 @contextmanager
 def redis_server(folder: Path) -> Iterator[str]:
     """A Redis server that keeps nothing; yields its URL."""

@@ -31,9 +31,9 @@ class Service:
         self, part: str, *, name: str = "", before: Sequence[str] = (), module: str = "", more: Sequence[str] = ()
     ) -> None:
         """Start "api", "worker" or "clock"; perhaps as one more, behind a command, or another module in its place."""
-        said = ["api", "--port", str(self.port)] if part == "api" else ["scheduler", part]
+        reported = ["api", "--port", str(self.port)] if part == "api" else ["scheduler", part]
         with (self.logs / f"{part}.log").open("ab") as log:
-            command = [*before, sys.executable, "-m", *([module, *more] if module else said)]
+            command = [*before, sys.executable, "-m", *([module, *more] if module else reported)]
             self.processes[name or part] = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
 
     def kill(self, part: str) -> None:

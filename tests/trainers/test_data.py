@@ -1,4 +1,4 @@
-"""Data: the digits' fixed split, images from a seed, and a sampler that does not know the world."""
+"""The digits' fixed split, synthetic images, and a sampler independent of the world size."""
 
 import time
 
@@ -13,24 +13,24 @@ from trainers.data.sources.synthetic import synthetic
 from trainers.data.split import Split
 
 
-def every(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
+def all_samples(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
     return split.batch(torch.arange(len(split)))
 
 
 def test_the_digits_are_those_of_the_contract() -> None:
     train, heldout = digits()
     assert (len(train), len(heldout)) == (Digits().train_samples, Digits().heldout_samples)
-    x_BCHW, y_B = every(train)
+    x_BCHW, y_B = all_samples(train)
     assert x_BCHW.shape[1:] == Digits().shape
     assert set(y_B.tolist()) == set(range(Digits().classes))
     assert x_BCHW.mean().item() == pytest.approx(0, abs=1e-5)
     assert x_BCHW.std().item() == pytest.approx(1, abs=1e-5)
 
 
-def test_no_digit_is_both_trained_on_and_held_out_and_none_is_lost() -> None:
-    """Put together again and sorted, the two splits are scikit-learn's data set, image by image with its class."""
+def test_the_two_splits_of_the_digits_are_disjoint_and_complete() -> None:
+    """The two splits together, sorted, are scikit-learn's data set with its classes."""
     train, heldout = digits()
-    images, classes = zip(every(train), every(heldout), strict=True)
+    images, classes = zip(all_samples(train), all_samples(heldout), strict=True)
     x_NC, y_N = torch.cat(images).flatten(1), torch.cat(classes)
     low, high = x_NC.min(), x_NC.max()
     pixels_NC = ((x_NC - low) / (high - low) * 16).round().long()
@@ -40,7 +40,7 @@ def test_no_digit_is_both_trained_on_and_held_out_and_none_is_lost() -> None:
 
 
 def test_the_digits_split_is_always_the_same() -> None:
-    assert torch.equal(every(digits()[1])[0], every(digits()[1])[0])
+    assert torch.equal(all_samples(digits()[1])[0], all_samples(digits()[1])[0])
 
 
 def test_an_image_from_a_seed_depends_on_seed_and_number_alone() -> None:
@@ -57,35 +57,35 @@ def test_an_image_from_a_seed_depends_on_seed_and_number_alone() -> None:
 
 def test_no_synthetic_image_occurs_twice_nor_in_both_splits() -> None:
     train, heldout = synthetic((1, 8, 8), 3, train_samples=3000, heldout_samples=500, seed=0)
-    images_NC = torch.cat([every(train)[0], every(heldout)[0]]).flatten(1)
+    images_NC = torch.cat([all_samples(train)[0], all_samples(heldout)[0]]).flatten(1)
     assert len(torch.unique(images_NC, dim=0)) == 3500
 
 
-def test_two_scrambles_with_exchanged_halves_are_two_images() -> None:
-    """Images 41781 and 174631 of ten classes were one and the same when the two windows were merely added."""
+def test_two_hashes_with_exchanged_halves_give_two_images() -> None:
+    """Images 41781 and 174631 of ten classes would be equal without the reversal of the second window."""
     train, _ = synthetic((1, 8, 8), 10, train_samples=200_000, heldout_samples=1, seed=0)
     x_BCHW, y_B = train.batch(torch.tensor([41781, 174631]))
     assert y_B[0] == y_B[1]
     assert not torch.equal(x_BCHW[0], x_BCHW[1])
 
 
-def test_seeds_that_agree_in_their_low_bits_have_other_orders() -> None:
+def test_seeds_with_equal_low_bits_have_different_orders() -> None:
     assert not torch.equal(permutation(100, seed=5, epoch=0), permutation(100, seed=5 + 2**31, epoch=0))
     assert not torch.equal(permutation(100, seed=2021759595, epoch=0), permutation(100, seed=0, epoch=1))
 
 
 def test_synthetic_noise_is_as_strong_as_the_pattern() -> None:
     train, _ = synthetic((3, 16, 16), 10, train_samples=2000, heldout_samples=1, seed=0)
-    x_BCHW, y_B = every(train)
+    x_BCHW, y_B = all_samples(train)
     noise_BCHW = x_BCHW[y_B == 3] - x_BCHW[y_B == 3].mean(dim=0)
     assert noise_BCHW.std().item() == pytest.approx(1, abs=0.05)
 
 
 def test_a_batch_of_large_images_is_cheap() -> None:
-    """224 x 224 in well under the 10 ms per image that even a fast net takes on a core."""
+    """A fast net takes at least 10 ms per 224 x 224 image on a core; the limit allows for a slow machine."""
     train, _ = synthetic((3, 224, 224), 1000, train_samples=1_281_167, heldout_samples=50_000, seed=0)
     train.batch(torch.arange(4))
-    start = time.process_time()  # of the processor's time: the machine may be busy
+    start = time.process_time()  # CPU time, because the machine may be busy
     train.batch(torch.arange(16) * 70_000)
     assert (time.process_time() - start) / 16 < 0.05
 
@@ -98,7 +98,7 @@ def test_the_images_of_a_step_do_not_depend_on_the_world(world: int) -> None:
     assert torch.equal(torch.stack(steps), order_N[:96].view(4, 24))
 
 
-def test_epochs_and_seeds_have_orders_of_their_own() -> None:
+def test_each_epoch_and_each_seed_has_its_own_order() -> None:
     orders = [permutation(50, seed=seed, epoch=epoch) for seed in (0, 1, 2**32 - 1) for epoch in range(3)]
     assert len({tuple(order.tolist()) for order in orders}) == len(orders)
     assert all(sorted(order.tolist()) == list(range(50)) for order in orders)

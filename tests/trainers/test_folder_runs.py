@@ -1,4 +1,4 @@
-"""Runs on an image folder: the same batches from files, from memory and from workers, and clear errors."""
+"""Runs on an image folder: the same batches from files, memory and workers, and their errors."""
 
 import signal
 from pathlib import Path
@@ -16,10 +16,10 @@ from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.jobs import events, finish, prepare, start
 from tests.testing.trainers.pictures import tree
 from trainers.build import data
-from trainers.data.images.image_folder import listings
+from trainers.data.images.image_folder import list_images
 from trainers.data.sampler import permutation, slices
-from trainers.ranks.rank_info import here
-from trainers.training.data_feed import Feed
+from trainers.ranks.rank_info import local_rank_info
+from trainers.training.data_feed import DataFeed
 
 
 @pytest.fixture(scope="module")
@@ -46,28 +46,30 @@ def prepare_run(path: Path, root: Path, run: dict[str, Any] | None = None, **cho
     )
 
 
-def fed(folder: RunFolder) -> list[tuple[float, list[int]]]:
-    """Go through two epochs, the first from its second step on, as a rank does; return what every step was given."""
-    run, place = folder.read_spec(), here(dist.get_rank(), dist.get_world_size())
-    train, _ = data.data(run.data, run.seed, bad_images=folder.bad_images)
+def fed_batches(folder: RunFolder) -> list[tuple[float, list[int]]]:
+    """Iterate two epochs as a rank does, the first from its second step; return the batch of every step."""
+    run, rank_info = folder.read_spec(), local_rank_info(dist.get_rank(), dist.get_world_size())
+    train, _ = data.build_data(run.data, run.seed, bad_images=folder.bad_images)
     workers = run.data.workers
-    feed = Feed(train, run.course, seed=run.seed, place=place, device=torch.device("cpu"), workers=workers)
-    given = []
+    feed = DataFeed(
+        train, run.batch_schedule, seed=run.seed, rank_info=rank_info, device=torch.device("cpu"), workers=workers
+    )
+    batches = []
     for position in (Position(epoch=0, step=1), Position(epoch=1, step=0)):
-        for (x_BCHW,), y_B in feed.epoch(position):
-            given.append((x_BCHW.double().sum().item(), y_B.tolist()))
-    return given
+        for (x_BCHW,), y_B in feed.epoch_batches(position):
+            batches.append((x_BCHW.double().sum().item(), y_B.tolist()))
+    return batches
 
 
 def test_memory_and_workers_change_no_batch(tmp_path: Path, root: Path) -> None:
-    plain = on_ranks(2, fed, prepare_run(tmp_path / "plain", root))
+    plain = on_ranks(2, fed_batches, prepare_run(tmp_path / "plain", root))
     assert [len(rank) for rank in plain] == [7, 7]
     for number, choices in enumerate(({"workers": 1, "in_memory": {}}, {"in_memory": {"group": 1}})):
-        assert on_ranks(2, fed, prepare_run(tmp_path / str(number), root, **choices)) == plain
+        assert on_ranks(2, fed_batches, prepare_run(tmp_path / str(number), root, **choices)) == plain
 
 
-def test_a_killed_run_finds_its_images_again_where_the_shuffle_had_put_them(tmp_path: Path, root: Path) -> None:
-    """SIGKILL to rank 1 as the third epoch ends: images have moved between the ranks' memories before every epoch."""
+def test_a_killed_run_resumes_with_its_images_in_the_same_ranks_memory(tmp_path: Path, root: Path) -> None:
+    """Rank 1 gets SIGKILL at the end of the third epoch; images moved between the ranks before every epoch."""
     saved = {"checkpoint": {"every_steps": 5}, "epochs": 4, "optimizer": {"kind": "sgd", "momentum": 0.9}}
     saved["schedule"] = {"kind": "constant", "rate": 0.01}
     whole, killed = (prepare_run(tmp_path / name, root, run=saved, in_memory={}) for name in ("whole", "killed"))
@@ -79,17 +81,17 @@ def test_a_killed_run_finds_its_images_again_where_the_shuffle_had_put_them(tmp_
     assert list(curve(whole)) == list(range(1, 17))
 
 
-def test_counts_that_are_not_those_of_the_folder_are_found_before_the_first_step(tmp_path: Path, root: Path) -> None:
+def test_wrong_counts_are_found_before_the_first_step(tmp_path: Path, root: Path) -> None:
     folder = prepare_run(tmp_path, root, train_samples=40)
     run = folder.read_spec()
-    with pytest.raises(ValueError, match=r"not what the spec states: data.train_samples is 40, but there are 39"):
-        data.data(run.data, run.seed, bad_images=folder.bad_images)
+    with pytest.raises(ValueError, match=r"does not match the spec: data.train_samples is 40, but the folder has 39"):
+        data.build_data(run.data, run.seed, bad_images=folder.bad_images)
 
 
-def broken(root: Path) -> list[Path]:
-    """Files that are no images: one for each of two ranks in the first step of seed 0, and one that is held out."""
+def damage_files(root: Path) -> list[Path]:
+    """Damage three files: one for each of two ranks in the first step of seed 0, and one held-out file."""
     root = tree(root, {"train/cat": 20, "train/dog": 19, "val/cat": 4, "val/dog": 3})
-    train, heldout, _ = listings(root)
+    train, heldout, _ = list_images(root)
     order_N = permutation(len(train), seed=0, epoch=0)
     paths = [train.path(int(next(slices(order_N, 8, rank=rank, world=2))[0])) for rank in (0, 1)] + [heldout.path(2)]
     for path in paths:
@@ -99,24 +101,24 @@ def broken(root: Path) -> list[Path]:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_bad_images_are_named_and_counted_once_over_all_ranks_epochs_and_splits(tmp_path: Path, workers: int) -> None:
-    """Forces files that are no images; within four epochs either rank comes to most of them."""
-    paths = broken(tmp_path / "images")
+    """Within four epochs each rank reads most of the damaged files."""
+    paths = damage_files(tmp_path / "images")
     folder = prepare_run(tmp_path / "run", tmp_path / "images", {"epochs": 4}, workers=workers, max_bad_images=3)
-    status, said = finish(start(folder))
+    status, output = finish(start(folder))
     assert status == 0
-    lines = [line for line in said.splitlines() if "cannot be decoded" in line]
+    lines = [line for line in output.splitlines() if "cannot be decoded" in line]
     assert sorted(line.split(" cannot be")[0] for line in lines) == sorted(map(str, paths))
-    assert {line.split("place, ")[1] for line in lines} >= {"2 of at most 3", "3 of at most 3"}
+    assert {line.split("replaces it, ")[1] for line in lines} >= {"2 of at most 3", "3 of at most 3"}
     notes = [note.read_text() for note in folder.bad_images.iterdir()]
     assert sorted(note.split(" cannot be")[0] for note in notes) == sorted(map(str, paths))
 
 
-def test_one_bad_image_more_than_allowed_ends_the_run_whichever_rank_has_it(tmp_path: Path) -> None:
-    """Forces a file that is no image on each of two ranks; the error crosses from a worker to its rank."""
-    paths = broken(tmp_path / "images")
+def test_one_bad_image_more_than_allowed_ends_the_run_on_any_rank(tmp_path: Path) -> None:
+    """Each of two ranks has a damaged file; the error passes from a worker to its rank."""
+    paths = damage_files(tmp_path / "images")
     folder = prepare_run(tmp_path / "run", tmp_path / "images", workers=1, max_bad_images=1)
     status, _ = finish(start(folder))
     assert status == 1
     (reason,) = [event.reason for event in events(folder) if isinstance(event, Failed)]
     assert any(f"{path} cannot be decoded" in reason for path in paths[:2])
-    assert "images like it: 2, data.max_bad_images: 1" in reason
+    assert "bad images: 2, data.max_bad_images: 1" in reason

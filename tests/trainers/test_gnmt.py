@@ -1,4 +1,4 @@
-"""GNMT: its size, and that it looks at the whole source, at the target so far, and at no padding."""
+"""GNMT: its number of parameters, and its dependence on source, earlier target tokens and padding."""
 
 import pytest
 import torch
@@ -14,11 +14,11 @@ def tiny(**options: float) -> GNMT:
     return GNMT(VOCABULARY, padding=PAD, units=6, layers=3, dropout=0.0, **options)
 
 
-def test_it_has_the_sum_of_its_layers_parameters() -> None:
+def test_the_number_of_parameters_is_the_sum_over_the_layers() -> None:
     with torch.device("meta"):
         model = GNMT(32_000, padding=PAD)
     d, vocabulary = 1024, 32_000
-    lstm = lambda inputs: 4 * d * (inputs + d) + 8 * d  # noqa: E731  the paper's cell, two biases as in cuDNN
+    lstm = lambda inputs: 4 * d * (inputs + d) + 8 * d  # noqa: E731  the paper's cell, with two biases as in cuDNN
     encoder = 2 * lstm(d) + lstm(2 * d) + 2 * lstm(d)
     decoder = lstm(d) + 3 * lstm(2 * d)
     attention = 2 * d * d + 2 * d + 1
@@ -35,14 +35,14 @@ def test_every_weight_has_a_gradient() -> None:
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()] == []
 
 
-def test_padding_changes_nothing() -> None:
+def test_padding_does_not_change_the_output() -> None:
     model = tiny()
     alone_BTV = model(torch.tensor([[4, 5]]), torch.tensor([[1, 6, 7]]))
     padded_BTV = model(torch.tensor([[4, 5, PAD, PAD], [1, 2, 3, 4]]), torch.tensor([[1, 6, 7, PAD], [1, 2, 3, 4]]))
     torch.testing.assert_close(padded_BTV[:1, :3], alone_BTV)
 
 
-def test_a_position_knows_the_whole_source_and_the_target_before_it_alone() -> None:
+def test_a_position_depends_on_the_whole_source_and_earlier_target_tokens_only() -> None:
     model = tiny()
     source_BS, target_BT = torch.tensor([[1, 2, 3]]), torch.tensor([[1, 6, 7, 8]])
     before_BTV = model(source_BS, target_BT)
@@ -53,6 +53,6 @@ def test_a_position_knows_the_whole_source_and_the_target_before_it_alone() -> N
     assert ((other_end_BTV - before_BTV)[:, 2:].abs().amax(dim=2) > 0).all()
 
 
-def test_two_layers_are_the_least() -> None:
+def test_fewer_than_two_layers_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 2 layers, not 1"):
         GNMT(VOCABULARY, padding=PAD, layers=1)

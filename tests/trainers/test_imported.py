@@ -1,4 +1,4 @@
-"""A user's own net: called with the data's sizes and the options, and told plainly where it cannot be had."""
+"""Nets of users: the function gets the data's sizes and the options, and errors name their cause."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from torch import nn
 
 from contract.spec.choices.models import Import
 from contract.spec.run import RunSpec
-from contract.validation import faults_of
-from trainers.build.models import net
+from contract.validation import issues_of
+from trainers.build.models import build_image_model
 
 MODULE = """
 from torch import nn
@@ -30,8 +30,8 @@ def _own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_own_module")
-def test_it_is_called_with_channels_classes_and_options() -> None:
-    model = net(Import(function="my_nets:linear", options={"width": 5}), 1, 10)
+def test_the_function_is_called_with_channels_classes_and_options() -> None:
+    model = build_image_model(Import(function="my_nets:linear", options={"width": 5}), 1, 10)
     assert isinstance(model, nn.Sequential)
     assert [tuple(p.shape) for p in model.parameters()] == [(5, 64), (5,), (10, 5), (10,)]
 
@@ -51,9 +51,9 @@ def test_it_is_called_with_channels_classes_and_options() -> None:
         ("half_a_net:linear", ModuleNotFoundError, "what_is_not_installed"),
     ],
 )
-def test_what_could_not_be_imported_is_named(function: str, error: type[Exception], message: str) -> None:
+def test_a_failed_import_is_named(function: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        net(Import(function=function), 1, 10)
+        build_image_model(Import(function=function), 1, 10)
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def test_what_could_not_be_imported_is_named(function: str, error: type[Exceptio
         (
             {"function": "my_nets.linear"},
             "model.function",
-            "'my_nets.linear' is not of the form package.module:function",
+            "'my_nets.linear' must have the form package.module:function",
         ),
-        ({"function": "my nets:linear"}, "model.function", "is not of the form"),
-        ({"function": "a:b:c"}, "model.function", "is not of the form"),
-        ({"function": "a:b", "options": {"classes": 3}}, "model.options.classes", "comes from the data"),
-        ({"function": "a:b", "options": {"a-b": 3}}, "model.options", "'a-b' cannot be the name of an argument"),
+        ({"function": "my nets:linear"}, "model.function", "must have the form"),
+        ({"function": "a:b:c"}, "model.function", "must have the form"),
+        ({"function": "a:b", "options": {"classes": 3}}, "model.options.classes", "is set by the data"),
+        ({"function": "a:b", "options": {"a-b": 3}}, "model.options", "'a-b' is not a valid argument name"),
     ],
 )
-def test_its_form_is_checked_before_anything_starts(model: dict[str, object], path: str, message: str) -> None:
+def test_the_spec_is_checked_before_a_run_starts(model: dict[str, object], path: str, message: str) -> None:
     spec = {"optimizer": {"kind": "sgd"}, "schedule": {"kind": "constant", "rate": 1.0}, "batch": 8, "epochs": 1}
     with pytest.raises(ValidationError) as caught:
         RunSpec.model_validate({**spec, "model": {"kind": "import", **model}})
-    (fault,) = faults_of(caught.value)
+    (fault,) = issues_of(caught.value)
     assert fault.path == path
     assert message in fault.message

@@ -1,4 +1,4 @@
-"""A whole job by `python -m trainers FOLDER`: what it says, what it refuses, and how it repeats."""
+"""A whole job by `python -m trainers FOLDER`: its events, its refusals, and its reproducibility."""
 
 import subprocess
 import sys
@@ -15,25 +15,25 @@ from tests.testing.trainers.jobs import HOUSE, events, finish, losses, prepare, 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A run that ended well on a 2 x 2 torus."""
+    """Return a finished run on a 2 x 2 torus."""
     folder = prepare(tmp_path_factory.mktemp("done") / "run")
     status, errors = finish(start(folder, "--attempt", "1"))
     assert (status, errors) == (0, "")
     return folder
 
 
-def test_a_run_says_all_that_it_must_in_order(done: RunFolder) -> None:
+def test_a_run_reports_all_events_in_order(done: RunFolder) -> None:
     started, *points, finished = events(done)
     assert isinstance(started, Started)
     assert (started.world, len(started.hosts), started.steps, started.device) == (4, 4, 10, "cpu")
     assert set(started.versions) == {"python", "torch", "bigbatch"}
     assert isinstance(finished, Finished)
     assert finished.step == 10
-    said = [(event.step, tuple(sorted(event.values))) for event in points if isinstance(event, Points)]
+    reported = [(event.step, tuple(sorted(event.values))) for event in points if isinstance(event, Points)]
     every_step, every_epoch = tuple(sorted(EVERY_STEP)), tuple(sorted(EVERY_EPOCH))
     expected = [(step, names) for step in range(1, 11) for names in (every_step, every_epoch)]
-    assert said == [(step, names) for step, names in expected if names == every_step or step % 5 == 0]
-    assert len(said) == len(points)
+    assert reported == [(step, names) for step, names in expected if names == every_step or step % 5 == 0]
+    assert len(reported) == len(points)
     times = [event.at for event in events(done)]
     assert times == sorted(times)
 
@@ -47,18 +47,18 @@ def test_every_part_of_a_step_takes_some_time(done: RunFolder) -> None:
             assert event.values["slowest_rank"] in range(4)
 
 
-def test_rates_and_epochs_are_the_schedule_s(done: RunFolder) -> None:
+def test_learning_rates_and_epochs_follow_the_schedule(done: RunFolder) -> None:
     points = [event for event in events(done) if isinstance(event, Points)]
     rates = [event.values["learning_rate"] for event in points if "learning_rate" in event.values]
     warm, decayed = [7 * t / 5 for t in range(5)], [7 * (1 - t / 10) ** 2 for t in range(5, 10)]
     assert rates == pytest.approx([*warm, *decayed])
     assert [event.values["epoch"] for event in points if "epoch" in event.values] == [1, 2]
     accuracies = [event.values["heldout_accuracy"] or 0 for event in points if "heldout_accuracy" in event.values]
-    # exactly so many of 360 images
+    # a multiple of 1 / 360
     assert [round(accuracy * 360) / 360 for accuracy in accuracies] == pytest.approx(accuracies, abs=1e-12)
 
 
-def test_the_same_run_again_has_bit_identical_losses(done: RunFolder, tmp_path: Path) -> None:
+def test_a_repeated_run_has_bit_identical_losses(done: RunFolder, tmp_path: Path) -> None:
     again = prepare(tmp_path / "run")
     assert finish(start(again))[0] == 0
     assert losses(again) == losses(done)
@@ -68,7 +68,7 @@ def test_a_second_start_of_an_attempt_is_refused(done: RunFolder) -> None:
     before = done.events.read_bytes()
     status, errors = finish(start(done, "--attempt", "1"))
     assert status == 3
-    assert f"belongs to job {done.claimed_by(1)}" in errors
+    assert f"belongs to job {done.read_claim(1)}" in errors
     assert errors.count("\n") == 1
     assert done.events.read_bytes() == before
 
@@ -82,15 +82,15 @@ def test_an_outdated_attempt_is_refused(tmp_path: Path) -> None:
     assert events(folder) == []
 
 
-def test_a_start_by_hand_takes_the_next_attempt(tmp_path: Path) -> None:
+def test_a_start_by_hand_claims_the_next_attempt(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", epochs=1, schedule={"kind": "constant", "rate": 1.0}, batch=1024)
     folder.claim(3, "another")
     assert finish(start(folder))[0] == 0
     assert {event.attempt for event in events(folder)} == {4}
 
 
-def test_a_spec_that_a_shared_folder_shows_late_is_waited_for(tmp_path: Path) -> None:
-    """Forces the fault: the job begins, and what the scheduler wrote before appears a second later."""
+def test_a_job_waits_for_a_spec_that_appears_late(tmp_path: Path) -> None:
+    """Forces a spec that becomes visible a second after the start of the job."""
     folder = prepare(tmp_path / "run", epochs=1, schedule={"kind": "constant", "rate": 1.0}, batch=1024)
     spec = folder.path / "spec.json"
     hidden = spec.rename(tmp_path / "hidden")
@@ -108,7 +108,9 @@ def test_a_spec_that_a_shared_folder_shows_late_is_waited_for(tmp_path: Path) ->
         ('{"optimizer": {"kind": "adam"}}', "optimizer"),
     ],
 )
-def test_a_folder_without_a_sound_spec_is_one_line_and_status_2(spec: str | None, message: str, tmp_path: Path) -> None:
+def test_a_folder_without_a_valid_spec_gives_one_line_and_status_2(
+    spec: str | None, message: str, tmp_path: Path
+) -> None:
     if spec is not None:
         (tmp_path / "spec.json").write_text(spec)
     status, errors = finish(start(RunFolder(tmp_path)))
@@ -117,6 +119,6 @@ def test_a_folder_without_a_sound_spec_is_one_line_and_status_2(spec: str | None
     assert errors.count("\n") == 1
 
 
-def test_the_parent_of_local_ranks_leaves_torch_unloaded() -> None:
+def test_the_parent_of_local_ranks_does_not_load_torch() -> None:
     code = "import sys, trainers.job, trainers.__main__; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=HOUSE, check=False).returncode == 0

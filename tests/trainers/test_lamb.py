@@ -1,4 +1,4 @@
-"""LAMB against its oracle, and what the algorithm promises."""
+"""LAMB compared with a reference and with properties of the algorithm."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from trainers.optimizers.lamb import LAMB
 
 
 def oracle(w: list[float], grads: list[list[float]], rates: list[float]) -> list[float]:
-    """Algorithm 2 of the paper for one layer, number by number; betas 0.8 and 0.95, weight decay 0.02, epsilon 1e-3."""
+    """Compute Algorithm 2 of the paper for one layer; betas 0.8 and 0.95, weight decay 0.02, epsilon 1e-3."""
     m, v = [0.0] * len(w), [0.0] * len(w)
     for t, (g, g_t) in enumerate(zip(grads, rates, strict=True), start=1):
         m = [0.8 * m_i + 0.2 * g_i for m_i, g_i in zip(m, g, strict=True)]
@@ -36,7 +36,7 @@ def test_twenty_steps_equal_the_paper_s_algorithm(layout: str, dtype: torch.dtyp
         torch.testing.assert_close(end.flatten(), torch.tensor(wanted, dtype=dtype))
 
 
-def test_a_layer_that_is_not_adapted_takes_adam_without_decay() -> None:
+def test_a_layer_without_adaptation_uses_adam_without_decay() -> None:
     ours, adams = nn.Parameter(torch.tensor([3.0, 4.0])), nn.Parameter(torch.tensor([3.0, 4.0]))
     lamb = LAMB([{"params": [ours], "adapt": False}], lr=0.1, weight_decay=0.5)
     adam = torch.optim.Adam([adams], lr=0.1, eps=1e-6)
@@ -47,7 +47,7 @@ def test_a_layer_that_is_not_adapted_takes_adam_without_decay() -> None:
     torch.testing.assert_close(ours, adams)
 
 
-def test_the_first_step_s_length_is_the_rate_times_the_weights_norm() -> None:
+def test_the_norm_of_the_first_step_is_the_rate_times_the_weights_norm() -> None:
     p = nn.Parameter(torch.tensor([3.0, 4.0, 0.0]))
     p.grad = torch.tensor([1e-3, -2.0, 5.0])
     LAMB([p], lr=0.01).step()
@@ -55,6 +55,6 @@ def test_the_first_step_s_length_is_the_rate_times_the_weights_norm() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"lr": -1}, {"weight_decay": -1}, {"epsilon": -1}, {"betas": (0.9, 1.0)}])
-def test_senseless_numbers_are_refused(wrong: dict[str, object]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LAMB([nn.Parameter(torch.ones(1))], **{"lr": 1.0, **wrong})  # type: ignore[arg-type]

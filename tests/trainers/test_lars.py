@@ -1,4 +1,4 @@
-"""LARS against its ten-line oracle, hand numbers, and what the algorithm promises."""
+"""LARS compared with a ten-line reference, with manual results, and with properties of the algorithm."""
 
 import math
 
@@ -12,7 +12,7 @@ from trainers.optimizers.lars import LARS, Form
 
 
 def oracle(w: list[float], grads: list[list[float]], rates: list[float], form: Form) -> list[float]:
-    """Algorithm 1 of the paper for one layer, number by number in double precision; eta 0.02, m 0.9, b 0.01."""
+    """Compute Algorithm 1 of the paper for one layer in double precision; eta 0.02, m 0.9, b 0.01."""
     v = [0.0] * len(w)
     for g, g_t in zip(grads, rates, strict=True):
         below = norm(g) + (0.01 * norm(w) if form == "lars" else 0.0)
@@ -27,7 +27,7 @@ def oracle(w: list[float], grads: list[list[float]], rates: list[float], form: F
 @pytest.mark.parametrize("layout", ["alike", "mixed"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_twenty_steps_equal_the_paper_s_algorithm(form: Form, layout: str, dtype: torch.dtype) -> None:
-    """Gradients that lie otherwise than their weights ("mixed") take the path of accelerators."""
+    """Gradients with another memory layout than their weights ("mixed") use the path of accelerators."""
     rates = [2.0 * (1 - t / 20) ** 2 for t in range(20)]
     starts, grads, ends = trained(
         lambda params: LARS(params, lr=0.0, weight_decay=0.01, trust_coefficient=0.02, form=form),
@@ -40,7 +40,7 @@ def test_twenty_steps_equal_the_paper_s_algorithm(form: Form, layout: str, dtype
         torch.testing.assert_close(end.flatten(), torch.tensor(wanted, dtype=dtype))
 
 
-def test_layers_are_stepped_together_in_lists_of_one_device_and_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_are_grouped_by_device_and_dtype(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "CACHE_NUMBERS", 10)
     params = [nn.Parameter(torch.zeros(n)) for n in (4, 6, 1, 20, 3)]
     params.append(nn.Parameter(torch.zeros(1, dtype=torch.float64)))
@@ -48,7 +48,7 @@ def test_layers_are_stepped_together_in_lists_of_one_device_and_type(monkeypatch
     for p in params:
         p.grad = torch.zeros_like(p)
     params[2].grad = None
-    assert [[len(p) for p in batch] for batch in layers.together(params)] == [[4, 6], [1], [20], [3], [1]]
+    assert [[len(p) for p in batch] for batch in layers.group_layers(params)] == [[4, 6], [1], [20], [3], [1]]
 
 
 def test_a_sparse_gradient_is_refused() -> None:
@@ -69,25 +69,25 @@ def test_two_steps_by_hand() -> None:
     p, optimizer = one_layer([3, 4], [0, 2], lr=3, momentum=0.5, weight_decay=0.2, trust_coefficient=0.1)
     optimizer.step()
     assert p.tolist() == pytest.approx([3 - 0.3, 4 - 1.4])
-    # the rate falls to 0: the velocity keeps the rate of its own time
+    # the rate decreases to 0, but the velocity contains the earlier rate
     optimizer.param_groups[0]["lr"] = 0.0
     optimizer.step()
     assert p.tolist() == pytest.approx([3 - 0.3 - 0.15, 4 - 1.4 - 0.7])
 
 
-def test_where_the_weights_are_zero_the_ratio_is_one() -> None:
+def test_the_ratio_of_zero_weights_is_one() -> None:
     p, optimizer = one_layer([0, 0], [1, 2], lr=0.5, weight_decay=0.1)
     optimizer.step()
     assert p.tolist() == pytest.approx([-0.5, -1.0])
 
 
-def test_where_the_gradient_is_zero_the_ratio_is_one() -> None:
+def test_the_ratio_of_a_zero_gradient_is_one() -> None:
     p, optimizer = one_layer([2, 0], [0, 0], lr=0.5, weight_decay=0.1)
     optimizer.step()
     assert p.tolist() == pytest.approx([2 - 0.5 * 0.1 * 2, 0])
 
 
-def test_a_skipped_layer_takes_plain_momentum_without_decay() -> None:
+def test_a_skipped_layer_uses_momentum_sgd_without_decay() -> None:
     p = nn.Parameter(torch.tensor([3.0, 4.0]))
     optimizer = LARS([{"params": [p], "adapt": False}], lr=0.5, momentum=0.5, weight_decay=0.1)
     for _ in range(2):
@@ -102,11 +102,11 @@ def test_without_decay_the_step_does_not_depend_on_the_loss_s_scale(scale: float
     g = torch.tensor([1.0, -2.0, 3.0])
     p, optimizer = one_layer([1, 2, 3], (scale * g).tolist(), lr=2.0, trust_coefficient=0.01)
     optimizer.step()
-    # a step's length is g_t eta ||w||
+    # the norm of a step is g_t eta ||w||
     torch.testing.assert_close(p.data, torch.tensor([1.0, 2, 3]) - 2 * 0.01 * math.sqrt(14) * g / g.norm())
 
 
-def test_epsilon_stands_below_the_line() -> None:
+def test_epsilon_is_in_the_denominator() -> None:
     # ||w|| = 5, ||g|| = 2: lam = 0.1 x 5 / (2 + 3)
     p, optimizer = one_layer([3, 4], [0, 2], lr=1, trust_coefficient=0.1, epsilon=3.0)
     optimizer.step()
@@ -125,6 +125,6 @@ def test_norms_of_half_precision_layers_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"lr": -1}, {"momentum": -0.1}, {"weight_decay": -1}, {"trust_coefficient": 0}, {"epsilon": -1}]
 )
-def test_senseless_numbers_are_refused(wrong: dict[str, float]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LARS([nn.Parameter(torch.ones(1))], **{"lr": 1.0, **wrong})

@@ -1,4 +1,4 @@
-"""Samples in the ranks' memory: what is exchanged is all there, and each rank holds what it takes."""
+"""Samples in the ranks' memory: an exchange loses no sample, and each rank stores the samples that it uses."""
 
 from collections import Counter
 from functools import partial
@@ -9,22 +9,22 @@ import torch.distributed as dist
 from torch import Tensor
 
 from tests.testing.trainers.forked_ranks import on_ranks
-from trainers.data.memory_store.assignment import place
-from trainers.data.memory_store.sample_store import Memory
+from trainers.data.memory_store.assignment import assign_samples
+from trainers.data.memory_store.sample_store import SampleStore
 from trainers.data.sampler import permutation, slices
 
 EPOCHS = 4
 
 
 class Numbered:
-    """Samples that say their number, of lengths from 0 to 96 bytes; notes what is read."""
+    """Samples that contain their number, of 0 to 96 bytes; records which samples are read."""
 
     def __init__(self, samples: int) -> None:
         self.labels = torch.arange(samples)
-        self.were_read: list[int] = []
+        self.read_numbers: list[int] = []
 
     def read(self, number: int) -> bytes:
-        self.were_read.append(number)
+        self.read_numbers.append(number)
         return content(number)
 
     def path(self, number: int) -> object:
@@ -35,27 +35,27 @@ def content(number: int) -> bytes:
     return bytes([number % 256]) * (number * 37 % 97)
 
 
-def takes_of(rank: int, *, samples: int, batch: int, epoch: int) -> Tensor:
+def used_samples(rank: int, *, samples: int, batch: int, epoch: int) -> Tensor:
     order_N = permutation(samples, seed=1, epoch=epoch)
     return torch.cat(list(slices(order_N, batch, rank=rank, world=dist.get_world_size())))
 
 
 def arrange_epochs(samples: int, batch: int, group_size: int, segment: int) -> list[list[int]]:
-    """Go through epochs; return the numbers held in each, after all that is taken was found in memory."""
+    """Arrange several epochs, check that all used samples are in memory, and return the stored numbers per epoch."""
     world, rank = dist.get_world_size(), dist.get_rank()
     groups = [dist.new_group(list(range(first, first + group_size))) for first in range(0, world, group_size)]
     files = Numbered(samples)
-    memory = Memory(files, groups[rank // group_size], segment=segment)
+    store = SampleStore(files, groups[rank // group_size], segment=segment)
     held = []
     for epoch in range(EPOCHS):
-        takes = partial(takes_of, samples=samples, batch=batch, epoch=epoch)
-        shelf = memory.arrange(epoch, takes)
-        first_reads = len(files.were_read)
-        for number in takes(rank).tolist():
-            assert shelf.read(number) == content(number)
-        assert len(files.were_read) == first_reads == len(shelf.number_S)
-        assert all(shelf.read(number) == content(number) for number in shelf.number_S.tolist())
-        held.append(shelf.number_S.tolist())
+        samples_of = partial(used_samples, samples=samples, batch=batch, epoch=epoch)
+        shard = store.arrange(epoch, samples_of)
+        first_reads = len(files.read_numbers)
+        for number in samples_of(rank).tolist():
+            assert shard.read(number) == content(number)
+        assert len(files.read_numbers) == first_reads == len(shard.number_S)
+        assert all(shard.read(number) == content(number) for number in shard.number_S.tolist())
+        held.append(shard.number_S.tolist())
     return held
 
 
@@ -64,10 +64,10 @@ def arrange_epochs(samples: int, batch: int, group_size: int, segment: int) -> l
     [(1, 1, 11, 4), (2, 2, 23, 6), (3, 3, 50, 12), (4, 2, 41, 8), (4, 4, 103, 100)],
 )
 @pytest.mark.parametrize("segment", [64, 2**30])
-def test_an_exchange_keeps_every_sample_and_every_count(
+def test_an_exchange_preserves_every_sample_and_every_count(
     world: int, group: int, samples: int, batch: int, segment: int
 ) -> None:
-    """A segment of 64 bytes forces dozens of rounds, and samples that are longer than one."""
+    """A segment of 64 bytes causes dozens of rounds, and samples longer than a segment."""
     held = on_ranks(world, arrange_epochs, samples, batch, group, segment)
     for epoch in range(EPOCHS):
         for first in range(0, world, group):
@@ -77,37 +77,39 @@ def test_an_exchange_keeps_every_sample_and_every_count(
     assert any(len({tuple(epochs) for epochs in rank}) > 1 for rank in held)
 
 
-def test_every_sample_comes_to_every_rank_equally_often() -> None:
+def test_every_rank_stores_every_sample_equally_often() -> None:
     """Chi-square of 60 samples on 4 ranks over 400 epochs: 60 x 3 degrees of freedom, deviation sqrt(2 x 180) = 19."""
     world, samples, epochs = 4, 60, 400
     count_NR = torch.zeros(samples, world)
     for epoch in range(epochs):
         order_N = permutation(samples, seed=0, epoch=epoch)
-        takes = [torch.cat(list(slices(order_N, 16, rank=rank, world=world))) for rank in range(world)]
-        for rank, number_S in enumerate(place(takes, samples=samples, epoch=epoch)):
+        samples_of = [torch.cat(list(slices(order_N, 16, rank=rank, world=world))) for rank in range(world)]
+        for rank, number_S in enumerate(assign_samples(samples_of, samples=samples, epoch=epoch)):
             count_NR[number_S, rank] += 1
     expected = epochs / world
     chi_square = ((count_NR - expected) ** 2 / expected).sum().item()
     assert 180 - 4 * 19 < chi_square < 180 + 4 * 19
 
 
-def test_what_nobody_takes_is_spread_evenly() -> None:
-    places = place([torch.tensor([3, 1]), torch.tensor([0]), torch.tensor([7, 2])], samples=8, epoch=0)
-    assert [part.tolist()[:taken] for part, taken in zip(places, (2, 1, 2), strict=True)] == [[3, 1], [0], [7, 2]]
-    assert [len(part) for part in places] == [3, 3, 2]
-    assert sorted(torch.cat(places).tolist()) == list(range(8))
+def test_unused_samples_are_spread_evenly() -> None:
+    assignment = assign_samples([torch.tensor([3, 1]), torch.tensor([0]), torch.tensor([7, 2])], samples=8, epoch=0)
+    assert [part.tolist()[:taken] for part, taken in zip(assignment, (2, 1, 2), strict=True)] == [[3, 1], [0], [7, 2]]
+    assert [len(part) for part in assignment] == [3, 3, 2]
+    assert sorted(torch.cat(assignment).tolist()) == list(range(8))
 
 
-def test_a_sample_that_two_ranks_take_is_refused() -> None:
-    with pytest.raises(ValueError, match="4 samples are taken and 5 are not, of 8: some are taken twice"):
-        place([torch.tensor([3, 1]), torch.tensor([1, 0])], samples=8, epoch=0)
+def test_a_sample_that_two_ranks_use_is_refused() -> None:
+    with pytest.raises(ValueError, match="4 of 8 samples are used and 5 are not: some are used twice"):
+        assign_samples([torch.tensor([3, 1]), torch.tensor([1, 0])], samples=8, epoch=0)
 
 
-def test_a_rank_that_takes_more_than_its_part_is_refused() -> None:
-    with pytest.raises(ValueError, match="takes 1 samples more than its part of 4 over 2 ranks"):
-        place([torch.tensor([3, 1, 2]), torch.tensor([0])], samples=4, epoch=0)
+def test_a_rank_that_uses_more_than_its_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="uses 1 samples more than its share of 4 samples on 2 ranks"):
+        assign_samples([torch.tensor([3, 1, 2]), torch.tensor([0])], samples=4, epoch=0)
 
 
-def test_the_counts_differ_by_one_at_most() -> None:
-    counts = Counter(len(part) for part in place([torch.tensor([], dtype=torch.int64)] * 7, samples=100, epoch=0))
+def test_the_counts_differ_by_at_most_one() -> None:
+    counts = Counter(
+        len(part) for part in assign_samples([torch.tensor([], dtype=torch.int64)] * 7, samples=100, epoch=0)
+    )
     assert counts == {15: 2, 14: 5}

@@ -1,4 +1,4 @@
-"""The nets: their published sizes, the images they take, one start from one seed, and no weight without a gradient."""
+"""The nets: published sizes, accepted image sizes, initialization by the seed, and a gradient for every weight."""
 
 import pytest
 import torch
@@ -7,15 +7,15 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from contract.spec.choices.models import Model
-from trainers.build.models import net
+from trainers.build.models import build_image_model
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads
 from trainers.models.googlenet import GoogLeNet
 from trainers.models.resnet import ResNet
 
-# torchvision's tables for the ResNets, timm's (and Keras's but for its biases) for the second version; sums over
-# Caffe's own files for the others, which agree with FireCaffe's megabytes: 30 for NiN, 54 for GoogLeNet, 249 for
-# AlexNet in one group
+# torchvision's tables for the ResNets, timm's (and Keras's except for the biases) for the second version; sums over
+# Caffe's files for the other nets, which agree with FireCaffe's megabytes: 30 for NiN, 54 for GoogLeNet, 249 for
+# AlexNet with one group
 PUBLISHED = {
     "alexnet": 60_965_224,
     "alexnet_bn": 60_965_224,
@@ -28,7 +28,13 @@ PUBLISHED = {
     "resnet50_v2": 25_549_352,
 }
 KINDS = ["convnet", "lenet", *PUBLISHED]
-SIZE = {"alexnet": 227, "alexnet_bn": 227, "nin": 227, "lenet": 28, "convnet": 8}  # of a published image, else 224
+SIZE = {
+    "alexnet": 227,
+    "alexnet_bn": 227,
+    "nin": 227,
+    "lenet": 28,
+    "convnet": 8,
+}  # side of the published images; 224 for other nets
 
 
 def choice(kind: str, **options: object) -> Model:
@@ -36,10 +42,10 @@ def choice(kind: str, **options: object) -> Model:
     return model
 
 
-def unreal(kind: str, *, channels: int = 3, classes: int = 1000, **options: object) -> nn.Module:
-    """A net without numbers: shapes alone, at no cost."""
+def meta_net(kind: str, *, channels: int = 3, classes: int = 1000, **options: object) -> nn.Module:
+    """Build a net on the meta device, which has shapes but no numbers."""
     with torch.device("meta"):
-        return net(choice(kind, **options), channels, classes)
+        return build_image_model(choice(kind, **options), channels, classes)
 
 
 def count(model: nn.Module) -> int:
@@ -48,19 +54,19 @@ def count(model: nn.Module) -> int:
 
 @pytest.mark.parametrize("kind", PUBLISHED)
 def test_a_net_has_the_published_number_of_parameters(kind: str) -> None:
-    assert count(unreal(kind)) == PUBLISHED[kind]
+    assert count(meta_net(kind)) == PUBLISHED[kind]
 
 
-def test_variants_have_theirs() -> None:
-    assert count(unreal("lenet", channels=1, classes=10)) == 431_080
-    assert count(unreal("alexnet", groups=1)) == 62_378_344
-    assert count(unreal("googlenet", aux_weight=0.0)) == 6_998_552
-    assert count(unreal("resnet50", zero_gamma=True)) == PUBLISHED["resnet50"]
+def test_variants_have_the_published_number_of_parameters() -> None:
+    assert count(meta_net("lenet", channels=1, classes=10)) == 431_080
+    assert count(meta_net("alexnet", groups=1)) == 62_378_344
+    assert count(meta_net("googlenet", aux_weight=0.0)) == 6_998_552
+    assert count(meta_net("resnet50", zero_gamma=True)) == PUBLISHED["resnet50"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_images_of_the_published_and_of_the_least_size_are_taken_and_smaller_ones_are_not(kind: str) -> None:
-    model = unreal(kind, channels=2, classes=7).eval()
+def test_nets_accept_images_of_the_published_and_the_minimal_size_only(kind: str) -> None:
+    model = meta_net(kind, channels=2, classes=7).eval()
     smallest = choice(kind).smallest
     for height, width in [(size := SIZE.get(kind, 224), size), (smallest, smallest + 9), (smallest + 30, smallest)]:
         assert model(torch.empty(2, 2, height, width, device="meta")).shape == (2, 7)
@@ -69,12 +75,12 @@ def test_images_of_the_published_and_of_the_least_size_are_taken_and_smaller_one
             model(torch.empty(2, 2, smallest - 1, 99, device="meta"))
 
 
-@pytest.mark.parametrize("kind", sorted({*KINDS} - {"resnet34", "resnet101"}))  # these have the blocks of 18 and 50
-def test_every_weight_has_a_gradient_and_a_start_that_the_seed_makes(kind: str) -> None:
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"resnet34", "resnet101"}))  # blocks of resnet18 and 50
+def test_every_weight_has_a_gradient_and_is_initialized_by_the_seed(kind: str) -> None:
     torch.manual_seed(1)
-    model = net(choice(kind), 1, 5)
+    model = build_image_model(choice(kind), 1, 5)
     torch.manual_seed(1)
-    again = net(choice(kind), 1, 5)
+    again = build_image_model(choice(kind), 1, 5)
     assert all(torch.equal(p, q) for p, q in zip(model.parameters(), again.parameters(), strict=True))
     output = model(torch.randn(4, 1, 48, 48))
     assert all(logits_BK.isfinite().all() for logits_BK in (output if isinstance(output, tuple) else [output]))
@@ -84,11 +90,11 @@ def test_every_weight_has_a_gradient_and_a_start_that_the_seed_makes(kind: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_choice_knows_whether_its_net_normalizes_over_the_batch(kind: str) -> None:
-    assert choice(kind).normalizes is any(isinstance(module, _BatchNorm) for module in unreal(kind).modules())
+def test_a_choice_reports_whether_its_net_has_batch_normalization(kind: str) -> None:
+    assert choice(kind).normalizes is any(isinstance(module, _BatchNorm) for module in meta_net(kind).modules())
 
 
-def test_auxiliary_heads_speak_in_training_alone() -> None:
+def test_auxiliary_heads_exist_in_training_only() -> None:
     model = GoogLeNet(1, 5)
     x_BCHW = torch.randn(2, 1, 224, 224)
     output = model(x_BCHW)
@@ -97,7 +103,7 @@ def test_auxiliary_heads_speak_in_training_alone() -> None:
     assert GoogLeNet(1, 5, aux_weight=0.0)(x_BCHW).shape == (2, 5)
 
 
-def test_blocks_that_begin_at_zero_are_the_identity() -> None:
+def test_blocks_with_zero_gamma_are_the_identity() -> None:
     model = ResNet(1, 5, depth=18, zero_gamma=True)
     x_BCHW = torch.rand(2, 64, 6, 6)
     assert torch.equal(model.blocks[0](x_BCHW), x_BCHW)
@@ -108,9 +114,12 @@ def deviation(w: Tensor) -> float:
     return w.std().item()
 
 
-def test_weights_begin_as_the_papers_say() -> None:
+def test_weights_are_initialized_as_in_the_papers() -> None:
     torch.manual_seed(1)
-    wide, last = net(choice("alexnet"), 3, 1000).classifier[2], net(choice("nin"), 3, 1000).layers[-4]
+    wide, last = (
+        build_image_model(choice("alexnet"), 3, 1000).classifier[2],
+        build_image_model(choice("nin"), 3, 1000).layers[-4],
+    )
     assert deviation(wide.weight) == pytest.approx(0.005, rel=0.01)
     assert (wide.bias == 0.1).all()
     assert deviation(last.weight) == pytest.approx(0.01, rel=0.01)

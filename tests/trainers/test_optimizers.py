@@ -1,4 +1,4 @@
-"""What holds for every optimizer that a run may choose: exemptions, clipping, averages, and going on after a save."""
+"""Properties of all optimizers: exemptions, clipping, averages, and resuming from a saved state."""
 
 import io
 from typing import Any
@@ -9,7 +9,7 @@ from torch import nn
 
 from contract.spec.run import RunSpec
 from tests.testing.trainers.oracles import flat, trained
-from trainers.build.optimizers import optimizer
+from trainers.build.optimizers import build_optimizer
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import Exempt, adapting_groups, decaying_groups
@@ -29,7 +29,7 @@ def run_with(choice: dict[str, Any], **fields: Any) -> RunSpec:
 
 
 def sgd_oracle(w: list[float], grads: list[list[float]], rates: list[float], *, nesterov: bool) -> list[float]:
-    """torch's SGD for one layer, number by number: momentum 0.9, weight decay 0.01, rates outside the velocity."""
+    """Compute torch's SGD for one layer: momentum 0.9, weight decay 0.01, rates outside the velocity."""
     v = [0.0] * len(w)
     for g, g_t in zip(grads, rates, strict=True):
         d = [g_i + 0.01 * w_i for g_i, w_i in zip(g, w, strict=True)]
@@ -40,7 +40,7 @@ def sgd_oracle(w: list[float], grads: list[list[float]], rates: list[float], *, 
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
-def test_torch_s_sgd_is_the_one_of_the_books(nesterov: bool) -> None:
+def test_torch_s_sgd_matches_its_equations(nesterov: bool) -> None:
     rates = [0.1, 0.2, 0.05, 0.1]
     options = {"momentum": 0.9, "weight_decay": 0.01, "nesterov": nesterov}
     starts, grads, ends = trained(lambda params: torch.optim.SGD(params, lr=0.0, **options), rates)
@@ -50,15 +50,15 @@ def test_torch_s_sgd_is_the_one_of_the_books(nesterov: bool) -> None:
 
 
 @pytest.mark.parametrize(("exempt", "layers"), [("none", 0), ("bias_and_norm", 7), ("one_dimensional", 7)])
-def test_the_exempt_of_the_small_net(exempt: Exempt, layers: int) -> None:
-    """Three normalizations of a weight and a bias each, and the classifier's bias."""
+def test_exempt_parameters_of_the_small_net(exempt: Exempt, layers: int) -> None:
+    """The net has three normalizations with a weight and a bias each, and the classifier's bias."""
     model = ConvNet(1, 10)
     for groups, sign in ((adapting_groups(model, exempt), "adapt"), (decaying_groups(model, exempt), "weight_decay")):
         assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
         assert sum(len(group["params"]) for group in groups if group.get(sign, True) in (False, 0.0)) == layers
 
 
-def test_policies_differ_where_a_weight_has_one_dimension() -> None:
+def test_the_policies_differ_for_a_one_dimensional_weight() -> None:
     model = nn.Module()
     model.scale = nn.Parameter(torch.ones(3))
     assert [group["adapt"] for group in adapting_groups(model, "bias_and_norm")] == [True]
@@ -66,17 +66,17 @@ def test_policies_differ_where_a_weight_has_one_dimension() -> None:
 
 
 @pytest.mark.parametrize("norm", [nn.BatchNorm2d(4), nn.LayerNorm(4), nn.GroupNorm(2, 4), nn.RMSNorm([2, 2])], ids=repr)
-def test_every_kind_of_normalization_is_one(norm: nn.Module) -> None:
+def test_every_kind_of_normalization_is_exempt(norm: nn.Module) -> None:
     (group,) = adapting_groups(nn.Sequential(norm), "bias_and_norm")
     assert group["adapt"] is False
 
 
-def test_a_recurrent_layer_s_biases_are_biases() -> None:
+def test_the_biases_of_a_recurrent_layer_are_exempt() -> None:
     groups = decaying_groups(nn.LSTM(3, 4, num_layers=2), "bias_and_norm")
     assert [len(group["params"]) for group in groups] == [4, 4]
 
 
-def test_tied_weights_are_moved_once() -> None:
+def test_tied_weights_are_updated_once() -> None:
     first, second = nn.Linear(3, 3), nn.Linear(3, 3)
     second.weight = first.weight
     groups = adapting_groups(nn.Sequential(first, second), "bias_and_norm")
@@ -84,7 +84,7 @@ def test_tied_weights_are_moved_once() -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: "-".join(str(value) for value in choice.values()))
-def test_a_saved_optimizer_goes_on_to_the_same_bits(choice: dict[str, Any]) -> None:
+def test_a_restored_optimizer_continues_with_the_same_bits(choice: dict[str, Any]) -> None:
     def advance(model: ConvNet, optimizer: torch.optim.Optimizer, seed: int) -> None:
         torch.manual_seed(seed)
         for group in optimizer.param_groups:
@@ -94,7 +94,7 @@ def test_a_saved_optimizer_goes_on_to_the_same_bits(choice: dict[str, Any]) -> N
         optimizer.step()
 
     run, model = run_with(choice), ConvNet(1, 10)
-    first = optimizer(run, model)
+    first = build_optimizer(run, model)
     for step in range(3):
         advance(model, first, step)
     file = io.BytesIO()
@@ -103,7 +103,7 @@ def test_a_saved_optimizer_goes_on_to_the_same_bits(choice: dict[str, Any]) -> N
     weights, state = torch.load(file, weights_only=True)
     other = ConvNet(1, 10)
     other.load_state_dict(weights)
-    second = optimizer(run, other)
+    second = build_optimizer(run, other)
     second.load_state_dict(state)
     for step in range(3, 6):
         advance(model, first, step)
@@ -126,13 +126,13 @@ def test_gradients_are_clipped_by_their_norm_over_all_layers(norm: float, step: 
     assert two.item() == pytest.approx(-step[-1] - 100)
 
 
-def test_a_run_clips_as_its_spec_says() -> None:
+def test_a_run_clips_as_its_spec_sets() -> None:
     model = ConvNet(1, 10)
     before = torch.cat([p.detach().flatten() for p in model.parameters()])
-    made = optimizer(run_with({"kind": "sgd", "momentum": 0.0}, clip_norm=0.5), model)
+    built = build_optimizer(run_with({"kind": "sgd", "momentum": 0.0}, clip_norm=0.5), model)
     for p in model.parameters():
         p.grad = torch.ones_like(p)
-    made.param_groups[0]["lr"] = 1.0
-    made.step()
+    built.param_groups[0]["lr"] = 1.0
+    built.step()
     after = torch.cat([p.detach().flatten() for p in model.parameters()])
     assert (after - before).norm().item() == pytest.approx(0.5, rel=1e-4)

@@ -1,4 +1,4 @@
-"""A translation is judged by its tokens, over ranks and padded sentences alike."""
+"""The accuracy of a translation counts tokens, over all ranks and without padding."""
 
 from math import log
 
@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 class Pairs:
-    """Sentences whose translation is what they are, padded to the longest of a batch."""
+    """Sentences that are their own translation, padded to the longest sentence of a batch."""
 
     def __len__(self) -> int:
         return len(SENTENCES)
@@ -31,20 +31,20 @@ class Pairs:
 
 
 class Parrot(nn.Module):
-    """Says the source again with logit log(7) beside zeros, a chance of 7 in 10; but takes every 3 for a 1."""
+    """Return the source with logit log(7), a probability of 7/10; but predict 1 for every 3."""
 
     def forward(self, source_BS: Tensor, target_in_BT: Tensor) -> Tensor:
-        said_BT = torch.where(source_BS == 3, 1, source_BS)
-        return nn.functional.one_hot(said_BT, WORDS) * log(7)
+        predicted_BT = torch.where(source_BS == 3, 1, source_BS)
+        return nn.functional.one_hot(predicted_BT, WORDS) * log(7)
 
 
-def judge() -> dict[str, float]:
+def evaluate_translation() -> dict[str, float]:
     evaluation = Evaluation(Pairs(), Translation(padding=PADDING), 2, Precision(torch.float32, CPU), CPU)
     return evaluation(Parrot())
 
 
 @pytest.mark.parametrize("world", [1, 3])
-def test_every_token_counts_once_and_padding_never(world: int) -> None:
-    for judged in on_ranks(world, judge):
+def test_every_token_counts_once_and_padding_does_not_count(world: int) -> None:
+    for judged in on_ranks(world, evaluate_translation):
         assert judged[HELDOUT_ACCURACY] == 8 / 11  # three of the tokens are 3
         assert judged[HELDOUT_LOSS] == pytest.approx(-(8 * log(0.7) + 3 * log(0.1)) / 11)

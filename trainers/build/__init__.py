@@ -1,1 +1,1 @@
-"""From choices to objects: the one place where the parts of a spec become parts of a training run."""
+"""Build the objects that a spec chooses. Only this package turns parts of a spec into parts of a training run."""

@@ -1,4 +1,4 @@
-"""The splits of a data set."""
+"""Build the splits of a data set."""
 
 from functools import partial
 from pathlib import Path
@@ -9,9 +9,9 @@ import torch.distributed as dist
 from contract.settings import Settings
 from contract.spec.choices import data as choices
 from trainers.data.images.bad_images import BadImages
-from trainers.data.images.image_folder import Listing, agree, listings
-from trainers.data.images.image_split import Images, bad_marks
-from trainers.data.memory_store.sample_store import Memory
+from trainers.data.images.image_folder import ImageList, check_counts, list_images
+from trainers.data.images.image_split import Images, new_bad_marks
+from trainers.data.memory_store.sample_store import SampleStore
 from trainers.data.sources.digits import digits
 from trainers.data.sources.glyphs import glyphs
 from trainers.data.sources.synthetic import synthetic
@@ -20,13 +20,13 @@ from trainers.data.text.reversal import reversal
 from trainers.data.text.sentence_pairs import read_pairs
 
 
-def data(choice: choices.Data, seed: int, *, bad_images: Path | None = None) -> tuple[Split, Split]:
-    """The training and the held-out split; `bad_images`: where all ranks note files that cannot be decoded."""
+def build_data(choice: choices.Data, seed: int, *, bad_images: Path | None = None) -> tuple[Split, Split]:
+    """Return the training and the held-out split; `bad_images`: folder in which ranks record undecodable files."""
     match choice:
         case choices.Digits():
             return digits()
         case choices.Folder():
-            return _folder(choice, seed, bad_images)
+            return _build_folder(choice, seed, bad_images)
         case choices.Glyphs():
             return glyphs(
                 choice.classes,
@@ -51,13 +51,13 @@ def data(choice: choices.Data, seed: int, *, bad_images: Path | None = None) -> 
                 seed=seed,
             )
         case choices.Pairs():
-            return _pairs(choice)
+            return _build_pairs(choice)
         case _:
             assert_never(choice)
 
 
-def _pairs(choice: choices.Pairs) -> tuple[Split, Split]:
-    """Read the pairs and see that they are as many as the spec states."""
+def _build_pairs(choice: choices.Pairs) -> tuple[Split, Split]:
+    """Read the pairs; raise ValueError if their number differs from the spec."""
     train, heldout, _ = read_pairs(
         Path(choice.path),
         heldout_samples=choice.heldout_samples,
@@ -70,25 +70,25 @@ def _pairs(choice: choices.Pairs) -> tuple[Split, Split]:
     return train, heldout
 
 
-def _folder(choice: choices.Folder, seed: int, bad_images: Path | None) -> tuple[Split, Split]:
-    """Read the folder and see that it holds what the spec states."""
-    assert bad_images is not None, "a folder's bad images are noted in the run's own folder"
+def _build_folder(choice: choices.Folder, seed: int, bad_images: Path | None) -> tuple[Split, Split]:
+    """Read the folder; raise ValueError if its content differs from the spec."""
+    assert bad_images is not None, "the bad images of a folder are recorded in the run folder"
     root = Path(choice.path)
-    train, heldout, classes = listings(root, heldout_samples=choice.heldout_samples)
+    train, heldout, classes = list_images(root, heldout_samples=choice.heldout_samples)
     stated = (choice.classes, choice.train_samples, choice.heldout_samples)
-    agree(root, (len(classes), len(train), len(heldout)), stated)
+    check_counts(root, (len(classes), len(train), len(heldout)), stated)
     bad = BadImages(bad_images, choice.max_bad_images)
     images = partial(Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, bad=bad)
-    memory = _memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
+    memory = _build_memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
     return (
-        images(train, is_bad_N=bad_marks(len(train)), seed=seed, memory=memory),
-        images(heldout, is_bad_N=bad_marks(len(heldout))),
+        images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory),
+        images(heldout, is_bad_N=new_bad_marks(len(heldout))),
     )
 
 
-def _memory(choice: choices.InMemory, files: Listing, *, shared: bool) -> Memory:
-    """The memory of this rank's group; all ranks make all groups, in the same order."""
+def _build_memory(choice: choices.InMemory, files: ImageList, *, shared: bool) -> SampleStore:
+    """Return the shared memory of this rank's group; all ranks create all groups in the same order."""
     world, rank = dist.get_world_size(), dist.get_rank()
     size = choice.group or world
     groups = [dist.new_group(list(range(first, first + size)), backend="gloo") for first in range(0, world, size)]
-    return Memory(files, groups[rank // size], shared=shared)
+    return SampleStore(files, groups[rank // size], shared=shared)

@@ -1,4 +1,4 @@
-"""The loss."""
+"""Build the loss."""
 
 from torch import nn
 
@@ -11,8 +11,8 @@ from trainers.losses.loss import Loss
 from trainers.losses.translation import Translation
 
 
-def loss(run: RunSpec, model: nn.Module) -> Loss:
-    """What training makes small; a net with auxiliary heads says by `aux_weight` how much they count."""
+def build_loss(run: RunSpec, model: nn.Module) -> Loss:
+    """Return the loss; a model with auxiliary heads has their weight in the attribute `aux_weight`."""
     one_head: Loss = CrossEntropy(label_smoothing=run.label_smoothing)
     if isinstance(run.data, Sentences):
         one_head = Translation(padding=PADDING, label_smoothing=run.label_smoothing)

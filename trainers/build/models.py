@@ -1,4 +1,4 @@
-"""The net."""
+"""Build the model."""
 
 from typing import assert_never
 
@@ -21,24 +21,24 @@ from trainers.models.resnet import ResNet
 from trainers.models.resnet_v2 import ResNet50V2
 
 
-def model(run: RunSpec) -> nn.Module:
-    """The net for the run's data, with the same weights on every rank."""
+def build_model(run: RunSpec) -> nn.Module:
+    """Return the model for the run's data, with the same weights on every rank."""
     torch.manual_seed(run.seed)
     if isinstance(run.data, Sentences):
-        return translator(run.model, run.data.vocabulary)
-    return net(run.model, run.data.shape[0], run.data.classes)
+        return build_translation_model(run.model, run.data.vocabulary)
+    return build_image_model(run.model, run.data.shape[0], run.data.classes)
 
 
-def translator(choice: choices.Model, vocabulary: int) -> nn.Module:
-    """A net for sentence pairs of one vocabulary."""
+def build_translation_model(choice: choices.Model, vocabulary: int) -> nn.Module:
+    """Return a model for sentence pairs with one vocabulary."""
     if isinstance(choice, choices.Import):
         return imported(choice.function, vocabulary=vocabulary, padding=PADDING, **choice.options)
     assert isinstance(choice, choices.GNMT)
     return GNMT(vocabulary, padding=PADDING, units=choice.units, layers=choice.layers, dropout=choice.dropout)
 
 
-def net(choice: choices.Model, channels: int, classes: int) -> nn.Module:
-    """A net for images of so many channels and classes, its weights drawn from torch's generator."""
+def build_image_model(choice: choices.Model, channels: int, classes: int) -> nn.Module:
+    """Return a model for images with these channels and classes; torch's generator initializes its weights."""
     assert not isinstance(choice, choices.GNMT)
     match choice:
         case choices.ConvNet(width=width):

@@ -1,4 +1,4 @@
-"""Over what batch normalization takes its statistics."""
+"""Set up batch normalization: the samples over which it computes its statistics."""
 
 from collections.abc import Callable
 
@@ -9,16 +9,16 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from contract.spec.normalization import BatchNorm
 from trainers.models.group_batch_norm import Gather, join
 
-Timed = Callable[[Gather], Gather]
+CallTimer = Callable[[Gather], Gather]
 
 
-def normalize(model: nn.Module, choice: BatchNorm, *, timed: Timed) -> None:
-    """Set up the batch normalization of a net as chosen; all ranks call this together."""
+def set_up_batch_norm(model: nn.Module, choice: BatchNorm, *, timed: CallTimer) -> None:
+    """Set up the batch normalization of a model as chosen; all ranks call this together."""
     if choice.statistics == "last_batch":
         for norm in (module for module in model.modules() if isinstance(module, _BatchNorm)):
             norm.momentum = 1.0
     if choice.group > 1:
-        group, _ = dist.new_subgroups(choice.group)  # type: ignore[no-untyped-call]
+        group, _ = dist.new_subgroups(choice.group)  # type: ignore[no-untyped-call]  # torch does not annotate it
         join(model, timed(lambda x_C: _gather(x_C, group, size=choice.group)))
 
 

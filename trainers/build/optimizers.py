@@ -1,4 +1,4 @@
-"""The optimizer."""
+"""Build the optimizer."""
 
 from typing import assert_never
 
@@ -14,17 +14,17 @@ from trainers.optimizers.lars import LARS
 from trainers.training.precision import LossScale
 
 
-def optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = None) -> torch.optim.Optimizer:
-    """What one replica does with its gradient; its rate is the schedule's, set before every step."""
-    made = _optimizer(run.optimizer, model)
+def build_optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = None) -> torch.optim.Optimizer:
+    """Return the optimizer of one replica; the training loop sets its learning rate before every step."""
+    built = _build(run.optimizer, model)
     if scale is not None:
-        scale.attach(made)  # first: clipping looks at true gradients
+        scale.attach(built)  # before clipping, which needs unscaled gradients
     if run.clip_norm is not None:
-        clip(made, run.clip_norm)
-    return made
+        clip(built, run.clip_norm)
+    return built
 
 
-def _optimizer(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:
+def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:
     match choice:
         case choices.SGD():
             return torch.optim.SGD(

@@ -1,4 +1,4 @@
-"""The schedule of the learning rate."""
+"""Build the schedule of the learning rate."""
 
 from typing import assert_never
 
@@ -6,7 +6,7 @@ from contract.spec.choices import schedules as choices
 from contract.spec.run import RunSpec
 from trainers.schedules.cosine import cosine
 from trainers.schedules.polynomial import polynomial
-from trainers.schedules.scaling import scaled
+from trainers.schedules.scaling import scale
 from trainers.schedules.schedule import Schedule
 from trainers.schedules.staged import staged
 from trainers.schedules.step import step
@@ -15,14 +15,14 @@ from trainers.schedules.warmup import warmup
 WARMUP_POWERS = {"linear": 1, "quadratic": 2}
 
 
-def schedule(run: RunSpec) -> Schedule:
-    """The rate as a function of the epochs done."""
+def build_schedule(run: RunSpec) -> Schedule:
+    """Return the learning rate as a function of the epochs done."""
     choice = run.schedule
     peak = _peak(run)
     return warmup(
         _decay(run, peak),
         peak=peak,
-        start_rate=min(choice.start_rate, peak(0)),  # a sweep of scaled rates may go below it
+        start_rate=min(choice.start_rate, peak(0)),  # a scaled peak may be below the start rate
         epochs=choice.warmup_epochs,
         power=WARMUP_POWERS[choice.warmup],
     )
@@ -34,7 +34,7 @@ def _peak(run: RunSpec) -> Schedule:
     if choice.scaling is None:
         return peak
     reference_batch, power = choice.scaling.reference_batch, choice.scaling.power
-    return scaled(peak, lambda e: run.course.batch_in(int(e)), reference_batch=reference_batch, power=power)
+    return scale(peak, lambda e: run.batch_schedule.batch_in(int(e)), reference_batch=reference_batch, power=power)
 
 
 def _decay(run: RunSpec, peak: Schedule) -> Schedule:
@@ -44,7 +44,7 @@ def _decay(run: RunSpec, peak: Schedule) -> Schedule:
         case choices.Polynomial(decay_from="start") as c:
             return polynomial(peak, power=c.power, epochs=run.epochs, end_rate=c.end_rate)
         case choices.Polynomial() as c:
-            one_step_on = run.epochs + 1 / run.course.steps_in(run.epochs - 1)
+            one_step_on = run.epochs + 1 / run.batch_schedule.steps_in(run.epochs - 1)
             return polynomial(peak, power=c.power, epochs=one_step_on, begin=c.warmup_epochs, end_rate=c.end_rate)
         case choices.Step() as c:
             return step(peak, milestones=c.milestones, factor=c.factor)

@@ -1,4 +1,4 @@
-"""What the net is trained for."""
+"""Build the task, which evaluates the model's outputs."""
 
 from math import prod
 
@@ -10,13 +10,13 @@ from trainers.tasks.task import Task
 from trainers.tasks.translation import Translation
 
 
-def task(run: RunSpec) -> Task:
-    """How outputs on held-out samples are judged."""
+def build_task(run: RunSpec) -> Task:
+    """Return the task of the run's data."""
     return Translation(padding=PADDING) if isinstance(run.data, Sentences) else Classification()
 
 
-def numbers(run: RunSpec) -> int:
-    """How many numbers a sample has: an image's pixels in all channels, a sentence's logits."""
+def numbers_per_sample(run: RunSpec) -> int:
+    """Return the number of values per sample: an image's pixels in all channels, or a sentence's logits."""
     if isinstance(run.data, Sentences):
         return (run.data.max_length + 1) * run.data.vocabulary
     return prod(run.data.shape)

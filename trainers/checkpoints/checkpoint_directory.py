@@ -1,4 +1,4 @@
-"""The folder in which a run's checkpoints stand: found, read, and the oldest cleared away."""
+"""CheckpointDirectory: the folder of a run's checkpoints: list, read and write them, and delete the oldest."""
 
 import hashlib
 import json
@@ -11,117 +11,118 @@ from typing import IO, Any, cast
 
 import torch
 
-from trainers.checkpoints import durable_file as durable
-from trainers.checkpoints.durable_file import Sum
+from trainers.checkpoints.durable_file import FileChecksum, read_checksum, sync_folder, write_durably
 
 MANIFEST = "manifest.json"
 SHARED = "shared.pt"
 NAME = re.compile(r"step-(\d{10})-attempt-(\d+)")
-State = dict[str, Any]  # tensors, numbers, strings, and lists, tuples and dictionaries of them
+PartState = dict[str, Any]  # of tensors, numbers, strings, and lists, tuples and dictionaries of them
 
 
-class Damaged(Exception):
-    """A checkpoint is not what was written; the message says which file and how."""
+class DamagedCheckpoint(Exception):
+    """A checkpoint differs from what was written; the message says which file and how."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a checkpoint consists of."""
+    """The parts of a checkpoint, with their checksums."""
 
     step: int
     attempt: int
     world: int
-    about: Mapping[str, Any]  # what it is a checkpoint of
-    parts: Mapping[str, Sum]
+    about: Mapping[str, Any]  # describes the run of the checkpoint
+    parts: Mapping[str, FileChecksum]
 
     @property
     def size_bytes(self) -> int:
+        """The size of all parts together."""
         return sum(part.size_bytes for part in self.parts.values())
 
 
-class Shelf:
-    """Checkpoints below one folder; the last `keep` whole ones stay."""
+class CheckpointDirectory:
+    """The checkpoints in one folder, of which the last `retained` complete ones are retained."""
 
-    def __init__(self, path: Path, *, keep: int) -> None:
-        self._path, self._keep = path, keep
+    def __init__(self, path: Path, *, retained: int) -> None:
+        self._path, self._retained = path, retained
 
     def folder(self, step: int, attempt: int) -> Path:
+        """Return the folder of one checkpoint."""
         return self._path / f"step-{step:010}-attempt-{attempt}"
 
-    def names(self) -> list[str]:
-        """The checkpoints that have a manifest, newest first."""
+    def list_complete(self) -> list[str]:
+        """Return the names of the checkpoints that have a manifest, newest first."""
         if not self._path.is_dir():
             return []
         named = [(match, path) for path in self._path.iterdir() if (match := NAME.fullmatch(path.name))]
-        whole = [(int(match[1]), int(match[2]), path.name) for match, path in named if (path / MANIFEST).exists()]
-        return [name for _, _, name in sorted(whole, reverse=True)]
+        complete = [(int(match[1]), int(match[2]), path.name) for match, path in named if (path / MANIFEST).exists()]
+        return [name for _, _, name in sorted(complete, reverse=True)]
 
-    def write_part(self, step: int, attempt: int, name: str, state: State) -> Sum:
-        """Write one part; raise OSError when it cannot be written."""
+    def write_part(self, step: int, attempt: int, name: str, state: PartState) -> FileChecksum:
+        """Write one part and return its checksum; raise OSError if it cannot be written."""
         folder = self.folder(step, attempt)
         folder.mkdir(parents=True, exist_ok=True)
-        return durable.write(folder / name, lambda file: torch.save(state, cast(IO[bytes], file)))
+        return write_durably(folder / name, lambda file: torch.save(state, cast(IO[bytes], file)))
 
-    def seal(self, manifest: Manifest) -> None:
-        """Make a checkpoint of parts that are all on disk, and clear away what is no longer kept."""
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Complete a checkpoint whose parts are all on disk, and delete the checkpoints that are not retained."""
         folder = self.folder(manifest.step, manifest.attempt)
-        durable.sync_folder(self._path)
-        text = _with_sum(manifest)
-        durable.write(folder / MANIFEST, lambda file: file.write(text))
-        self._clear()
+        sync_folder(self._path)
+        text = _serialize(manifest)
+        write_durably(folder / MANIFEST, lambda file: file.write(text))
+        self._delete_old()
 
-    def drop(self, step: int, attempt: int) -> None:
-        """Take away a checkpoint that did not become whole."""
+    def delete(self, step: int, attempt: int) -> None:
+        """Delete a checkpoint that is not complete."""
         shutil.rmtree(self.folder(step, attempt), ignore_errors=True)
 
-    def set_aside(self, name: str) -> None:
-        """Keep a damaged checkpoint out of the way; it goes with the next clearing."""
+    def mark_damaged(self, name: str) -> None:
+        """Rename a damaged checkpoint, so that it is ignored now and deleted with the old ones."""
         (self._path / name).rename(self._path / f"damaged-{name}")
 
-    def manifest(self, name: str) -> Manifest:
-        """Read a checkpoint's manifest; raise Damaged when it is not as it was written."""
+    def read_manifest(self, name: str) -> Manifest:
+        """Read a checkpoint's manifest; raise DamagedCheckpoint if it differs from what was written."""
         try:
-            told = json.loads((self._path / name / MANIFEST).read_bytes())
-            if told.pop("sha256") != _digest(told):
-                raise Damaged(f"{name}/{MANIFEST}: its checksum differs")
-            parts = {part: Sum(*sum_) for part, sum_ in told.pop("parts").items()}
-            return Manifest(**told, parts=parts)
+            content = json.loads((self._path / name / MANIFEST).read_bytes())
+            if content.pop("sha256") != _digest(content):
+                raise DamagedCheckpoint(f"{name}/{MANIFEST}: its checksum differs")
+            parts = {part: FileChecksum(*checksum) for part, checksum in content.pop("parts").items()}
+            return Manifest(**content, parts=parts)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Damaged(f"{name}/{MANIFEST}: {error or type(error).__name__}") from error
+            raise DamagedCheckpoint(f"{name}/{MANIFEST}: {error or type(error).__name__}") from error
 
-    def read_part(self, name: str, manifest: Manifest, part: str) -> State:
-        """Read one part onto the CPU; raise Damaged when it is not as it was written."""
-        path, wanted = self._path / name / part, manifest.parts.get(part)
-        if wanted is None:
-            raise Damaged(f"{name}: there is no {part} in it")
+    def read_part(self, name: str, manifest: Manifest, part: str) -> PartState:
+        """Read one part onto the CPU; raise DamagedCheckpoint if it differs from what was written."""
+        path, expected = self._path / name / part, manifest.parts.get(part)
+        if expected is None:
+            raise DamagedCheckpoint(f"{name}: there is no {part} in it")
         try:
-            found = durable.sum_of(path)
-            if found.size_bytes != wanted.size_bytes:
-                raise Damaged(f"{name}/{part}: {found.size_bytes:,} of {wanted.size_bytes:,} bytes")
-            if found != wanted:
-                raise Damaged(f"{name}/{part}: its checksum differs")
-            state: State = torch.load(path, map_location="cpu", weights_only=True)
+            found = read_checksum(path)
+            if found.size_bytes != expected.size_bytes:
+                raise DamagedCheckpoint(f"{name}/{part}: {found.size_bytes:,} of {expected.size_bytes:,} bytes")
+            if found != expected:
+                raise DamagedCheckpoint(f"{name}/{part}: its checksum differs")
+            state: PartState = torch.load(path, map_location="cpu", weights_only=True)
         except OSError as error:
-            raise Damaged(f"{name}/{part}: {error.strerror or error}") from error
+            raise DamagedCheckpoint(f"{name}/{part}: {error.strerror or error}") from error
         return state
 
-    def _clear(self) -> None:
-        kept = self.names()[: self._keep]
+    def _delete_old(self) -> None:
+        retained = self.list_complete()[: self._retained]
         for path in self._path.iterdir():
-            if path.name not in kept:
+            if path.name not in retained:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def own(rank: int) -> str:
-    """The name of a rank's own part."""
+def rank_part(rank: int) -> str:
+    """Return the name of a rank's part."""
     return f"rank-{rank}.pt"
 
 
-def _with_sum(manifest: Manifest) -> bytes:
-    told = {"step": manifest.step, "attempt": manifest.attempt, "world": manifest.world}
-    whole: dict[str, Any] = {**told, "about": dict(manifest.about), "parts": dict(manifest.parts)}
-    return json.dumps({**whole, "sha256": _digest(whole)}, indent=1).encode()
+def _serialize(manifest: Manifest) -> bytes:
+    numbers = {"step": manifest.step, "attempt": manifest.attempt, "world": manifest.world}
+    content: dict[str, Any] = {**numbers, "about": dict(manifest.about), "parts": dict(manifest.parts)}
+    return json.dumps({**content, "sha256": _digest(content)}, indent=1).encode()
 
 
-def _digest(whole: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

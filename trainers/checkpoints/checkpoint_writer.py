@@ -1,7 +1,7 @@
-"""Saving beside training: every rank writes its part in a thread, rank 0 seals when all parts are on disk.
+"""CheckpointWriter: save a checkpoint while training continues.
 
-The ranks tell each other through a store (torch.distributed's), not through the folder: a shared file system may show
-a file late.
+Every rank writes its part from a thread; rank 0 writes the manifest when all parts are on disk. The ranks report their
+parts through a store of torch.distributed and not through the folder, because a shared file system may show files late.
 """
 
 import json
@@ -10,113 +10,114 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
-from torch.distributed import Store  # type: ignore[attr-defined]
+from torch.distributed import Store  # type: ignore[attr-defined]  # not in torch's __all__
 
-from trainers.checkpoints.checkpoint_directory import SHARED, Manifest, Shelf, State, own
-from trainers.checkpoints.durable_file import Sum
-from trainers.checkpoints.save_result import Outcome
-from trainers.checkpoints.state_copy import copied
+from trainers.checkpoints.checkpoint_directory import SHARED, CheckpointDirectory, Manifest, PartState, rank_part
+from trainers.checkpoints.durable_file import FileChecksum
+from trainers.checkpoints.save_result import SaveResult
+from trainers.checkpoints.state_copy import copy_state
 
-PATIENCE_S = 1800.0  # for the slowest rank to write its part
+PART_TIMEOUT_S = 1800.0  # for the slowest rank to write its part
 POLL_S = 0.02
 
 
-class Writer:
+class CheckpointWriter:
     """Writes one rank's part of every checkpoint, one checkpoint at a time.
 
-    `left`: who takes no more part, where the others may go on without; a checkpoint may then lack whoever is late.
+    `departed_ranks` returns the ranks that save no more, if the run can continue without them. With it, a checkpoint
+    may also lack the parts of ranks that are late.
     """
 
     def __init__(
         self,
-        shelf: Shelf,
+        directory: CheckpointDirectory,
         store: Store,
         *,
         rank: int,
         world: int,
         attempt: int,
         about: dict[str, Any],
-        left: Callable[[], Collection[int]] | None = None,
+        departed_ranks: Callable[[], Collection[int]] | None = None,
     ) -> None:
-        self._shelf, self._store = shelf, store
+        self._directory, self._store = directory, store
         self._rank, self._world, self._attempt, self._about = rank, world, attempt, about
-        self._left, self.patience_s = left, PATIENCE_S
+        self._departed_ranks, self.timeout_s = departed_ranks, PART_TIMEOUT_S
         self._thread: threading.Thread | None = None
-        self._outcome: Outcome | None = None
+        self._result: SaveResult | None = None
 
     @property
     def is_busy(self) -> bool:
-        """Whether the last checkpoint is not yet whole; rank 0 alone can tell of all ranks."""
+        """Whether the last part, or on rank 0 the last checkpoint, is still being written."""
         return self._thread is not None and self._thread.is_alive()
 
-    def save(self, step: int, shared: State, alone: State) -> None:
-        """Copy this rank's state and write it beside training; on ranks but the first, `shared` is not looked at."""
+    def save(self, step: int, shared: PartState, rank_state: PartState) -> None:
+        """Copy this rank's state, and write the copy from a thread; only rank 0 uses `shared`."""
         self.wait()
-        begun = time.perf_counter()
-        parts = {SHARED: copied(shared)} if self._rank == 0 else {}
-        parts[own(self._rank)] = copied(alone)
-        stall_s = time.perf_counter() - begun
-        self._thread = threading.Thread(target=self._write, args=(step, parts, begun, stall_s), name="checkpoint")
+        start = time.perf_counter()
+        parts = {SHARED: copy_state(shared)} if self._rank == 0 else {}
+        parts[rank_part(self._rank)] = copy_state(rank_state)
+        stall_s = time.perf_counter() - start
+        self._thread = threading.Thread(target=self._write, args=(step, parts, start, stall_s), name="checkpoint")
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until this rank's part is written; on rank 0, until the checkpoint is whole or given up."""
+        """Wait until this rank's part is written; on rank 0, until the checkpoint is complete or has failed."""
         if self._thread is not None:
             self._thread.join()
 
-    def outcome(self) -> Outcome | None:
-        """What came of the last save, once, on rank 0."""
+    def take_result(self) -> SaveResult | None:
+        """Return the result of the last save on rank 0, once; None if there is none yet."""
         if self.is_busy:
             return None
-        outcome, self._outcome = self._outcome, None
-        return outcome
+        result, self._result = self._result, None
+        return result
 
-    def _write(self, step: int, parts: dict[str, State], begun: float, stall_s: float) -> None:
+    def _write(self, step: int, parts: dict[str, PartState], start: float, stall_s: float) -> None:
         try:
-            sums = {name: self._shelf.write_part(step, self._attempt, name, state) for name, state in parts.items()}
-            word: dict[str, Any] = {"parts": sums}
-        except Exception as error:  # told to rank 0: a run must not end because it could not be saved
-            word = {"error": f"rank {self._rank}: {error}"}
+            sums = {name: self._directory.write_part(step, self._attempt, name, state) for name, state in parts.items()}
+            message: dict[str, Any] = {"parts": sums}
+        except Exception as error:  # reported to rank 0: a run must not end because it cannot be saved
+            message = {"error": f"rank {self._rank}: {error}"}
         if self._rank:
-            self._store.set(self._key(step, self._rank), json.dumps(word))
+            self._store.set(self._key(step, self._rank), json.dumps(message))
             return
-        fault, size_bytes = self._seal(step, word)
-        self._outcome = Outcome(step, stall_s, time.perf_counter() - begun, size_bytes, fault)
+        error_text, size_bytes = self._complete(step, message)
+        self._result = SaveResult(step, stall_s, time.perf_counter() - start, size_bytes, error_text)
 
-    def _seal(self, step: int, word: dict[str, Any]) -> tuple[str | None, int]:
-        """Write the manifest when every rank has its part on disk; what went wrong, and the size of it all."""
+    def _complete(self, step: int, own_message: dict[str, Any]) -> tuple[str | None, int]:
+        """Write the manifest when every rank's part is on disk; return the error, if any, and the total size."""
         try:
-            words = [word, *self._words_of_others(step)]
-            if errors := [word["error"] for word in words if "error" in word]:
+            messages = [own_message, *self._receive_messages(step)]
+            if errors := [message["error"] for message in messages if "error" in message]:
                 raise OSError(errors[0])
-            parts = {name: Sum(*sum_) for word in words for name, sum_ in word["parts"].items()}
+            parts = {name: FileChecksum(*sum_) for message in messages for name, sum_ in message["parts"].items()}
             manifest = Manifest(step, self._attempt, self._world, self._about, parts)
-            self._shelf.seal(manifest)
+            self._directory.write_manifest(manifest)
         except Exception as error:
-            self._shelf.drop(step, self._attempt)
+            self._directory.delete(step, self._attempt)
             return str(error), 0
         return None, manifest.size_bytes
 
-    def _words_of_others(self, step: int) -> list[dict[str, Any]]:
-        begun = time.monotonic()
-        # asked again and again: a `wait` would hold the store's one connection
-        while (keys := self._awaited(step)) and not self._store.check(keys):
-            if time.monotonic() - begun > self.patience_s:
-                if self._left is not None:
+    def _receive_messages(self, step: int) -> list[dict[str, Any]]:
+        start = time.monotonic()
+        # poll, because `wait` would block the store's only connection
+        while (keys := self._expected_keys(step)) and not self._store.check(keys):
+            if time.monotonic() - start > self.timeout_s:
+                if self._departed_ranks is not None:
                     break
-                raise TimeoutError(f"not every rank has written its part within {self.patience_s:g} s")
+                raise TimeoutError(f"not every rank has written its part within {self.timeout_s:g} s")
             time.sleep(POLL_S)
         keys = [self._key(step, rank) for rank in range(1, self._world)]
-        if self._left is not None:
+        if self._departed_ranks is not None:
             keys = [key for key in keys if self._store.check([key])]
-        words = [json.loads(self._store.get(key)) for key in keys]
+        messages = [json.loads(self._store.get(key)) for key in keys]
         for key in keys:
             self._store.delete_key(key)
-        return words
+        return messages
 
-    def _awaited(self, step: int) -> list[str]:
-        left = self._left() if self._left is not None else ()
-        return [self._key(step, rank) for rank in range(1, self._world) if rank not in left]
+    def _expected_keys(self, step: int) -> list[str]:
+        departed = self._departed_ranks() if self._departed_ranks is not None else ()
+        return [self._key(step, rank) for rank in range(1, self._world) if rank not in departed]
 
     def _key(self, step: int, rank: int) -> str:
         return f"checkpoint/{step}/{rank}"

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever dies: a draft, synced, renamed, the folder synced; hashed on the way."""
+"""Write files that are complete or absent after any crash: write a draft, sync, rename, sync the folder; and hash."""
 
 import hashlib
 import os
@@ -9,21 +9,22 @@ from typing import IO, NamedTuple
 CHUNK_BYTES = 1 << 22
 
 
-class Sum(NamedTuple):
-    """What a file must be."""
+class FileChecksum(NamedTuple):
+    """The size and the hash that a file must have."""
 
     size_bytes: int
     sha256: str
 
 
-class Hashed:
-    """A file to write to that keeps count and checksum, and the first error (torch puts its own in the place)."""
+class HashingWriter:
+    """A writable file that counts and hashes its bytes, and records the first OSError, which torch.save replaces."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._hash, self._size = file, hashlib.sha256(), 0
         self.error: OSError | None = None
 
     def write(self, data: bytes) -> int:
+        """Write the bytes and return their number."""
         try:
             self._file.write(data)
         except OSError as error:
@@ -34,22 +35,24 @@ class Hashed:
         return memoryview(data).nbytes
 
     def flush(self) -> None:
+        """Flush the file."""
         self._file.flush()
 
-    def sum(self) -> Sum:
-        return Sum(self._size, self._hash.hexdigest())
+    def checksum(self) -> FileChecksum:
+        """Return the checksum of all bytes written."""
+        return FileChecksum(self._size, self._hash.hexdigest())
 
 
-def write(path: Path, save: Callable[[Hashed], object]) -> Sum:
-    """Let `save` write a file that appears whole under its name; return its sum; raise OSError when it cannot be."""
+def write_durably(path: Path, save: Callable[[HashingWriter], object]) -> FileChecksum:
+    """Let `save` write a file that appears complete under its name; return its checksum. Raise OSError if it fails."""
     draft = path.with_name(f".{path.name}.draft")
     try:
         with draft.open("wb") as file:
-            hashed = Hashed(file)
+            writer = HashingWriter(file)
             try:
-                save(hashed)
+                save(writer)
             except RuntimeError as error:
-                raise hashed.error or error from error
+                raise writer.error or error from error
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -57,23 +60,23 @@ def write(path: Path, save: Callable[[Hashed], object]) -> Sum:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    return hashed.sum()
+    return writer.checksum()
 
 
 def sync_folder(folder: Path) -> None:
-    """Put a folder's entries on disk: a rename is lost with the power otherwise."""
-    number = os.open(folder, os.O_RDONLY)
+    """Put a folder's entries on disk; otherwise a power cut undoes a rename."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(number)
+        os.fsync(descriptor)
     finally:
-        os.close(number)
+        os.close(descriptor)
 
 
-def sum_of(path: Path) -> Sum:
-    """Read a file through; raise OSError when it cannot be read."""
+def read_checksum(path: Path) -> FileChecksum:
+    """Read a whole file and return its checksum; raise OSError if it cannot be read."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
             size += len(chunk)
-    return Sum(size, digest.hexdigest())
+    return FileChecksum(size, digest.hexdigest())

@@ -1,4 +1,4 @@
-"""The random number generators that a rank draws from: Python's, NumPy's, torch's, its GPU's."""
+"""RngState: the states of a rank's random number generators: Python's, NumPy's, torch's, and its GPU's."""
 
 import random
 from typing import Any
@@ -7,14 +7,14 @@ import numpy as np
 import torch
 from numpy.random import SeedSequence
 
-State = dict[str, Any]
+RngState = dict[str, Any]
 
 
-def capture(device: torch.device) -> State:
-    """Where every generator stands, in what `torch.load(weights_only=True)` reads."""
+def capture_rng_state(device: torch.device) -> RngState:
+    """Return the state of every generator, in types that `torch.load(weights_only=True)` can read."""
     version, words, gauss = random.getstate()
     legacy: Any = np.random.get_state(legacy=False)
-    state: State = {
+    state: RngState = {
         "python": {"version": version, "words": torch.tensor(words), "gauss": gauss},
         "numpy": {
             **legacy,
@@ -27,8 +27,8 @@ def capture(device: torch.device) -> State:
     return state
 
 
-def restore(state: State, device: torch.device) -> None:
-    """Put every generator where it stood."""
+def restore_rng_state(state: RngState, device: torch.device) -> None:
+    """Set every generator to a captured state."""
     python = state["python"]
     random.setstate((python["version"], tuple(python["words"].tolist()), python["gauss"]))
     legacy = state["numpy"]
@@ -40,8 +40,8 @@ def restore(state: State, device: torch.device) -> None:
         torch.cuda.set_rng_state(state["cuda"], device)
 
 
-def seed(run_seed: int, *, rank: int, step: int) -> None:
-    """Start every generator anew: no two ranks alike, and none as it was at another step."""
+def seed_generators(run_seed: int, *, rank: int, step: int) -> None:
+    """Seed every generator, differently for each rank and each step."""
     words = SeedSequence([run_seed, rank, step]).generate_state(4)
     random.seed(int(words[0]) << 32 | int(words[1]))
     np.random.seed(int(words[2]))

@@ -1,9 +1,11 @@
-"""The torus for any script with PyTorch's DistributedDataParallel, in two lines:
+"""The torus all-reduce for any script with PyTorch's DistributedDataParallel.
+
+A script needs two lines:
 
     from trainers.collectives import hook
     hook.torus(model)
 
-Gradients are summed bucket by bucket in a thread of their own while backward goes on.
+A separate thread sums the gradient buckets while the backward pass continues.
 """
 
 import torch
@@ -15,37 +17,37 @@ from torch.nn.parallel import DistributedDataParallel
 
 from trainers.collectives import layout
 from trainers.collectives.plans import torus as torus_plan
-from trainers.collectives.runners.allreduce import TIMEOUT_S, Allreduce, follow
-from trainers.collectives.runners.async_allreduce import Beside, summed
+from trainers.collectives.runners.allreduce import TIMEOUT_S, Allreduce, make_allreduce
+from trainers.collectives.runners.async_allreduce import AsyncAllreduce, wait_for_sum
 from trainers.collectives.runners.native_torus import native_torus
-from trainers.collectives.wire.connections import Mesh
+from trainers.collectives.wire.connections import Connections
 
 
 def torus(model: DistributedDataParallel, *, wire: torch.dtype | None = None, timeout_s: float = TIMEOUT_S) -> None:
-    """Average the model's gradients by a 2D torus of all ranks, a row per host; every rank calls this together.
+    """Average the model's gradients by a 2D torus of all ranks, one row per host; all ranks call this together.
 
-    `wire`: a 16-bit type in which float32 gradients travel between ranks; they are summed in float32.
-    `timeout_s`: when a rank is lost, backward raises RankLost after at most so long.
+    `wire`: a 16-bit type for float32 gradients between ranks; ranks add in float32.
+    `timeout_s`: if a rank fails, the backward pass raises RankLost after at most so long.
     """
-    mesh = Mesh()
-    world, rows = mesh.world, layout.rows(mesh.meeting.hosts)
+    connections = Connections()
+    world, rows = connections.world, layout.count_rows(connections.rendezvous.hosts)
     if dist.get_backend() == "nccl":
         attach(model, native_torus(rows=rows))
         return
     plan = torus_plan.allreduce(range(world), range(world), rows=rows)
-    attach(model, follow(plan, chunks=world, mesh=mesh, wire=wire, timeout_s=timeout_s))
+    attach(model, make_allreduce(plan, chunks=world, connections=connections, wire=wire, timeout_s=timeout_s))
 
 
 def attach(model: DistributedDataParallel, allreduce: Allreduce) -> None:
-    """Average the model's gradients by `allreduce`, which nobody else may use at the same time."""
+    """Average the model's gradients by `allreduce`; no other code may use `allreduce` at the same time."""
     world = dist.get_world_size()
 
     def average(flat_N: Tensor) -> None:
-        flat_N.div_(world)  # before the sum: a sum of n gradients may leave a 16-bit type's range
+        flat_N.div_(world)  # before the sum, because the sum of n gradients may overflow a 16-bit type
         allreduce(flat_N)
 
-    model.register_comm_hook(Beside(average), _hook)
+    model.register_comm_hook(AsyncAllreduce(average), _hook)
 
 
-def _hook(averages: Beside, bucket: GradBucket) -> Future[Tensor]:
-    return averages.begin(bucket.buffer()).then(summed)
+def _hook(averages: AsyncAllreduce, bucket: GradBucket) -> Future[Tensor]:
+    return averages.start(bucket.buffer()).then(wait_for_sum)

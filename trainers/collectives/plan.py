@@ -1,6 +1,6 @@
-"""A collective as plain data: rounds of sends between ranks. No torch here.
+"""A plan: a collective as plain data, rounds of sends between ranks. This module does not need torch.
 
-A round is any sequence of Send; `Sends` is one held as columns, so that thousands of ranks are a few numpy calls.
+A round is any sequence of Send. `Sends` is a round in columns, so that thousands of ranks take few numpy calls.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,20 +17,20 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """One message: `src` sends its slices `chunks` of the flat vector to `dst`."""
+    """One message: `src` sends the chunks `chunks` of its flat vector to `dst`."""
 
     src: int
     dst: int
     chunks: range
-    add: bool  # the receiver adds what arrives; otherwise it keeps it in place of its own
+    add: bool  # the receiver adds the chunks to its own chunks; otherwise it replaces its own chunks
 
 
-Round = Sequence[Send]  # everything in one round is in flight together
+Round = Sequence[Send]  # all messages of one round travel at the same time
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sends(Sequence[Send]):
-    """A round of M sends as columns: send m takes `size_M[m]` chunks from `start_M[m]` on."""
+    """A round of M sends as columns: send m carries `size_M[m]` chunks, the first is `start_M[m]`."""
 
     src_M: Integers
     dst_M: Integers
@@ -40,7 +40,7 @@ class Sends(Sequence[Send]):
 
     @classmethod
     def of(cls, sends: Round) -> "Sends":
-        """Any round as columns."""
+        """Return any round as columns."""
         if isinstance(sends, Sends):
             return sends
         rows = [(s.src, s.dst, s.chunks.start, len(s.chunks), s.add) for s in sends]
@@ -48,8 +48,8 @@ class Sends(Sequence[Send]):
         return cls(src_M, dst_M, start_M, size_M, add_M.astype(np.bool_))
 
     @classmethod
-    def alike(cls, src_M: Integers, dst_M: Integers, chunks: range, *, add: bool) -> "Sends":
-        """A round in which every send carries the same `chunks`."""
+    def with_same_chunks(cls, src_M: Integers, dst_M: Integers, chunks: range, *, add: bool) -> "Sends":
+        """Return a round in which every send carries the same `chunks`."""
         start_M, size_M = np.full(len(src_M), chunks.start), np.full(len(src_M), len(chunks))
         return cls(src_M, dst_M, start_M, size_M, np.full(len(src_M), add))
 
@@ -66,46 +66,47 @@ class Sends(Sequence[Send]):
     def __getitem__(self, index: slice) -> "Sends": ...
     def __getitem__(self, index: int | slice) -> "Send | Sends":
         if isinstance(index, slice):
-            return self.where(index)
-        return next(iter(self.where(slice(index, index + 1 or None))))
+            return self.select(index)
+        return next(iter(self.select(slice(index, index + 1 or None))))
 
-    def where(self, chosen: slice | Flags | Integers) -> "Sends":
-        """The chosen ones of the sends."""
+    def select(self, chosen: slice | Flags | Integers) -> "Sends":
+        """Return the sends at a slice, a mask or indices."""
         return Sends(
             self.src_M[chosen], self.dst_M[chosen], self.start_M[chosen], self.size_M[chosen], self.add_M[chosen]
         )
 
     @property
     def columns(self) -> tuple[Integers, Integers, Integers, Integers, Flags]:
+        """Return src_M, dst_M, start_M, size_M, add_M."""
         return self.src_M, self.dst_M, self.start_M, self.size_M, self.add_M
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A collective among given ranks. Iterate over it for its rounds, as often as you like."""
+    """A collective over `world` ranks; each iteration over the plan yields all its rounds again."""
 
     kind: str
     world: int
-    chunks: int  # the vector is cut into this many parts of equal length
+    chunks: int  # the vector is cut into this many chunks of equal length
     make: Callable[[], Iterable[Round]] = field(repr=False)
-    shape: Mapping[str, int] = field(default_factory=dict)  # what tells it from others of its kind: rows, k, ...
+    shape: Mapping[str, int] = field(default_factory=dict)  # the parameters of the kind: rows, k, ...
 
     def __iter__(self) -> Iterator[Round]:
         return iter(self.make())
 
-    def of(self, rank: int) -> Iterator[list[Send]]:
-        """What `rank` sends and receives, round by round; empty where it only looks on."""
+    def rounds_of(self, rank: int) -> Iterator[list[Send]]:
+        """Yield for each round the sends from and to `rank`; a round without them is an empty list."""
         for sends in map(Sends.of, self):
-            yield list(sends.where((sends.src_M == rank) | (sends.dst_M == rank)))
+            yield list(sends.select((sends.src_M == rank) | (sends.dst_M == rank)))
 
 
 def split(chunks: range, parts: int) -> list[range]:
-    """Cut `chunks` into `parts` runs, as equal as whole chunks allow."""
+    """Split `chunks` into `parts` ranges whose lengths differ by at most one chunk."""
     return [chunks[len(chunks) * part // parts : len(chunks) * (part + 1) // parts] for part in range(parts)]
 
 
-def together(*plans: Iterable[Round]) -> Iterator[Round]:
-    """Run plans side by side: their first rounds become one round, their second ones the next, and so on."""
+def run_in_parallel(*plans: Iterable[Round]) -> Iterator[Round]:
+    """Merge plans round by round: the first rounds of all plans become one round, then the second rounds, and so on."""
     for rounds in zip_longest(*plans, fillvalue=()):
         columns = [Sends.of(sends).columns for sends in rounds if len(sends)]
         yield Sends(*map(np.concatenate, zip(*columns, strict=True))) if columns else ()

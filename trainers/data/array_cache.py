@@ -1,7 +1,7 @@
-"""Arrays that are made once and kept in a file: N ranks ask, one makes it, all read the same bytes.
+"""A file cache for arrays: of several ranks that need an array, one creates it and all read the same bytes.
 
-A file is a SHA-256 of its content and the content. It appears under its name whole (a temporary file, renamed), so a
-reader needs no lock; the lock beside it only saves the others the work.
+A file contains the SHA-256 of the content, then the content. A temporary file is renamed to the final name, so a file
+is always complete and a reader needs no lock; the lock file only avoids that several ranks create the same array.
 """
 
 import fcntl
@@ -20,24 +20,24 @@ Bytes = NDArray[np.uint8]
 DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-def kept(path: Path, make: Callable[[], Bytes]) -> Bytes:
-    """Return the one-dimensional array in the file `path`, and `make` it where it is missing or damaged.
+def load_or_create(path: Path, create: Callable[[], Bytes]) -> Bytes:
+    """Return the one-dimensional array in the file `path`; create it by `create` if it is missing or damaged.
 
-    A folder that cannot be written to costs the work each time, and a line on stderr.
+    If the folder cannot be written to, the array is created on every call, with a line on stderr.
     """
     if (found := _read(path)) is not None:
         return found
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path.with_name(f"{path.name}.lock")):
-            if (found := _read(path)) is not None:  # another rank was first
+        with _lock(path.with_name(f"{path.name}.lock")):
+            if (found := _read(path)) is not None:  # another rank has created it meanwhile
                 return found
-            made = make()
-            _write(path, made)
-            return made
+            created = create()
+            _write(path, created)
+            return created
     except OSError as error:
-        sys.stderr.write(f"{path} cannot be kept ({error.strerror or error}); it is made again each time\n")
-        return make()
+        sys.stderr.write(f"{path} cannot be stored ({error.strerror or error}); it is created again each time\n")
+        return create()
 
 
 def _read(path: Path) -> Bytes | None:
@@ -48,18 +48,18 @@ def _read(path: Path) -> Bytes | None:
     digest, content = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
     if digest.tobytes() == hashlib.sha256(content.data).digest():
         return content
-    sys.stderr.write(f"{path} is damaged and made again\n")
+    sys.stderr.write(f"{path} is damaged and is created again\n")
     return None
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait for the others on this machine, and where the file system knows locks, on all; dies with its holder."""
+def _lock(lock: Path) -> Iterator[None]:
+    """Exclude other processes on this machine, and on all machines if the file system supports it, until the exit."""
     file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:  # no locks here: each makes the same bytes, and the last rename stays
+        except OSError as error:  # without locks every rank creates the same bytes, and the last rename wins
             print(f"{lock} cannot be locked ({error.strerror})", file=sys.stderr)
         yield
     finally:

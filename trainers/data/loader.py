@@ -1,9 +1,8 @@
-"""Batches made ahead by worker processes, in order, while the step before them runs.
+"""Load batches in worker processes, in order, while the previous step runs.
 
-torch's DataLoader does the work. What is added: workers outlive the signals that a whole job gets (their rank decides
-what those mean) and leave when their rank is gone, however it went; an error in a worker reaches the rank as itself,
-with the worker's trace; and the rank's own random numbers stay untouched, so that a run that begins an epoch twice (a
-resumed one) draws the same as one that did not.
+This module adds to torch's DataLoader: workers ignore the signals that a whole job gets, which their rank handles, and
+exit when their rank has ended for any reason; an exception in a worker reaches the rank unchanged, with the worker's
+traceback; and the rank's random number generators stay unchanged, so that a resumed run draws the same numbers.
 """
 
 import os
@@ -24,25 +23,25 @@ from torch.utils.data import DataLoader, Dataset
 
 from trainers.data.split import Batch, Split
 
-AHEAD = 2  # batches that each worker has made or is making beyond the one in use
-PASSED_OVER = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+PREFETCH = 2  # batches that each worker loads ahead of the current batch
+IGNORED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 
 
-class InWorker(Exception):
-    """Where in a worker an error arose: the cause of that error in its rank."""
+class WorkerTraceback(Exception):
+    """The traceback of an exception in a worker: the cause of that exception in the rank."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 class WorkerLost(RuntimeError):
-    """A worker has ended without a word."""
+    """A worker process has ended unexpectedly."""
 
 
 def load(split: Split, indices: Iterable[Tensor], *, workers: int) -> Generator[Batch]:
-    """Yield `split.batch(index_B)` for every index_B in turn; with workers, made ahead by that many processes.
+    """Yield `split.batch(index_B)` for every index_B, in order; with `workers` > 0 that many processes load batches.
 
-    Closing the iterator ends them. A worker that dies raises WorkerLost within seconds.
+    Closing the iterator ends the processes. A worker that dies raises WorkerLost within seconds.
     """
     if not workers:
         yield from map(split.batch, indices)
@@ -50,43 +49,45 @@ def load(split: Split, indices: Iterable[Tensor], *, workers: int) -> Generator[
     context = get_context("forkserver")  # a fork of this process would inherit locks that gloo's threads hold
     context.set_forkserver_preload([__name__])
     _start_server()
-    loader: DataLoader[Made] = DataLoader(
-        _Making(split),
+    loader: DataLoader[Loaded] = DataLoader(
+        _BatchDataset(split),
         batch_size=None,
         sampler=(index_B.numpy() for index_B in indices),
         num_workers=workers,
-        prefetch_factor=AHEAD,
-        collate_fn=_as_it_is,
+        prefetch_factor=PREFETCH,
+        collate_fn=_identity,
         pin_memory=torch.cuda.is_available(),
-        worker_init_fn=_settle,
+        worker_init_fn=_initialize_worker,
         multiprocessing_context=context,
-        generator=torch.Generator(),  # it draws a seed from this one, and not from the rank's
+        generator=torch.Generator(),  # DataLoader draws a seed from this generator instead of the rank's
     )
     batches: Any = iter(loader)
     try:
-        while (made := _next(batches)) is not None:
-            if isinstance(made, _Failure):
-                raise made.error from InWorker(made.trace)
-            yield made
+        while (loaded := _next(batches)) is not None:
+            if isinstance(loaded, _Failure):
+                raise loaded.error from WorkerTraceback(loaded.trace)
+            yield loaded
     finally:
-        batches._shutdown_workers()  # torch does so when the last reference goes, which an error's trace may hold
+        batches._shutdown_workers()  # torch does this with the last reference, which a traceback may hold
 
 
 def _start_server() -> None:
-    """Start the workers' server with the signals blocked; its workers are from their first instruction on."""
-    resource_tracker.ensure_running()  # the server would start it, and with that unblock them
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_OVER)
+    """Start the forkserver with the signals blocked, so that its workers start with blocked signals."""
+    resource_tracker.ensure_running()  # otherwise the server starts the tracker, which unblocks the signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED_SIGNALS)
     try:
         forkserver.ensure_running()
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # what came meanwhile is heard now
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # signals that arrived meanwhile are delivered now
 
 
-def _next(batches: "Iterator[Made]") -> "Made | None":
+def _next(batches: "Iterator[Loaded]") -> "Loaded | None":
     try:
         return next(batches, None)
-    except (EOFError, OSError, RuntimeError) as error:  # which of these depends on what was under way
-        message = f"a process that makes batches for this rank is gone ({error}); did it take too much memory?"
+    except (EOFError, OSError, RuntimeError) as error:  # the type depends on the interrupted operation
+        message = (
+            f"a worker process that loads batches for this rank has ended ({error}); it may have run out of memory"
+        )
         raise WorkerLost(message) from error
 
 
@@ -96,25 +97,25 @@ class _Failure:
     trace: str
 
 
-Made = Batch | _Failure
+Loaded = Batch | _Failure
 
 
-class _Making(Dataset[Made]):
-    """What a worker does: an index in, a batch or what went wrong out."""
+class _BatchDataset(Dataset[Loaded]):
+    """Map an index tensor to a batch, or to the exception that it raised."""
 
     def __init__(self, split: Split) -> None:
         self._split = split
 
-    def __getitem__(self, index_B: NDArray[np.int64]) -> Made:
+    def __getitem__(self, index_B: NDArray[np.int64]) -> Loaded:
         try:
             return self._split.batch(torch.from_numpy(index_B))
         except Exception as error:
             trace = traceback.format_exc()
-            return _Failure(_that_travels(error), trace)
+            return _Failure(_picklable(error), trace)
 
 
-def _that_travels(error: Exception) -> Exception:
-    """The error, or one that says the same where it cannot be sent to another process."""
+def _picklable(error: Exception) -> Exception:
+    """Return the error, or a RuntimeError with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -123,17 +124,17 @@ def _that_travels(error: Exception) -> Exception:
     return error
 
 
-def _as_it_is(made: Any) -> Any:
-    return made
+def _identity(loaded: Any) -> Any:
+    return loaded
 
 
-def _settle(worker: int) -> None:
-    for number in PASSED_OVER:  # once more: another part of this process may have started the server before
+def _initialize_worker(worker: int) -> None:
+    for number in IGNORED_SIGNALS:  # needed if another part of the rank had started the forkserver before
         signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = parent_process()
     assert parent is not None
     parent.join()

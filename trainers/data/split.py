@@ -1,4 +1,4 @@
-"""A split of a data set: numbered images with their classes, asked for by the batch."""
+"""Splits of a data set: numbered samples with their targets, read in batches."""
 
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
@@ -7,16 +7,16 @@ import torch
 from torch import Tensor
 
 Inputs = Tensor | tuple[Tensor, ...]
-Batch = tuple[Inputs, Tensor]  # what the model is called with, and what it should say
-Placed = tuple[tuple[Tensor, ...], Tensor]  # the same on its device, a single input in a tuple too
+Batch = tuple[Inputs, Tensor]  # the inputs of the model, and the target
+DeviceBatch = tuple[tuple[Tensor, ...], Tensor]  # a batch on its device; also a single input is a tuple
 
 
-def to_device(batch: Batch, device: torch.device, *, channels_last: bool = False) -> Placed:
-    """Bring a batch to a device; with `channels_last` its images lie with their channels innermost."""
+def to_device(batch: Batch, device: torch.device, *, channels_last: bool = False) -> DeviceBatch:
+    """Copy a batch to a device; with `channels_last` its images use that memory format."""
     inputs, target = batch
     parts = (inputs,) if isinstance(inputs, Tensor) else inputs
-    there = tuple(part.to(device, non_blocking=True, memory_format=_layout(part, channels_last)) for part in parts)
-    return there, target.to(device, non_blocking=True)
+    moved = tuple(part.to(device, non_blocking=True, memory_format=_layout(part, channels_last)) for part in parts)
+    return moved, target.to(device, non_blocking=True)
 
 
 def _layout(part: Tensor, channels_last: bool) -> torch.memory_format:
@@ -24,7 +24,7 @@ def _layout(part: Tensor, channels_last: bool) -> torch.memory_format:
 
 
 class Split(Protocol):
-    """Images 0 to len - 1; the same number is the same image on every rank."""
+    """Samples 0 to len - 1; a number means the same sample on every rank."""
 
     def __len__(self) -> int: ...
 
@@ -34,25 +34,25 @@ class Split(Protocol):
 
 
 @runtime_checkable
-class Arranged(Split, Protocol):
-    """A split that has a say in which samples share a batch, as sentences of one length do."""
+class OrderedSplit(Split, Protocol):
+    """A split that selects which samples share a batch, such as sentences of similar length."""
 
     def arrange(self, order_N: Tensor, batch: int) -> Tensor:
-        """Return an epoch's order in another one, which depends on it and the global batch alone."""
+        """Return a reordered epoch, which depends only on `order_N` and the global batch."""
         ...
 
 
 @runtime_checkable
-class Staged(Split, Protocol):
-    """A split that gets ready for every epoch, as one of random crops does, or one that lies in the ranks' memory."""
+class StagedSplit(Split, Protocol):
+    """A split that is prepared for every epoch, such as random crops or samples in the ranks' memory."""
 
-    def stage(self, epoch: int, takes: Callable[[int], Tensor]) -> Split:
-        """Return the split as it is in an epoch in which rank r takes the samples takes(r); all ranks call this."""
+    def stage(self, epoch: int, samples_of: Callable[[int], Tensor]) -> Split:
+        """Return the split for an epoch in which rank r uses samples_of(r); all ranks must call this."""
         ...
 
 
-class Stored:
-    """A split that lies in memory."""
+class TensorSplit:
+    """A split whose tensors are in memory."""
 
     def __init__(self, x_NCHW: Tensor, y_N: Tensor) -> None:
         self.x_NCHW, self.y_N = x_NCHW, y_N
@@ -61,14 +61,15 @@ class Stored:
         return len(self.y_N)
 
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
+        """Return x_BCHW and y_B."""
         return self.x_NCHW[index_B], self.y_N[index_B]
 
 
-class Grays:
-    """A split that lies in memory as bytes; a batch is normalized when it is asked for."""
+class GraySplit:
+    """A split of gray images in memory as bytes; a batch is normalized when it is read."""
 
-    def __init__(self, x_N1HW: Tensor, y_N: Tensor, *, like: "Grays | None" = None) -> None:
-        """Normalize by the mean and deviation of these images, or of those of the split `like`."""
+    def __init__(self, x_N1HW: Tensor, y_N: Tensor, *, like: "GraySplit | None" = None) -> None:
+        """Normalize by the mean and deviation of these images, or by those of the split `like`."""
         self.x_N1HW, self.y_N = x_N1HW, y_N
         moments = (like.mean, like.deviation) if like else _moments(x_N1HW)
         self.mean: float = moments[0]
@@ -78,11 +79,12 @@ class Grays:
         return len(self.y_N)
 
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
+        """Return normalized x_B1HW and y_B."""
         return (self.x_N1HW[index_B].float() - self.mean) / self.deviation, self.y_N[index_B]
 
 
 def _moments(x_N1HW: Tensor) -> tuple[float, float]:
-    """Mean and deviation of bytes, exact because the sums are of whole numbers."""
+    """Return mean and deviation of bytes, computed exactly from integer sums."""
     count_K = torch.bincount(x_N1HW.flatten(), minlength=256)
     value_K, count = torch.arange(256), x_N1HW.numel()
     mean = int((count_K * value_K).sum()) / count

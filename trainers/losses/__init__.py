@@ -1,0 +1,1 @@
+"""Losses: a net's output and its target, mapped to one number."""

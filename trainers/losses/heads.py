@@ -2,7 +2,7 @@
 
 L = L_last + w sum_i L_i,   w = 0.3 in the paper
 
-A net that is evaluated leaves its auxiliary heads out, and the loss is that of its last head.
+In an evaluation the net has no auxiliary heads, and the loss is that of the last head.
 """
 
 from torch import Tensor
@@ -11,13 +11,13 @@ from trainers.losses.loss import Loss, Output
 
 
 class Heads:
-    """`loss` of every head of a net, those behind the first times `weight`."""
+    """The sum of `loss` over all heads; the auxiliary heads are multiplied by `weight`."""
 
     def __init__(self, loss: Loss, *, weight: float) -> None:
         self.loss, self.weight = loss, weight
 
     def __call__(self, output: Output, target: Tensor) -> Tensor:
-        """Compare one tensor of logits, or a tuple of them with the last head's first, with the truth."""
+        """Return the loss of one tensor of logits, or of a tuple of logits with the last head's first."""
         if isinstance(output, Tensor):
             return self.loss(output, target)
         last, *auxiliary = output

@@ -1,0 +1,1 @@
+"""Nets, each in the form of its paper."""

@@ -2,7 +2,7 @@
 
 score(q, k) = g v / ||v|| . tanh(W q + U k + b),   weights = softmax over the source,   context = sum of weights x keys
 
-It keeps B x T x S x units numbers for the backward pass.
+The backward pass needs B x T x S x units stored numbers.
 """
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class Attention(nn.Module):
-    """Looks up, for every target position, what of the source it is about."""
+    """Compute a context vector from the source for every target position."""
 
     def __init__(self, units: int) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Attention(nn.Module):
         self.bias = nn.Parameter(torch.empty(units))
 
     def forward(self, query_BTD: Tensor, key_BSD: Tensor, is_padding_BS: Tensor) -> Tensor:
-        """Return context_BTD; padding of the source has no weight."""
+        """Return context_BTD; source padding has weight 0."""
         sum_BTSD = self.query(query_BTD)[:, :, None] + self.key(key_BSD)[:, None] + self.bias
         v_D = self.gain * self.direction / torch.linalg.vector_norm(self.direction)
         score_BTS = torch.tanh(sum_BTSD) @ v_D

@@ -1,13 +1,13 @@
-"""GNMT (Wu et al., 2016, arXiv:1609.08144) in its second form, which TensorFlow's NMT, MLPerf and others train.
+"""GNMT (Wu et al., 2016, arXiv:1609.08144) in its second form, which TensorFlow's NMT and MLPerf train.
 
-Encoder: LSTM layers, the first in both directions, with residuals from the third on. Decoder: as many LSTM layers,
-residuals from the third on; what the first makes of the sentence so far asks the attention, and the answer goes into
-every later layer beside its input (in the paper's form the answer comes a step late, so that no layer can run ahead
-in time). Source and target share one vocabulary and its embedding.
+Encoder: LSTM layers, the first bidirectional, with residual connections from the third on. Decoder: equally many LSTM
+layers, with residual connections from the third on. The output of the decoder's first layer is the attention's query,
+and the context is concatenated to the input of every later layer. (In the paper the context is one step late, so the
+layers cannot process a whole sentence at once.) Source and target share one vocabulary and its embedding.
 
-With 4 layers of 1,024 units and V tokens it has 94,447,617 + 2,049 V parameters: 160 million for 32,000 tokens.
-Everything begins as U(-0.1, 0.1), the attention's gain at 1 / sqrt(units) and its bias at 0; dropout is on every
-LSTM's input.
+With 4 layers of 1,024 units and V tokens the net has 94,447,617 + 2,049 V parameters: 160 million for 32,000 tokens.
+All parameters are initialized from U(-0.1, 0.1), the attention's gain with 1 / sqrt(units) and its bias with 0. Dropout
+is on the input of every LSTM.
 """
 
 import torch
@@ -20,14 +20,14 @@ RANGE = 0.1
 
 
 class GNMT(nn.Module):
-    """Maps source_BS and the target up to each position, target_BT, to the logits of the token there."""
+    """Map source_BS and target_BT, the target before each position, to the logits of the token at the position."""
 
     def __init__(
         self, vocabulary: int, *, padding: int, units: int = 1024, layers: int = 4, dropout: float = 0.2
     ) -> None:
         super().__init__()
         if layers < 2:
-            raise ValueError(f"GNMT has at least 2 layers, not {layers}")
+            raise ValueError(f"GNMT needs at least 2 layers, not {layers}")
         self.padding = padding
         self.embedding = nn.Embedding(vocabulary, units, padding_idx=padding)
         self.encoder = _Encoder(units, layers, dropout=dropout)
@@ -40,6 +40,7 @@ class GNMT(nn.Module):
         nn.init.zeros_(self.embedding.weight[padding].data)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """Return logits_BTV."""
         is_padding_BS = source_BS == self.padding
         source_BSD = self.encoder(self.embedding(source_BS), (~is_padding_BS).sum(dim=1))
         x_BTD = self.decoder(self.embedding(target_BT), source_BSD, is_padding_BS)
@@ -56,7 +57,7 @@ class _Encoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x_BSD: Tensor, length_B: Tensor) -> Tensor:
-        # packed, so that the way back begins at each sentence's own end
+        # packed, so that the reverse direction starts at the end of each sentence
         packed = pack_padded_sequence(self.dropout(x_BSD), length_B.cpu(), batch_first=True, enforce_sorted=False)
         both_BSE, _ = pad_packed_sequence(self.both_ways(packed)[0], batch_first=True, total_length=x_BSD.shape[1])
         x_BSD = self.second(self.dropout(both_BSE))[0]

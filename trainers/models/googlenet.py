@@ -1,41 +1,41 @@
 """GoogLeNet (Szegedy et al., 2014, arXiv:1409.4842, table 1): 6,998,552 parameters for ImageNet.
 
-With its two auxiliary classifiers, which only training has, 13,378,280: the 54 MB of FireCaffe's messages. They hang
-behind blocks 4a and 4d, and the loss takes 0.3 of theirs (section 5). Local response normalization is AlexNet's.
-Weights begin as Caffe's xavier, biases at 0.2, those of the logits at 0, as in the file that FireCaffe trains.
+With the two auxiliary classifiers of training it has 13,378,280 parameters, FireCaffe's 54 MB. They follow blocks 4a
+and 4d, and their losses have weight 0.3 (section 5). Local response normalization is that of AlexNet. Weights are
+initialized by Caffe's xavier, biases with 0.2, those of the logits with 0, as in FireCaffe's file.
 """
 
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d
 
-from trainers.models.alexnet import shrink
+from trainers.models.alexnet import max_pool
 from trainers.models.inception import Inception
 from trainers.models.initialization import xavier
 
 
 class GoogLeNet(nn.Module):
-    """Maps x_BCHW, from 31 x 31 up, to the logits of K classes; in training to these and both auxiliary heads'."""
+    """Map x_BCHW of at least 31 x 31 pixels to the logits of K classes, in training also to both auxiliary logits."""
 
     def __init__(self, channels: int, classes: int, *, aux_weight: float = 0.3) -> None:
         super().__init__()
-        self.aux_weight = aux_weight if aux_weight else None  # without weight there are no auxiliary heads
+        self.aux_weight = aux_weight if aux_weight else None  # weight 0 omits the auxiliary heads
         self.stem = nn.Sequential(
             xavier(nn.Conv2d(channels, 64, kernel_size=7, stride=2, padding=3), bias=0.2),
             nn.ReLU(inplace=True),
-            shrink(),
+            max_pool(),
             nn.LocalResponseNorm(5),
             xavier(nn.Conv2d(64, 64, kernel_size=1), bias=0.2),
             nn.ReLU(inplace=True),
             xavier(nn.Conv2d(64, 192, kernel_size=3, padding=1), bias=0.2),
             nn.ReLU(inplace=True),
             nn.LocalResponseNorm(5),
-            shrink(),
+            max_pool(),
         )
-        # of each block: inputs; channels of the 1 x 1, the 3 x 3 (narrowed first), the 5 x 5 likewise, the maximum
+        # Each block: input channels; channels of 1 x 1, 3 x 3 (reduced, output), 5 x 5 (reduced, output), pooling.
         self.to_4a = nn.Sequential(
             Inception(192, 64, (96, 128), (16, 32), 32),
             Inception(256, 128, (128, 192), (32, 96), 64),
-            shrink(),
+            max_pool(),
             Inception(480, 192, (96, 208), (16, 48), 64),
         )
         self.to_4d = nn.Sequential(
@@ -45,7 +45,7 @@ class GoogLeNet(nn.Module):
         )
         self.to_5b = nn.Sequential(
             Inception(528, 256, (160, 320), (32, 128), 128),
-            shrink(),
+            max_pool(),
             Inception(832, 256, (160, 320), (32, 128), 128),
             Inception(832, 384, (192, 384), (48, 128), 128),
         )
@@ -56,6 +56,7 @@ class GoogLeNet(nn.Module):
         )
 
     def forward(self, x_BCHW: Tensor) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+        """Return logits_BK; in training also those of the heads at 4a and 4d."""
         at_4a_BCHW: Tensor = self.to_4a(self.stem(x_BCHW))
         at_4d_BCHW: Tensor = self.to_4d(at_4a_BCHW)
         logits_BK: Tensor = self.classifier(self.to_5b(at_4d_BCHW))
@@ -65,7 +66,7 @@ class GoogLeNet(nn.Module):
 
 
 class _Auxiliary(nn.Module):
-    """A classifier half-way up: averages to 4 x 4, 128 channels, 1,024 units, 70 % of them dropped."""
+    """An auxiliary classifier: average pooling to 4 x 4, 128 channels, 1,024 units with dropout 0.7."""
 
     def __init__(self, inputs: int, classes: int) -> None:
         super().__init__()
@@ -85,7 +86,7 @@ class _Auxiliary(nn.Module):
 
 
 def _to_4x4(x_BCHW: Tensor) -> Tensor:
-    """The paper's 5 x 5 averages in steps of 3 where they leave 4 x 4 (of 14 x 14), else 4 x 4 equal shares."""
+    """Apply the paper's 5 x 5 average pooling with stride 3 to 14 x 14 maps, else adaptive pooling to 4 x 4."""
     if x_BCHW.shape[2:] == (14, 14):
         return avg_pool2d(x_BCHW, kernel_size=5, stride=3)
     return adaptive_avg_pool2d(x_BCHW, 4)

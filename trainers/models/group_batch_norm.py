@@ -3,10 +3,10 @@
 mu = 1/m sum x,  s2 = 1/m sum (x - mu)^2,  xh = (x - mu) / sqrt(s2 + eps),  y = gamma xh + beta
 dx = gamma / sqrt(s2 + eps) (dy - 1/m sum dy - xh 1/m sum dy xh)
 
-with all sums over the m numbers of a channel on all G ranks of the group: what one process would do on their batches in
-one. Forward, every rank tells its mean and variance; they are put together as mu = mean_r(mu_r) and
-s2 = mean_r(s2_r + (mu_r - mu)^2), which does not cancel (Chan, Golub & LeVeque, 1979). Backward, it tells its two sums.
-torch.nn.SyncBatchNorm does this on GPUs alone.
+with all sums over the m numbers of a channel on all G ranks of the group, as one process would compute them on the
+common batch. In the forward pass the ranks exchange mean and variance and combine them as mu = mean_r(mu_r) and
+s2 = mean_r(s2_r + (mu_r - mu)^2), which avoids cancellation (Chan, Golub & LeVeque, 1979). In the backward pass they
+exchange the two sums. torch.nn.SyncBatchNorm supports only GPUs.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
-Gather = Callable[[Tensor], Tensor]  # x_C of this rank -> x_GC of the group's ranks, the same on all of them
+Gather = Callable[[Tensor], Tensor]  # x_C of this rank -> x_GC of all ranks of the group
 
 
 def join(model: nn.Module, gather: Gather) -> None:
-    """Let every batch normalization within `model` normalize over the group; parameters and names stay."""
+    """Replace every batch normalization of `model` by one over the group; parameters and their names stay."""
     for parent in list(model.modules()):
         for name, child in parent.named_children():
             if isinstance(child, _BatchNorm):
@@ -29,7 +29,7 @@ def join(model: nn.Module, gather: Gather) -> None:
 
 
 class GroupBatchNorm(_BatchNorm):
-    """Stands in for `norm`; every rank of the group has equally many numbers of each channel."""
+    """Replace `norm`; every rank of the group must have equally many numbers per channel."""
 
     def __init__(self, norm: _BatchNorm, gather: Gather) -> None:
         super().__init__(norm.num_features, norm.eps, norm.momentum, norm.affine, norm.track_running_stats)
@@ -37,20 +37,20 @@ class GroupBatchNorm(_BatchNorm):
         self.training, self._gather = norm.training, gather
 
     def _check_input_dim(self, x_BCS: Tensor) -> None:
-        """Whatever the net was written for."""
+        """Accept any number of dimensions."""
 
     def forward(self, x_BCS: Tensor) -> Tensor:
-        """Normalize channels: x_BC, x_BCL, x_BCHW or x_BCDHW (S stands for what comes behind C)."""
+        """Normalize the channels of x_BC, x_BCL, x_BCHW or x_BCDHW (S: all dimensions after C)."""
         if not self.training:
             return super().forward(x_BCS)
-        told = _Normalize.apply(x_BCS, self.weight, self.bias, self.eps, self._gather)  # type: ignore[no-untyped-call]
-        y_BCS: Tensor = told[0]
-        mean_C, variance_C, count = told[1:]
+        normalized = _Normalize.apply(x_BCS, self.weight, self.bias, self.eps, self._gather)  # type: ignore[no-untyped-call]
+        y_BCS: Tensor = normalized[0]
+        mean_C, variance_C, count = normalized[1:]
         if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
             self.num_batches_tracked += 1
             momentum = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
             self.running_mean.lerp_(mean_C, momentum)
-            self.running_var.lerp_(variance_C * (count / (count - 1)), momentum)  # unbiased, as torch keeps it
+            self.running_var.lerp_(variance_C * (count / (count - 1)), momentum)  # unbiased, as in torch
         return y_BCS
 
 
@@ -59,11 +59,11 @@ class _Normalize(torch.autograd.Function):
     def forward(
         ctx: Any, x_BCS: Tensor, weight_C: Tensor | None, bias_C: Tensor | None, eps: float, gather: Gather
     ) -> tuple[Tensor, Tensor, Tensor, int]:
-        wide_BCS = x_BCS.float()  # 16-bit passes have float32 statistics
+        wide_BCS = x_BCS.float()  # float32 statistics for 16-bit inputs
         dims = [d for d in range(x_BCS.dim()) if d != 1]
         variance_C, mean_C = torch.var_mean(wide_BCS, dims, correction=0)
-        told_GX = gather(torch.cat([mean_C, variance_C]))
-        mean_GC, variance_GC = told_GX.chunk(2, dim=1)
+        gathered_GX = gather(torch.cat([mean_C, variance_C]))
+        mean_GC, variance_GC = gathered_GX.chunk(2, dim=1)
         mean_C = mean_GC.mean(0)
         variance_C = (variance_GC + (mean_GC - mean_C) ** 2).mean(0)
         scale_C = (variance_C + eps).rsqrt()
@@ -72,7 +72,7 @@ class _Normalize(torch.autograd.Function):
         y_BCS = y_BCS if bias_C is None else y_BCS + _along(bias_C, x_BCS)
         ctx.save_for_backward(x_BCS, weight_C, mean_C, scale_C)
         ctx.dims, ctx.gather = dims, gather
-        count = len(told_GX) * (x_BCS.numel() // x_BCS.shape[1])
+        count = len(gathered_GX) * (x_BCS.numel() // x_BCS.shape[1])
         ctx.mark_non_differentiable(mean_C, variance_C)
         return y_BCS.to(x_BCS.dtype), mean_C, variance_C, count
 
@@ -82,7 +82,7 @@ class _Normalize(torch.autograd.Function):
         x_BCS, weight_C, mean_C, scale_C = ctx.saved_tensors
         wide_BCS = dy_BCS.float()
         xh_BCS = (x_BCS.float() - _along(mean_C, x_BCS)) * _along(scale_C, x_BCS)
-        # the parameters' gradients are this rank's own: they are averaged with all others
+        # The parameters' gradients are those of this rank; the all-reduce averages them.
         dbias_C, dweight_C = wide_BCS.sum(ctx.dims), (wide_BCS * xh_BCS).sum(ctx.dims)
         numbers = x_BCS.numel() // x_BCS.shape[1]
         mean_dy_C, mean_dy_xh_C = (ctx.gather(torch.cat([dbias_C, dweight_C])).mean(0) / numbers).chunk(2)
@@ -93,5 +93,5 @@ class _Normalize(torch.autograd.Function):
 
 
 def _along(x_C: Tensor, x_BCS: Tensor) -> Tensor:
-    """View numbers per channel so that they broadcast over a batch."""
+    """Reshape x_C so that it broadcasts over x_BCS."""
     return x_C.view(1, -1, *[1] * (x_BCS.dim() - 2))

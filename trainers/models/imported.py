@@ -1,4 +1,4 @@
-"""A user's own net, by the name of the function that makes it."""
+"""Nets of users, created by a function that the spec names."""
 
 import importlib
 from typing import Any
@@ -7,18 +7,18 @@ from torch import nn
 
 
 def imported(function: str, **arguments: Any) -> nn.Module:
-    """Call `package.module:function` with keyword arguments and return the net that it makes.
+    """Call `package.module:function` with keyword arguments and return its net.
 
-    Raises ValueError where there is no such module or function, and TypeError where what it returns is no net; what the
-    module or the function itself raises passes through.
+    Raises ValueError if there is no such module or function, and TypeError if the function does not return a net;
+    exceptions of the module and of the function pass through.
     """
-    place, _, name = function.partition(":")
+    path, _, name = function.partition(":")
     try:
-        module = importlib.import_module(place)
+        module = importlib.import_module(path)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{place}.".startswith(f"{error.name}."):
-            raise  # the module is there, and something that it imports is not
-        raise ValueError(f"{function} cannot be imported: there is no module {error.name!r} here") from error
+        if error.name is None or not f"{path}.".startswith(f"{error.name}."):
+            raise  # the module exists, but one of its imports does not
+        raise ValueError(f"{function} cannot be imported: there is no module {error.name!r}") from error
     make = getattr(module, name, None)
     if make is None:
         raise ValueError(f"{function} cannot be imported: {module.__file__} has no {name!r}")

@@ -1,4 +1,4 @@
-"""GoogLeNet's block (Szegedy et al., 2014, figure 2b): four views of one map side by side."""
+"""GoogLeNet's block (Szegedy et al., 2014, figure 2b): four parallel branches whose channels are concatenated."""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ from trainers.models.initialization import xavier
 
 
 class Inception(nn.Module):
-    """1 x 1; 3 x 3 and 5 x 5 behind a narrowing 1 x 1 (outputs of the latter first); a maximum under a 1 x 1."""
+    """Branches: 1 x 1; 3 x 3 and 5 x 5 after a reducing 1 x 1 (its channels first); max pooling, then 1 x 1."""
 
     def __init__(self, inputs: int, one: int, three: tuple[int, int], five: tuple[int, int], pool: int) -> None:
         super().__init__()
@@ -17,6 +17,7 @@ class Inception(nn.Module):
         self.pool = nn.Sequential(nn.MaxPool2d(3, stride=1, padding=1), *_convolution(inputs, pool))
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
+        """Return the concatenated channels of the branches."""
         return torch.cat([self.one(x_BCHW), self.three(x_BCHW), self.five(x_BCHW), self.pool(x_BCHW)], dim=1)
 
 

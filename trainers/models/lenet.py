@@ -1,7 +1,7 @@
-"""LeNet (LeCun, Bottou, Bengio & Haffner, 1998) as Caffe has it for MNIST: 431,080 parameters.
+"""LeNet (LeCun, Bottou, Bengio & Haffner, 1998) in Caffe's form for MNIST: 431,080 parameters.
 
-Two 5 x 5 convolutions of 20 and 50 channels, each before a 2 x 2 maximum, then 500 hidden units under rectifiers. It
-is the small net of You, Buluc and Demmel's EASGD study (2017). Weights begin as Caffe's xavier, biases at 0.
+Two 5 x 5 convolutions of 20 and 50 channels, each followed by 2 x 2 max pooling, then 500 hidden units with ReLU. It is
+the small net of You, Buluc and Demmel's EASGD study (2017). Weights are initialized by Caffe's xavier, biases with 0.
 """
 
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from trainers.models.initialization import xavier
 
 
 class LeNet(nn.Module):
-    """Maps x_BCHW, from 13 x 13 up, to the logits of K classes; at 28 x 28 it is the published net."""
+    """Map x_BCHW of at least 13 x 13 pixels to the logits of K classes; 28 x 28 gives the published net."""
 
     def __init__(self, channels: int, classes: int) -> None:
         super().__init__()
@@ -29,5 +29,6 @@ class LeNet(nn.Module):
         )
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
+        """Return logits_BK."""
         logits_BK: Tensor = self.classifier(self.features(x_BCHW))
         return logits_BK

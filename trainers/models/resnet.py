@@ -1,11 +1,11 @@
 """ResNet-18, 34, 50 and 101 (He, Zhang, Ren & Sun, 2015, arXiv:1512.03385, table 1).
 
-For ImageNet they have 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters. One departure, as everywhere since
-Goyal et al. (2017): the 3 x 3 convolution of a bottleneck strides, not the 1 x 1.
+For ImageNet they have 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters. As in Goyal et al. (2017) and
+differing from the paper, the stride of a bottleneck is in its 3 x 3 convolution, not in the 1 x 1.
 
-Convolutions begin as He's (2015) normal distribution by fan-out, the last layer as N(0, 0.01^2) with biases at 0. With
-`zero_gamma` the scale of the last normalization in every block begins at 0 (Goyal et al., section 5.1), so that a block
-begins as the identity, which eases the first steps of a large batch.
+Convolutions are initialized by He's (2015) normal distribution with fan-out, the last layer from N(0, 0.01^2) with
+biases 0. With `zero_gamma` the scale of the last normalization in every block is initialized with 0 (Goyal et al.,
+section 5.1): a block is the identity at first, which stabilizes the first steps of a large batch.
 """
 
 from torch import Tensor, nn
@@ -14,11 +14,11 @@ from trainers.models.initialization import gaussian
 
 STAGES = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3)}  # depth -> blocks of each stage
 WIDTHS = (64, 128, 256, 512)
-EXPANSION = 4  # a bottleneck of width w hands on 4w channels
+EXPANSION = 4  # a bottleneck of width w has 4w output channels
 
 
 class ResNet(nn.Module):
-    """Maps x_BCHW, of any height and width, to the logits of K classes."""
+    """Map x_BCHW of any height and width to the logits of K classes."""
 
     def __init__(self, channels: int, classes: int, *, depth: int = 50, zero_gamma: bool = False) -> None:
         super().__init__()
@@ -43,13 +43,14 @@ class ResNet(nn.Module):
         self.classifier = gaussian(nn.Linear(inputs, classes), 0.01)
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
+        """Return logits_BK."""
         x_BC11 = self.pool(self.blocks(self.stem(x_BCHW)))
         logits_BK: Tensor = self.classifier(x_BC11.flatten(1))
         return logits_BK
 
 
 class _Block(nn.Module):
-    """relu(F(x) + shortcut(x)); the shortcut is a 1 x 1 convolution where F changes the shape."""
+    """Compute relu(F(x) + shortcut(x)); the shortcut is a 1 x 1 convolution if F changes the shape."""
 
     def __init__(self, layers: list[nn.Module], inputs: int, outputs: int, *, stride: int, zero_gamma: bool) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ class _Block(nn.Module):
 
 
 def _plain(inputs: int, width: int, stride: int) -> list[nn.Module]:
-    """Two 3 x 3 convolutions."""
+    """Return two 3 x 3 convolutions."""
     return [
         convolution(inputs, width, size=3, stride=stride),
         nn.BatchNorm2d(width),
@@ -79,7 +80,7 @@ def _plain(inputs: int, width: int, stride: int) -> list[nn.Module]:
 
 
 def _bottleneck(inputs: int, width: int, stride: int) -> list[nn.Module]:
-    """1 x 1 down to `width`, 3 x 3, 1 x 1 up to 4 `width`."""
+    """Return 1 x 1 to `width` channels, 3 x 3, and 1 x 1 to 4 `width` channels."""
     return [
         convolution(inputs, width, size=1),
         nn.BatchNorm2d(width),
@@ -92,7 +93,7 @@ def _bottleneck(inputs: int, width: int, stride: int) -> list[nn.Module]:
 
 
 def convolution(inputs: int, outputs: int, *, size: int, stride: int = 1) -> nn.Conv2d:
-    """A convolution without bias, with He's initialization by fan-out."""
+    """Return a convolution without bias, with He's initialization by fan-out."""
     layer = nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, bias=False)
     nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
     return layer

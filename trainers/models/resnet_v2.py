@@ -1,10 +1,11 @@
 """ResNet-50-v2 (He, Zhang, Ren & Sun, 2016, arXiv:1603.05027): 25,549,352 parameters for ImageNet.
 
-A block normalizes and rectifies before each convolution, and nothing stands on the sum:
+A block applies normalization and ReLU before each convolution, and nothing after the sum:
 
     a = relu(BN(x));   x' = F(a) + x,   or F(a) + W a where the shape changes
 
-so a gradient reaches every block unchanged. One activation follows the last block. Initialization as in resnet.py.
+so a gradient reaches every block unchanged. One activation follows the last block. The initialization is that of
+resnet.py.
 """
 
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ from trainers.models.resnet import EXPANSION, STAGES, WIDTHS, convolution
 
 
 class ResNet50V2(nn.Module):
-    """Maps x_BCHW, of any height and width, to the logits of K classes."""
+    """Map x_BCHW of any height and width to the logits of K classes."""
 
     def __init__(self, channels: int, classes: int) -> None:
         super().__init__()
@@ -33,13 +34,14 @@ class ResNet50V2(nn.Module):
         self.classifier = gaussian(nn.Linear(inputs, classes), 0.01)
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
+        """Return logits_BK."""
         x_BC11 = self.pool(self.activation(self.blocks(self.stem(x_BCHW))))
         logits_BK: Tensor = self.classifier(x_BC11.flatten(1))
         return logits_BK
 
 
 class _Block(nn.Module):
-    """A bottleneck whose convolutions follow their normalizations."""
+    """A bottleneck with a normalization before each convolution."""
 
     def __init__(self, inputs: int, width: int, *, stride: int) -> None:
         super().__init__()

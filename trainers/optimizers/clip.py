@@ -1,7 +1,7 @@
 """Gradient clipping by global norm (Pascanu, Mikolov & Bengio, 2013): g <- g min(1, c / ||g||).
 
-||g|| is over all parameters together, and taken where the optimizer steps: with synchronous ranks of the averaged
-gradient, which is the same on all of them.
+||g|| is the norm over all parameters together, computed before the optimizer's step: with synchronous ranks it is the
+norm of the averaged gradient, which is equal on all ranks.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from torch.utils.hooks import RemovableHandle
 
 
 def clip(optimizer: torch.optim.Optimizer, norm: float) -> RemovableHandle:
-    """Make each step of `optimizer` clip its gradients to `norm` (c) first; the handle's remove() ends it."""
+    """Clip the gradients to `norm` (c) before each step of `optimizer`; the handle's remove() ends this."""
 
     def before(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         params = [p for group in optimizer.param_groups for p in group["params"]]

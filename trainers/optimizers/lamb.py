@@ -4,8 +4,8 @@
     u = (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon) + b w       b weight decay
     w = w - g_t (||w|| / ||u||) u                                       g_t the schedule's rate
 
-Where ||w|| or ||u|| is 0, their ratio is 1. The paper's phi, which may bound ||w||, is the identity, as in its code.
-Legend: L layers that are stepped together.
+If ||w|| or ||u|| is 0, their ratio is 1. The paper's phi, which can bound ||w||, is the identity, as in its code.
+Legend: L layers that are updated together.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from trainers.optimizers.layers import dense_gradients, norms, ratio, states, together
+from trainers.optimizers.layers import dense_gradients, group_layers, norms, ratio, states
 
 
 class LAMB(torch.optim.Optimizer):
-    """Every tensor is one layer. A group with `adapt=False` takes plain Adam at g_t, without weight decay."""
+    """Every tensor is one layer. A group with `adapt=False` uses plain Adam with rate g_t, without weight decay."""
 
     def __init__(
         self,
@@ -32,21 +32,21 @@ class LAMB(torch.optim.Optimizer):
     ) -> None:
         for name, value in (("lr", lr), ("weight_decay", weight_decay), ("epsilon", epsilon)):
             if value < 0:
-                raise ValueError(f"{name} is at least 0, not {value}")
+                raise ValueError(f"{name} must be at least 0, not {value}")
         if not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(f"betas are at least 0 and below 1, not {betas}")
+            raise ValueError(f"betas must be at least 0 and below 1, not {betas}")
         defaults = {"lr": lr, "betas": betas, "weight_decay": weight_decay, "epsilon": epsilon}
         super().__init__(params, {**defaults, "adapt": True})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Make one step along the gradients; parameters without one stay."""
+        """Update all parameters that have a gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            for ws in together(group["params"]):
+            for ws in group_layers(group["params"]):
                 self._descend(ws, dense_gradients(ws), group)
         return loss
 
@@ -60,7 +60,7 @@ class LAMB(torch.optim.Optimizer):
         torch._foreach_addcmul_(ws, us, list((-rate_L).unbind()))
 
     def _directions(self, ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> list[Tensor]:
-        """Adam's step, without a rate."""
+        """Return Adam's update direction of each layer."""
         b1, b2 = group["betas"]
         ms, vs, ts = states(self.state, ws, "m"), states(self.state, ws, "v"), self._count(ws)
         torch._foreach_lerp_(ms, gs, 1 - b1)
@@ -74,7 +74,7 @@ class LAMB(torch.optim.Optimizer):
         return us
 
     def _count(self, ws: list[Tensor]) -> list[int]:
-        """The steps of each layer, with this one."""
+        """Return the number of steps of each layer, including this step."""
         for w in ws:
             self.state[w]["steps"] = self.state[w].get("steps", 0) + 1
         return [self.state[w]["steps"] for w in ws]

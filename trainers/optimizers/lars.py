@@ -4,13 +4,13 @@
     v   = m v + g_t lam (g + b w)               m momentum, g_t the schedule's rate
     w   = w - v
 
-The rates are inside v, as in the authors' Caffe: a change of rate leaves the steps already taken alone.
-Where ||w|| or ||g|| is 0, lam is 1. LARC, of the same Caffe later on, leaves b ||w|| out of lam, and
+The rates are inside v, as in the authors' Caffe: a change of the rate does not affect earlier steps in v.
+If ||w|| or ||g|| is 0, lam is 1. LARC, in later versions of this Caffe, omits b ||w|| in lam, and
 
     scales      the rate is g_t lam
     clips       the rate is min(g_t, lam)
 
-Legend: L layers that are stepped together.
+Legend: L layers that are updated together.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from trainers.optimizers.layers import dense_gradients, norms, ratio, states, together
-from trainers.optimizers.momentum import descend
+from trainers.optimizers.layers import dense_gradients, group_layers, norms, ratio, states
+from trainers.optimizers.momentum import momentum_step
 
 Form = Literal["lars", "larc_scale", "larc_clip"]
 
 
 class LARS(torch.optim.Optimizer):
-    """Every tensor is one layer. A group with `adapt=False` takes plain momentum SGD at g_t, without weight decay."""
+    """Every tensor is one layer. A group with `adapt=False` uses momentum SGD with rate g_t, without weight decay."""
 
     def __init__(
         self,
@@ -37,44 +37,44 @@ class LARS(torch.optim.Optimizer):
         momentum: float = 0.9,
         weight_decay: float = 0.0,
         trust_coefficient: float = 0.001,
-        epsilon: float = 0.0,  # is added to ||g|| + b ||w||
+        epsilon: float = 0.0,  # added to ||g|| + b ||w||
         form: Form = "lars",
     ) -> None:
         defaults: dict[str, Any] = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "epsilon": epsilon}
         for name, value in defaults.items():
             if value < 0:
-                raise ValueError(f"{name} is at least 0, not {value}")
+                raise ValueError(f"{name} must be at least 0, not {value}")
         if trust_coefficient <= 0:
-            raise ValueError(f"trust_coefficient is above 0, not {trust_coefficient}")
+            raise ValueError(f"trust_coefficient must be above 0, not {trust_coefficient}")
         super().__init__(params, {**defaults, "trust_coefficient": trust_coefficient, "form": form, "adapt": True})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Make one step along the gradients; parameters without one stay."""
+        """Update all parameters that have a gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
             weight_decay = group["weight_decay"] if group["adapt"] else 0.0
-            for ws in together(group["params"]):
+            for ws in group_layers(group["params"]):
                 gs, vs = dense_gradients(ws), states(self.state, ws, "velocity")
                 rate_L = rates(ws, gs, group)
-                descend(ws, gs, vs, rate_L, momentum=group["momentum"], weight_decay=weight_decay)
+                momentum_step(ws, gs, vs, rate_L, momentum=group["momentum"], weight_decay=weight_decay)
         return loss
 
 
 def rates(ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> Tensor:
-    """Each layer's rate, the schedule's folded in; a tensor, so that nothing waits for the device."""
+    """Return the rate of each layer times the schedule's rate; as a tensor, so that no step waits for the device."""
     g_t: float = group["lr"]
     form: Form = group["form"]
     w_norm_L = norms(ws)
     if not group["adapt"]:
         return torch.full_like(w_norm_L, g_t)
     decay = group["weight_decay"] if form == "lars" else 0.0
-    below_L = norms(gs)
-    below_L = torch.where(below_L > 0, below_L + decay * w_norm_L + group["epsilon"], 0.0)
-    lam_L = ratio(group["trust_coefficient"] * w_norm_L, below_L)
+    denominator_L = norms(gs)
+    denominator_L = torch.where(denominator_L > 0, denominator_L + decay * w_norm_L + group["epsilon"], 0.0)
+    lam_L = ratio(group["trust_coefficient"] * w_norm_L, denominator_L)
     match form:
         case "lars" | "larc_scale":
             return g_t * lam_L

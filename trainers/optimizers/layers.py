@@ -1,6 +1,6 @@
-"""What optimizers with a rate per layer share: layers taken together, their norms, the ratio of norms.
+"""Common functions of LARS and LAMB: groups of layers, their norms, and the ratio of norms.
 
-Every tensor is one layer. Legend of shapes: L layers taken together.
+Every tensor is one layer. Legend of shapes: L layers of a group.
 """
 
 from collections.abc import Iterator
@@ -9,50 +9,51 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CACHE_NUMBERS = 2**20  # weights taken together on a CPU: what the norms read is in its cache when the step comes
+CACHE_NUMBERS = 2**20  # weights per group on a CPU: the update finds in the cache the weights that the norms read
 
 
-def together(params: list[Tensor]) -> Iterator[list[Tensor]]:
-    """Yield the parameters that have a gradient in lists to step at once, each on one device and of one type.
+def group_layers(params: list[Tensor]) -> Iterator[list[Tensor]]:
+    """Yield lists of parameters with gradients; the parameters of a list have one device and one dtype.
 
-    On a CPU a list holds about a cache's worth, so that a layer travels once from memory and not once per operation;
-    elsewhere it holds all, since there a launch costs more than the way.
+    On a CPU a list fits into the cache, so that a layer is read from memory once and not once per operation. On other
+    devices a list has all parameters, because a kernel launch costs more than the memory access.
     """
-    batch: list[Tensor] = []
+    group: list[Tensor] = []
     numbers = 0
     for p in params:
         if p.grad is None:
             continue
         if p.grad.layout != torch.strided:
-            raise ValueError(f"a gradient of layout {p.grad.layout}: a layer's norm is that of a dense tensor")
-        full = p.device.type == "cpu" and numbers + p.numel() > CACHE_NUMBERS
-        if batch and (full or (p.device, p.dtype) != (batch[0].device, batch[0].dtype)):
-            yield batch
-            batch, numbers = [], 0
-        batch.append(p)
+            raise ValueError(f"a gradient has the layout {p.grad.layout}; LARS and LAMB need dense gradients")
+        is_full = p.device.type == "cpu" and numbers + p.numel() > CACHE_NUMBERS
+        if group and (is_full or (p.device, p.dtype) != (group[0].device, group[0].dtype)):
+            yield group
+            group, numbers = [], 0
+        group.append(p)
         numbers += p.numel()
-    if batch:
-        yield batch
+    if group:
+        yield group
 
 
 def norms(tensors: list[Tensor]) -> Tensor:
-    """Return the L norms of L tensors; of 16-bit tensors in float32, where their squares do not overflow."""
+    """Return the norms of L tensors; those of 16-bit tensors in float32, which avoids overflow."""
     wide = torch.promote_types(tensors[0].dtype, torch.float32)
     return torch.stack(torch._foreach_norm(tensors, 2, wide))
 
 
-def ratio(above_L: Tensor, below_L: Tensor) -> Tensor:
-    """Return above / below, and 1 where either is 0."""
-    return torch.where((above_L > 0) & (below_L > 0), above_L / below_L, torch.ones_like(above_L))
+def ratio(numerator_L: Tensor, denominator_L: Tensor) -> Tensor:
+    """Return numerator / denominator, and 1 where one of them is 0."""
+    are_positive_L = (numerator_L > 0) & (denominator_L > 0)
+    return torch.where(are_positive_L, numerator_L / denominator_L, torch.ones_like(numerator_L))
 
 
 def dense_gradients(params: list[Tensor]) -> list[Tensor]:
-    """Return the gradients of parameters that have one."""
+    """Return the gradients of the parameters that have one."""
     return [p.grad for p in params if p.grad is not None]
 
 
 def states(of: dict[Tensor, Any], params: list[Tensor], name: str) -> list[Tensor]:
-    """Return the tensor called `name` of each parameter's state, zeros in the parameter's own layout at first."""
+    """Return the tensor `name` of each parameter's state, initially zeros in the parameter's memory layout."""
     for p in params:
         if name not in of[p]:
             of[p][name] = torch.zeros_like(p, memory_format=torch.preserve_format)

@@ -1,12 +1,12 @@
-"""A step of momentum at a rate per layer, rates folded into the velocity, in few passes over memory.
+"""A momentum step with one rate per layer, in few passes over memory; the rates are inside the velocity.
 
     v = m v + r (g + b w)       r_l the rate of layer l, m momentum, b weight decay
     w = w - v
 
-A step cannot read and write less than w, g, v and w, v: five passes. On a CPU torch's fused SGD makes just these: with
-a rate of 1 its step is v = m v + (1 - dampening) (g + b w), w = w - v, so a dampening of 1 - r_l is our rate, to the
-last bits of a double. It wants the rates as numbers, which are free to read there. Elsewhere reading one would wait for
-the device, so the rates stay tensors and the step is four operations.
+A step must read w, g, v and write w, v: five passes. On a CPU torch's fused SGD makes exactly these: with a rate of 1
+its step is v = m v + (1 - dampening) (g + b w), w = w - v, so a dampening of 1 - r_l gives the rate r_l, up to the last
+bits of a double. The fused SGD needs the rates as numbers. On other devices reading a number would wait for the device,
+so the rates stay tensors and the step is four operations.
 
 Legend: L layers.
 """
@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 
-def descend(
+def momentum_step(
     ws: list[Tensor], gs: list[Tensor], vs: list[Tensor], rate_L: Tensor, *, momentum: float, weight_decay: float
 ) -> None:
-    """Step the weights `ws` along the gradients `gs` with the velocities `vs`; the gradients stay as they are."""
+    """Update the weights `ws` and the velocities `vs` by the gradients `gs`, which stay unchanged."""
     if _is_fusible(ws, gs, vs):
         for w, g, v, rate in zip(ws, gs, vs, rate_L.tolist(), strict=True):
             torch._fused_sgd_(
@@ -42,9 +42,9 @@ def descend(
 
 
 def _is_fusible(ws: list[Tensor], gs: list[Tensor], vs: list[Tensor]) -> bool:
-    """The fused kernel reads the three of a layer number by number, as they lie in memory.
+    """Return whether the fused kernel supports these tensors, which it reads in the order of memory.
 
-    In torch 2.13 it leaves 16-bit weights where they were, but for the last few.
+    In torch 2.13 it updates only the last few of 16-bit weights, which is a bug.
     """
     return all(
         w.device.type == "cpu"

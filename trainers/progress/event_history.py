@@ -1,4 +1,4 @@
-"""What earlier attempts have told already: the end of the events file."""
+"""Read the end of the events file, which earlier attempts have written."""
 
 import os
 from collections.abc import Iterator
@@ -6,25 +6,25 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from contract.folder.events import Event, Points, reader
+from contract.folder.events import Event, Points, event_reader
 
 BLOCK_BYTES = 1 << 16
 
 
-def last_step(path: Path) -> int:
-    """The step that was measured last; 0 when none was."""
-    return next((event.step for line in _backwards(path) if isinstance(event := _parse(line), Points)), 0)
+def read_last_step(path: Path) -> int:
+    """Return the last step that has metrics, or 0 if there is none."""
+    return next((event.step for line in _read_backwards(path) if isinstance(event := _parse(line), Points)), 0)
 
 
-def mend_end(number: int) -> None:
-    """End a line that a crash tore, so that the next one is whole; `number` is the open file's."""
-    size = os.fstat(number).st_size
-    if size and os.pread(number, 1, size - 1) != b"\n":
-        os.write(number, b"\n")
+def end_torn_line(descriptor: int) -> None:
+    """End a line that a crash left incomplete, so that the next line is whole; `descriptor` is the open file's."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        os.write(descriptor, b"\n")
 
 
-def _backwards(path: Path) -> Iterator[bytes]:
-    """The file's lines, the last one first."""
+def _read_backwards(path: Path) -> Iterator[bytes]:
+    """Yield the file's lines, the last line first."""
     with path.open("rb") as file:
         end, rest = file.seek(0, os.SEEK_END), b""
         while end:
@@ -38,6 +38,6 @@ def _backwards(path: Path) -> Iterator[bytes]:
 
 def _parse(line: bytes) -> Event | None:
     try:
-        return reader.validate_json(line)
+        return event_reader.validate_json(line)
     except ValidationError:
         return None

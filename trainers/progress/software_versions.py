@@ -1,11 +1,11 @@
-"""What a run was carried out with."""
+"""Read the versions of the software that a run uses."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
 
-def versions() -> dict[str, str]:
-    """The versions that a run's figures depend on."""
+def read_versions() -> dict[str, str]:
+    """Return the versions on which a run's results depend, by name."""
     return {"python": platform.python_version(), **{name: _installed(name) for name in ("torch", "bigbatch")}}
 
 

@@ -1,4 +1,4 @@
-"""A stopwatch that sorts the seconds of a step into parts: compute, update, communication, input."""
+"""Timer: divide the seconds of a step into parts: compute, update, communication, input."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,23 +15,23 @@ Mark = float | torch.cuda.Event
 
 
 @dataclass(frozen=True)
-class Lap:
-    """One step on the watch: from every mark on, time counts towards the part beside it."""
+class StepTiming:
+    """The marks of one step: the time from each mark to the next counts towards the part in the mark."""
 
     marks: list[tuple[str, Mark]]
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds of every part; of a GPU's step once the device has come to its end."""
+        """Return the seconds of every part; on a GPU, wait until the device has finished the step."""
         spent_s: dict[str, float] = {}
         for (part, since), (_, until) in pairwise(self.marks):
-            spent_s[part] = spent_s.get(part, 0.0) + _between(since, until)
+            spent_s[part] = spent_s.get(part, 0.0) + _seconds_between(since, until)
         return spent_s
 
 
-class Stopwatch:
-    """Runs for one part at a time; the parts of a step add up to its wall time.
+class Timer:
+    """Measures one part at a time, so the parts of a step add up to its wall time.
 
-    A GPU works on after a call returns, so there the marks are put into its own stream of work, which nobody waits for.
+    A GPU computes after a call has returned, so on a GPU the marks are events in its stream, for which no call waits.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -39,28 +39,28 @@ class Stopwatch:
         self._marks: list[tuple[str, Mark]] = [("", 0.0)]
 
     def start(self, part: str) -> None:
-        """Forget all and count towards `part`, except while another one is measured."""
+        """Start a new step, and count its time towards `part` except inside `measure`."""
         self._marks = [(part, self._mark())]
 
-    def stop(self) -> Lap:
-        """Return the parts since the start."""
+    def stop(self) -> StepTiming:
+        """Return the timing since the start."""
         self._switch("")
-        return Lap(self._marks)
+        return StepTiming(self._marks)
 
     @contextmanager
-    def during(self, part: str) -> Iterator[None]:
-        """Count towards `part`, and not towards the one around it."""
-        around = self._switch(part)
+    def measure(self, part: str) -> Iterator[None]:
+        """Count the time inside towards `part` instead of the surrounding part."""
+        surrounding = self._switch(part)
         try:
             yield
         finally:
-            self._switch(around)
+            self._switch(surrounding)
 
-    def timed(self, part: str, function: Callable[P, R]) -> Callable[P, R]:
-        """Return `function` with every call counted towards `part`."""
+    def wrap(self, part: str, function: Callable[P, R]) -> Callable[P, R]:
+        """Return `function` with the time of every call counted towards `part`."""
 
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with self.during(part):
+            with self.measure(part):
                 return function(*args, **kwargs)
 
         return call
@@ -73,12 +73,12 @@ class Stopwatch:
     def _mark(self) -> Mark:
         if not self._on_gpu:
             return time.perf_counter()
-        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]  # torch does not annotate it
         event.record()
         return event
 
 
-def _between(since: Mark, until: Mark) -> float:
+def _seconds_between(since: Mark, until: Mark) -> float:
     if isinstance(since, float) and isinstance(until, float):
         return until - since
     assert isinstance(since, torch.cuda.Event)

@@ -1,8 +1,9 @@
-"""This process takes its share of a many-core host: its cores, and its memory by numactl.
+"""Bind this process to its share of a many-core host: to cores by affinity, and to memory by numactl.
 
-All before torch is loaded, so that the threads of its pools are bound as well. A memory policy has to stand before
-memory is taken, and it is numactl's to set: the process starts itself anew under it, once, and then knows by a variable
-what it has. What it was bound to is read from /proc afterwards, so that a run says what is and not what was meant.
+The binding precedes the import of torch, so that torch's thread pools inherit it. A memory policy must precede the
+allocation of memory, and numactl sets it: the process replaces itself once by the same command under numactl, and an
+environment variable records what it was bound to. The report of the binding is read from /proc, so that it shows the
+actual binding and not the requested one.
 """
 
 import json
@@ -14,90 +15,102 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from contract.folder.cpu_binding import Binding
+from contract.folder.cpu_binding import CpuBinding
 from contract.spec.many_core import ManyCore
-from trainers.ranks import numa_topology as topology
-from trainers.ranks.cpu_share import Share, share
-from trainers.ranks.rank_info import Place
+from trainers.ranks import numa_topology
+from trainers.ranks.cpu_share import CpuShare, assign_share
+from trainers.ranks.rank_info import RankInfo
 
-TAKEN = "BIGBATCH_SHARE"  # in the environment of a process that runs under numactl: what it has taken
+BOUND_SHARE = "BIGBATCH_SHARE"  # environment variable of a process that runs under numactl: its share, as JSON
 PROC = Path("/proc/self")
 
 
-def take(many_core: ManyCore, place: Place, *, rank_cpus: int) -> Place:
-    """Bind this process, and start it anew where a memory policy is wanted; return its place with its cores."""
-    if TAKEN in os.environ:
-        told = json.loads(os.environ[TAKEN])
-        return replace(place, cores=told["cores"], notes=tuple(told["notes"]))
-    mine = _share(many_core, place, rank_cpus)
-    if mine.cpus:
+def bind_process(many_core: ManyCore, rank_info: RankInfo, *, rank_cpus: int) -> RankInfo:
+    """Bind this process, restarting it under numactl if it needs a memory policy; return its RankInfo with its cores.
+
+    A binding that is not possible becomes a note, and the run goes on.
+    """
+    if BOUND_SHARE in os.environ:
+        bound = json.loads(os.environ[BOUND_SHARE])
+        return replace(rank_info, cores=bound["cores"], notes=tuple(bound["notes"]))
+    share = _own_share(many_core, rank_info, rank_cpus)
+    if share.cpus:
         try:
-            os.sched_setaffinity(0, mine.cpus)
-        except OSError as error:  # a site may forbid it; the run goes on
-            mine = replace(mine, notes=(*mine.notes, f"not bound: {error.strerror}"))
-    if mine.memory_nodes:
-        mine = _start_anew(mine)
-    return replace(place, cores=mine.cores, notes=mine.notes)
+            os.sched_setaffinity(0, share.cpus)
+        except OSError as error:  # a cluster may forbid it
+            share = replace(share, notes=(*share.notes, f"not bound: {error.strerror}"))
+    if share.memory_nodes:
+        share = _restart_under_numactl(share)
+    return replace(rank_info, cores=share.cores, notes=share.notes)
 
 
-def told(place: Place, *, threads: int) -> Binding:
-    """What the kernel says of this process."""
-    cpus, memory = _line("status", "Cpus_allowed_list"), _policy()
-    return Binding(rank=place.rank, host=place.host, cpus=cpus, threads=threads, memory=memory, notes=list(place.notes))
+def read_binding(rank_info: RankInfo, *, threads: int) -> CpuBinding:
+    """Return the binding of this process as the kernel reports it."""
+    return CpuBinding(
+        rank=rank_info.rank,
+        host=rank_info.host,
+        cpus=_read_status("Cpus_allowed_list"),
+        threads=threads,
+        memory=_read_memory_policy(),
+        notes=list(rank_info.notes),
+    )
 
 
-def _share(many_core: ManyCore, place: Place, rank_cpus: int) -> Share:
+def _own_share(many_core: ManyCore, rank_info: RankInfo, rank_cpus: int) -> CpuShare:
     if not hasattr(os, "sched_setaffinity"):
-        return Share(rank_cpus, notes=(f"not bound: {sys.platform} binds no process",))
-    return share(
-        topology.read(topology.SYSTEM),
+        return CpuShare(rank_cpus, notes=(f"not bound: {sys.platform} binds no process",))
+    return assign_share(
+        numa_topology.read_topology(numa_topology.SYSTEM),
         frozenset(os.sched_getaffinity(0)),
-        part=place.local_rank,
-        parts=place.local_world,
+        part=rank_info.local_rank,
+        parts=rank_info.local_world,
         most_cores=rank_cpus,
         wants_fast=many_core.uses_fast_nodes,
     )
 
 
-def _start_anew(mine: Share) -> Share:
-    """Go on as the same command under numactl; return only where that cannot be."""
+def _restart_under_numactl(share: CpuShare) -> CpuShare:
+    """Replace this process by the same command under numactl; if that is not possible, return the share with a note."""
     numactl = shutil.which("numactl") or ""
-    under = [numactl, policy(mine.memory_nodes), sys.executable]
-    why_not = _obstacle(under)
-    if why_not is None:
+    command = [numactl, numactl_option(share.memory_nodes), sys.executable]
+    obstacle = _find_obstacle(command)
+    if obstacle is None:
         sys.stdout.flush()
-        taken = json.dumps({"cores": mine.cores, "notes": mine.notes})
-        os.execve(numactl, [*under, *sys.orig_argv[1:]], {**os.environ, TAKEN: taken})
-    nodes = ",".join(map(str, mine.memory_nodes))
-    return replace(mine, notes=(*mine.notes, f"no memory policy for nodes {nodes}: {why_not}"))
+        bound = json.dumps({"cores": share.cores, "notes": share.notes})
+        os.execve(numactl, [*command, *sys.orig_argv[1:]], {**os.environ, BOUND_SHARE: bound})
+    nodes = ",".join(map(str, share.memory_nodes))
+    return replace(share, notes=(*share.notes, f"no memory policy for nodes {nodes}: {obstacle}"))
 
 
-def _obstacle(under: Sequence[str]) -> str | None:
-    """Why nothing can be started under numactl here; None when it can."""
-    if not under[0]:
+def _find_obstacle(command: Sequence[str]) -> str | None:
+    """Return why Python cannot start under numactl on this host, or None if it can."""
+    if not command[0]:
         return "numactl is not installed"
-    tried = subprocess.run([*under, "-c", ""], capture_output=True, text=True)
-    if tried.returncode == 0:
+    done = subprocess.run([*command, "-c", ""], capture_output=True, text=True)
+    if done.returncode == 0:
         return None
-    # as in a container without the right to set a policy
-    return " ".join(tried.stderr.split()) or f"numactl ended with {tried.returncode}"
+    # for example, a container may lack the right to set a memory policy
+    return " ".join(done.stderr.split()) or f"numactl ended with {done.returncode}"
 
 
-def policy(nodes: Sequence[int]) -> str:
-    """One node is preferred. Several are taken in turns: a kernel before 5.15 can prefer but one. Both may overflow."""
+def numactl_option(nodes: Sequence[int]) -> str:
+    """Return numactl's option for memory nodes: prefer a single node, interleave several.
+
+    A kernel before 5.15 can prefer only one node. Both policies fall back to other nodes when these are full.
+    """
     return f"--preferred={nodes[0]}" if len(nodes) == 1 else f"--interleave={','.join(map(str, nodes))}"
 
 
-def _line(file: str, name: str) -> str:
+def _read_status(name: str) -> str:
     try:
-        lines = (PROC / file).read_text().splitlines()
+        lines = (PROC / "status").read_text().splitlines()
     except OSError:
         return "unknown"
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:")), "unknown")
 
 
-def _policy() -> str:
-    """The policy of this process's memory, which stands behind the address of every piece of it."""
+def _read_memory_policy() -> str:
+    """Return this process's memory policy: the second word of each line of numa_maps, after the address."""
     try:
         return (PROC / "numa_maps").read_text().split(maxsplit=2)[1]
     except (OSError, IndexError):

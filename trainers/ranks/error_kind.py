@@ -1,4 +1,4 @@
-"""Of what kind an error is: what has to be mended, as far as the error itself tells."""
+"""Classify an error by its kind, which determines what a user has to repair."""
 
 import errno
 import re
@@ -6,33 +6,33 @@ import re
 from contract.lifecycle.failure import FailureKind
 from trainers.collectives.wire.rank_lost import RankLost
 
-# words of PyTorch's allocators; its own class of error for GPUs has "out of memory" in every message
-NO_MEMORY = re.compile(r"out of memory|can't allocate memory|cannot allocate memory|unable to mmap .* bytes", re.I)
-# of gloo, NCCL's watchdog, the store, and of our own waits
-TOO_LATE = re.compile(
+# texts of PyTorch's allocators; the message of torch.OutOfMemoryError always contains "out of memory"
+OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|cannot allocate memory|unable to mmap .* bytes", re.I)
+# texts of gloo, of NCCL's watchdog, of the store, and of this package
+TIMEOUT = re.compile(
     r"timed out waiting|timed out after|wait timeout|collective operation timeout|socket timeout"
-    r"|has published no address|did not take its turn",
+    r"|has published no address|did not reach the center",
     re.I,
 )
-# of the dynamic linker and of CUDA
-NOT_HERE = re.compile(
+# texts of the dynamic linker and of CUDA
+WRONG_ENVIRONMENT = re.compile(
     r"cannot open shared object|undefined symbol|no nvidia driver|driver version is insufficient|no kernel image", re.I
 )
 
 
-def kind_of(error: BaseException) -> FailureKind:
-    """The kind of an error that ended a rank; one that was raised from another is of that one's, if it says no more."""
-    kind = _own_kind(error)
-    return kind_of(error.__cause__) if kind is FailureKind.PYTHON_ERROR and error.__cause__ else kind
+def classify_error(error: BaseException) -> FailureKind:
+    """Return the kind of an error that ended a rank, or the kind of its cause if the error itself is unspecific."""
+    kind = _classify(error)
+    return classify_error(error.__cause__) if kind is FailureKind.PYTHON_ERROR and error.__cause__ else kind
 
 
-def _own_kind(error: BaseException) -> FailureKind:
+def _classify(error: BaseException) -> FailureKind:
     text = str(error)
-    if isinstance(error, MemoryError) or NO_MEMORY.search(text) or _errno(error) == errno.ENOMEM:
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(text) or _errno(error) == errno.ENOMEM:
         return FailureKind.OUT_OF_MEMORY
-    if isinstance(error, ImportError) or NOT_HERE.search(text):
+    if isinstance(error, ImportError) or WRONG_ENVIRONMENT.search(text):
         return FailureKind.WRONG_ENVIRONMENT
-    if (isinstance(error, RankLost) and error.is_silent) or TOO_LATE.search(text):
+    if (isinstance(error, RankLost) and error.is_unresponsive) or TIMEOUT.search(text):
         return FailureKind.COLLECTIVE_TIMEOUT
     return FailureKind.PYTHON_ERROR
 

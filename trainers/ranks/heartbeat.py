@@ -1,7 +1,7 @@
-"""Signs of life from rank 0 while it trains, and its own end when a later attempt has begun.
+"""The heartbeat of rank 0 while it trains. The process ends when a later attempt has begun.
 
-A cluster may lose sight of a job that goes on (a host that it can't reach, an accounting that is late): the signs keep
-the scheduler from trying again too early. Should it have, then the earlier attempt must leave the run alone.
+A cluster may lose track of a running job: a host is unreachable, or the accounting is late. The heartbeat tells the
+scheduler that the attempt is alive. If the scheduler has begun a later attempt, this one must leave the run alone.
 """
 
 import os
@@ -12,21 +12,21 @@ from contextlib import suppress
 from contract.folder.run_folder import RunFolder
 
 EVERY_S = 10.0
-OVERTAKEN = 3  # exit status: another job has this run
+SUPERSEDED = 3  # exit status: a later attempt has begun
 
 
-def start(folder: RunFolder, attempt: int, *, every_s: float = EVERY_S) -> None:
-    """Give a sign of life now and from time to time, as long as this process lives."""
-    threading.Thread(target=_beat, args=(folder, attempt, every_s), name="heartbeat", daemon=True).start()
+def start_heartbeat(folder: RunFolder, attempt: int, *, every_s: float = EVERY_S) -> None:
+    """Write a heartbeat now and every `every_s` seconds, from a thread, until this process ends."""
+    threading.Thread(target=_write_heartbeats, args=(folder, attempt, every_s), name="heartbeat", daemon=True).start()
 
 
-def _beat(folder: RunFolder, attempt: int, every_s: float) -> None:
+def _write_heartbeats(folder: RunFolder, attempt: int, every_s: float) -> None:
     pause = threading.Event()
     while True:
-        with suppress(OSError):  # a full disk, a file system that is away: the next one may get through
-            folder.beat(attempt)
+        with suppress(OSError):  # a full disk or an unreachable file system may recover before the next heartbeat
+            folder.write_heartbeat(attempt)
             latest = folder.latest_attempt()
             if latest > attempt:
                 print(f"attempt {attempt} leaves: attempt {latest} has begun", file=sys.stderr, flush=True)
-                os._exit(OVERTAKEN)
+                os._exit(SUPERSEDED)
         pause.wait(every_s)

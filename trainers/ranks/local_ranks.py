@@ -1,8 +1,8 @@
-"""All ranks of a run as children of this process, on this machine.
+"""Run all ranks of a run on this machine, as children of this process.
 
-A server process loads torch once and forks the ranks off, which on a laptop saves seconds per rank. All are in this
-process's group; each rank leaves when this process is gone, however it went. A signal to this process that asks for a
-pause is passed on, again and again: a rank that has just been started may not listen yet.
+A fork server loads torch once and forks the ranks, which saves seconds per rank. All processes belong to this process's
+group, and each rank exits when this process ends for any reason. A signal to this process that asks for a pause is
+forwarded repeatedly, because a rank that has just been started may not handle signals yet.
 """
 
 import os
@@ -16,138 +16,147 @@ from multiprocessing import connection, forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from types import FrameType
 
-from contract.folder.job_identity import PAUSED
-from contract.folder.rank_failure import Fall
+from contract.folder.job_identity import PAUSED_EXIT_CODE
+from contract.folder.rank_failure import RankFailure
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
-from trainers.ranks import rank_process as rank
-from trainers.ranks.rank_info import Place, here
-from trainers.recovery.preemption_signal import ASKING, Notice, leave_at_once
+from trainers.ranks import rank_process
+from trainers.ranks.rank_info import RankInfo, local_rank_info
+from trainers.recovery.preemption_signal import PAUSE_SIGNALS, PreemptionSignal, exit_now
 
-# torch.optim loads torch._dynamo when it makes its first optimizer, most of a second for each rank
+# torch.optim loads torch._dynamo when it makes its first optimizer, which takes most of a second per rank
 PRELOAD = ["torch._dynamo", "trainers.training.engine"]
-GRACE_S = 5.0  # for the other ranks to see that one fell, and to say so
-PASS_ON_S = 0.5
+GRACE_S = 5.0  # time for the other ranks to record their failures after the first one
+FORWARD_S = 0.5
 
 
-def carry_out(folder: RunFolder, attempt: int) -> int:
+def run_local_ranks(folder: RunFolder, attempt: int) -> int:
     """Run every rank to its end and return the job's exit status."""
-    run, asked = folder.read_spec(), _Asked()
+    run, signals = folder.read_spec(), _PauseSignals()
     world = run.resources.world
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOAD)
     processes = [
-        context.Process(target=_live, args=(folder, attempt), kwargs={"place": here(r, world)}) for r in range(world)
+        context.Process(target=_run_child, args=(folder, attempt), kwargs={"rank_info": local_rank_info(r, world)})
+        for r in range(world)
     ]
     try:
-        asked.start_server()
+        signals.start_fork_server()
         for process in processes:
             process.start()
-        status = _watch(folder, attempt, processes, asked, goes_on=run.rule.survives_workers)
-        return 128 + signal.SIGINT if status and signal.SIGINT in asked.signals else status
+        status = _wait(folder, attempt, processes, signals, survives_workers=run.rule.survives_workers)
+        return 128 + signal.SIGINT if status and signal.SIGINT in signals.received else status
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     finally:
-        _end(processes)
+        _kill(processes)
 
 
-class _Asked:
-    """Which signals asked for a pause; Ctrl-C is one of them, and pressed twice it ends the job at once."""
+class _PauseSignals:
+    """The received signals that ask for a pause. Ctrl-C is one of them; a second Ctrl-C ends the job at once."""
 
     def __init__(self) -> None:
-        self.signals: list[int] = []
-        self.passed_on: set[int] = set()  # ranks
+        self.received: list[int] = []
+        self.forwarded_to: set[int] = set()  # ranks
         self.is_main = threading.current_thread() is threading.main_thread()
-        self._set(self._hear)
+        self._set_handler(self._receive)
 
     @property
-    def is_pressing(self) -> bool:
-        return set(self.signals) != {signal.SIGUSR2}
+    def is_urgent(self) -> bool:
+        """Whether a signal other than SIGUSR2, Slurm's early warning, was received."""
+        return set(self.received) != {signal.SIGUSR2}
 
-    def start_server(self) -> None:
-        """Start the ranks' server with deaf ears: it knows how they end, so a signal to the group must pass it by.
+    def start_fork_server(self) -> None:
+        """Start the fork server with these signals ignored, because a signal to the group must not end the server.
 
-        A program inherits what its parent ignores, and nothing else of what the parent does about signals.
+        A child process inherits ignored signals, but no handlers.
         """
-        self._set(signal.SIG_IGN)
+        self._set_handler(signal.SIG_IGN)
         forkserver.ensure_running()
-        self._set(self._hear)
+        self._set_handler(self._receive)
 
-    def _hear(self, signum: int, _: FrameType | None) -> None:
-        if signum == signal.SIGINT and signum in self.signals:
+    def _receive(self, signum: int, _: FrameType | None) -> None:
+        if signum == signal.SIGINT and signum in self.received:
             raise KeyboardInterrupt
-        self.signals.append(signum)
+        self.received.append(signum)
 
-    def _set(self, handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    def _set_handler(self, handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
         if self.is_main:
-            for signum in (*ASKING, signal.SIGINT):
+            for signum in (*PAUSE_SIGNALS, signal.SIGINT):
                 signal.signal(signum, handler)
 
 
-def _live(folder: RunFolder, attempt: int, *, place: Place) -> None:
-    # Ctrl-C is for the parent to hear; it ends its ranks
+def _run_child(folder: RunFolder, attempt: int, *, rank_info: RankInfo) -> None:
+    # the parent handles Ctrl-C and forwards a pause signal to its ranks
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    notice = Notice(leave_at_once)
-    notice.listen()
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-    rank.live(folder, attempt, place, notice=notice)
+    preemption = PreemptionSignal(exit_now)
+    preemption.listen()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    rank_process.run_rank(folder, attempt, rank_info, preemption=preemption)
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)
 
 
-def _watch(folder: RunFolder, attempt: int, processes: Sequence[BaseProcess], asked: _Asked, *, goes_on: bool) -> int:
-    """Wait until all ranks have left, or one has fallen and the others have had their time to say so.
+def _wait(
+    folder: RunFolder,
+    attempt: int,
+    processes: Sequence[BaseProcess],
+    signals: _PauseSignals,
+    *,
+    survives_workers: bool,
+) -> int:
+    """Wait until all ranks have exited, or until GRACE_S after a failure; return the exit status.
 
-    `goes_on`: only the first rank's fall ends the others.
+    `survives_workers`: only the failure of rank 0 ends the other ranks.
     """
     deadline: float | None = None
     running = dict(enumerate(processes))
     while running and (deadline is None or time.monotonic() < deadline):
-        # a signal's handler runs between two looks: the wait goes on after it
-        connection.wait([process.sentinel for process in running.values()], PASS_ON_S)
-        for number, process in list(running.items()):
+        # this wait resumes after a signal handler, so forward signals after each time-out
+        connection.wait([process.sentinel for process in running.values()], FORWARD_S)
+        for rank, process in list(running.items()):
             if process.exitcode is None:
-                _pass_on(number, process, asked)
+                _forward(rank, process, signals)
                 continue
-            del running[number]
-            if process.exitcode not in (0, PAUSED):
-                # first: the others wait for this word, and a disk may take its time
-                _note_silent_fall(folder, attempt, rank=number, status=process.exitcode)
-                if not goes_on or number == 0:
+            del running[rank]
+            if process.exitcode not in (0, PAUSED_EXIT_CODE):
+                # before the deadline starts: the other ranks wait for this record, and the disk may be slow
+                _record_killed_rank(folder, attempt, rank=rank, status=process.exitcode)
+                if not survives_workers or rank == 0:
                     deadline = deadline or time.monotonic() + GRACE_S
     if deadline is not None:
-        return rank.FALLEN
-    return PAUSED if any(process.exitcode == PAUSED for process in processes) else 0
+        return rank_process.FAILED
+    return PAUSED_EXIT_CODE if any(process.exitcode == PAUSED_EXIT_CODE for process in processes) else 0
 
 
-def _pass_on(number: int, process: BaseProcess, asked: _Asked) -> None:
-    """Tell a rank what this process was told, then again that it is meant: SIGUSR2, repeated, does not press."""
-    if asked.signals and process.pid is not None:
-        is_first = number not in asked.passed_on
-        asked.passed_on.add(number)
+def _forward(rank: int, process: BaseProcess, signals: _PauseSignals) -> None:
+    """Send the pause signal to a rank: an urgent one as SIGTERM once, then SIGUSR2, which is harmless if repeated."""
+    if signals.received and process.pid is not None:
+        is_first = rank not in signals.forwarded_to
+        signals.forwarded_to.add(rank)
         with suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGTERM if is_first and asked.is_pressing else signal.SIGUSR2)
+            os.kill(process.pid, signal.SIGTERM if is_first and signals.is_urgent else signal.SIGUSR2)
 
 
-def _note_silent_fall(folder: RunFolder, attempt: int, *, rank: int, status: int) -> None:
-    """Note the fall of a rank that could not do so itself, because it was killed."""
-    if any(fall.rank == rank for fall in folder.falls(attempt)):
+def _record_killed_rank(folder: RunFolder, attempt: int, *, rank: int, status: int) -> None:
+    """Record the failure of a rank that was killed before it could record the failure itself."""
+    if any(failure.rank == rank for failure in folder.read_rank_failures(attempt)):
         return
     cause = f"killed by {signal.Signals(-status).name}" if status < 0 else f"left with status {status}"
     host, kind = socket.gethostname(), FailureKind.SIGNAL if status < 0 else FailureKind.UNKNOWN
     reason = f"rank {rank} on {host}: {cause}"
-    folder.note_fall(attempt, Fall(at=time.time(), rank=rank, host=host, reason=reason, kind=kind))
+    folder.write_rank_failure(attempt, RankFailure(at=time.time(), rank=rank, host=host, reason=reason, kind=kind))
 
 
-def _end(processes: Sequence[BaseProcess]) -> None:
+def _kill(processes: Sequence[BaseProcess]) -> None:
     for process in processes:
         if process.pid is not None and process.exitcode is None:
-            process.kill()  # SIGTERM would only ask it to pause
+            process.kill()  # SIGTERM would only ask the rank to pause
     for process in processes:
         if process.pid is not None:
             process.join(GRACE_S)

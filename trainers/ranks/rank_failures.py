@@ -1,65 +1,69 @@
-"""What a rank leaves behind when it falls, and which fall was the first."""
+"""Record why a rank failed, and find the first failure of an attempt."""
 
 import sys
 import time
 import traceback
 
-from contract.folder.rank_failure import Fall
+from contract.folder.rank_failure import RankFailure
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
 from trainers.collectives.wire.rank_lost import RankLost
-from trainers.ranks.error_kind import kind_of
-from trainers.ranks.rank_info import Place
+from trainers.ranks.error_kind import classify_error
+from trainers.ranks.rank_info import RankInfo
 
-# When one rank falls, the others see their connections break. These words of gloo, NCCL and the store mean an echo.
-ECHOES = (
+# When one rank fails, the connections of the other ranks break. Errors of gloo, NCCL and the store with these texts
+# are echoes: consequences of another rank's failure.
+ECHO_TEXTS = (
     "Connection closed by peer",
     "Connection reset by peer",
     "Connection was likely closed",
     "Broken pipe",
     "remote process exited",
 )
-PATIENCE_S = 3.0  # how long an echo waits for the word of the rank that fell
+CAUSE_TIMEOUT_S = 3.0  # how long an echo waits for the record of the rank that failed first
 POLL_S = 0.02
 
 
-def note(folder: RunFolder, attempt: int, place: Place, error: BaseException) -> Fall:
-    """Note why this rank cannot go on; return the attempt's first fall, which is an echo when no better is known."""
-    echo = _is_echo(error)
+def record_failure(folder: RunFolder, attempt: int, rank_info: RankInfo, error: BaseException) -> RankFailure:
+    """Record why this rank failed; return the attempt's first failure, which is an echo if no cause is known."""
+    failure = _make_failure(rank_info, error)
+    # a rank that stalled and is resumed to be killed must not overwrite the record that other ranks made of it
+    recorded = folder.read_rank_failures(attempt) if failure.echo else []
+    if not any(other.rank == rank_info.rank and not other.echo for other in recorded):
+        folder.write_rank_failure(attempt, failure)
+    if isinstance(error, RankLost) and error.is_unresponsive:
+        _record_unresponsive(folder, attempt, error, failure)
+    if failure.echo:
+        _wait_for_cause(folder, attempt)
+    return folder.read_rank_failures(attempt)[0]
+
+
+def _make_failure(rank_info: RankInfo, error: BaseException) -> RankFailure:
+    echo, lost = _is_echo(error), error if isinstance(error, RankLost) else None
     cause = f"{type(error).__name__}: {error}"
     if echo:
-        # whoever ended a rank that died knows why, but a collective knows who it was
-        cause = str(error) if isinstance(error, RankLost) else "lost the connection to another rank"
-    reason = one_line(f"rank {place.rank} on {place.host}: {cause}")
-    lost = error if isinstance(error, RankLost) else None
-    fall = Fall(
+        # a collective names the lost rank, but does not know why that rank failed
+        cause = str(error) if lost else "lost the connection to another rank"
+    return RankFailure(
         at=time.time(),
-        rank=place.rank,
-        host=place.host,
-        reason=reason,
+        rank=rank_info.rank,
+        host=rank_info.host,
+        reason=one_line(f"rank {rank_info.rank} on {rank_info.host}: {cause}"),
         trace="".join(traceback.format_exception(error)),
         echo=echo,
-        kind=kind_of(error),
+        kind=classify_error(error),
         round=lost.in_round if lost else None,
         lost=lost.ranks if lost else [],
     )
-    # a rank that stalled, and is woken to be killed, must not put its echo over what the others have noted of it
-    if not (echo and any(noted.rank == place.rank and not noted.echo for noted in folder.falls(attempt))):
-        folder.note_fall(attempt, fall)
-    if lost and lost.is_silent:
-        _note_the_silent(folder, attempt, lost, fall)
-    if echo:
-        _await_cause(folder, attempt)
-    return folder.falls(attempt)[0]
 
 
-def _note_the_silent(folder: RunFolder, attempt: int, error: RankLost, own: Fall) -> None:
-    """Note the fall of ranks that stall: they can't do so themselves, and nobody sees them die."""
-    roll = folder.roll(attempt)
+def _record_unresponsive(folder: RunFolder, attempt: int, error: RankLost, own: RankFailure) -> None:
+    """Record the failure of ranks that stall: they cannot do so themselves, and their processes do not end."""
+    roster = folder.read_roster(attempt)
     for rank in error.ranks:
-        if all(fall.rank != rank for fall in folder.falls(attempt)):
-            host = roll.hosts[rank] if roll and rank < len(roll.hosts) else ""
-            fall = Fall(
+        if all(failure.rank != rank for failure in folder.read_rank_failures(attempt)):
+            host = roster.hosts[rank] if roster and rank < len(roster.hosts) else ""
+            failure = RankFailure(
                 at=own.at,
                 rank=rank,
                 host=host,
@@ -68,27 +72,28 @@ def _note_the_silent(folder: RunFolder, attempt: int, error: RankLost, own: Fall
                 round=error.in_round,
                 by=own.rank,
             )
-            folder.note_fall(attempt, fall)
+            folder.write_rank_failure(attempt, failure)
 
 
 def one_line(text: str) -> str:
+    """Return the text with every run of white space replaced by one space."""
     return " ".join(text.split())
 
 
 def _is_echo(error: BaseException) -> bool:
-    is_about_connections = isinstance(error, ConnectionError) or any(words in str(error) for words in ECHOES)
-    return is_about_connections and _raised_in(error) in ("trainers", "torch")
+    is_about_connections = isinstance(error, ConnectionError) or any(text in str(error) for text in ECHO_TEXTS)
+    return is_about_connections and _raising_package(error) in ("trainers", "torch")
 
 
-def _raised_in(error: BaseException) -> str:
-    """The package whose call raised the error: a net or a data set of the user's own has connections of its own."""
+def _raising_package(error: BaseException) -> str:
+    """Return the package whose call raised the error: a user's model or data set may have its own connections."""
     called = [str(frame.f_globals.get("__name__", "")) for frame, _ in traceback.walk_tb(error.__traceback__)]
     packages = [name.partition(".")[0] for name in called]
-    # socket, ssl and the like say nothing of whose connection it was
+    # frames of the standard library (socket, ssl) do not show which package owns the connection
     return next((package for package in reversed(packages) if package not in sys.stdlib_module_names), "trainers")
 
 
-def _await_cause(folder: RunFolder, attempt: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while folder.falls(attempt)[0].echo and time.monotonic() < deadline:
+def _wait_for_cause(folder: RunFolder, attempt: int) -> None:
+    deadline = time.monotonic() + CAUSE_TIMEOUT_S
+    while folder.read_rank_failures(attempt)[0].echo and time.monotonic() < deadline:
         time.sleep(POLL_S)

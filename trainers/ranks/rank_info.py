@@ -1,4 +1,4 @@
-"""Where one rank stands: its number, its world, its node."""
+"""RankInfo: the number of a rank, the size of its world, its node, and its cores."""
 
 import os
 import socket
@@ -7,41 +7,43 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
+class RankInfo:
+    """One rank among all ranks of an attempt."""
+
     rank: int
-    world: int
+    world: int  # number of all ranks
     local_rank: int  # its number on its node
-    local_world: int  # how many ranks are on its node
+    local_world: int  # number of ranks on its node
     host: str
-    address: str  # where the other ranks reach this one
-    cores: int | None = None  # that are this rank's alone; None: it shares what its process may use
-    notes: tuple[str, ...] = ()  # what was asked for its share of a many-core chip and not done
+    address: str  # at which other ranks connect to this rank
+    cores: int | None = None  # reserved for this rank; None: the rank shares the cores of its process
+    notes: tuple[str, ...] = ()  # parts of the requested CPU binding that could not be applied
 
 
-def here(rank: int, world: int) -> Place:
-    """The place of a rank whose whole world is on this machine."""
-    return Place(rank, world, rank, world, host=socket.gethostname(), address="127.0.0.1")
+def local_rank_info(rank: int, world: int) -> RankInfo:
+    """Return the RankInfo of a rank when all ranks run on this machine."""
+    return RankInfo(rank, world, rank, world, host=socket.gethostname(), address="127.0.0.1")
 
 
-def in_slurm(environment: Mapping[str, str] = os.environ) -> Place:
-    """The place that srun gave this process."""
+def read_slurm_rank(environment: Mapping[str, str] = os.environ) -> RankInfo:
+    """Return the RankInfo that srun's environment variables give this process."""
     node = environment.get("SLURMD_NODENAME") or socket.gethostname()
-    return Place(
+    return RankInfo(
         rank=int(environment["SLURM_PROCID"]),
         world=int(environment.get("SLURM_STEP_NUM_TASKS") or environment["SLURM_NTASKS"]),
         local_rank=int(environment["SLURM_LOCALID"]),
-        local_world=_tasks_here(environment),
+        local_world=_tasks_on_node(environment),
         host=node,
         address=node,
         cores=int(environment["SLURM_CPUS_PER_TASK"]) if "SLURM_CPUS_PER_TASK" in environment else None,
     )
 
 
-def _tasks_here(environment: Mapping[str, str]) -> int:
-    """Read "4(x2),3" (four tasks on each of two nodes, three on the next) at this node's number."""
+def _tasks_on_node(environment: Mapping[str, str]) -> int:
+    """Parse "4(x2),3" (four tasks on each of two nodes, three on the next) and return the count of this node."""
     counts: list[int] = []
-    spelled = environment.get("SLURM_STEP_TASKS_PER_NODE") or environment.get("SLURM_TASKS_PER_NODE", "1")
-    for part in spelled.split(","):
+    text = environment.get("SLURM_STEP_TASKS_PER_NODE") or environment.get("SLURM_TASKS_PER_NODE", "1")
+    for part in text.split(","):
         count, _, times = part.partition("(x")
         counts += [int(count)] * int(times.rstrip(")") or 1)
     return counts[int(environment.get("SLURM_NODEID", "0"))]

@@ -1,39 +1,38 @@
-"""The life of one rank: train, or say why it could not."""
+"""Run one rank: train, and on an error record why the rank failed."""
 
 import os
 import sys
 import traceback
 
-from contract.folder.job_identity import PAUSED
+from contract.folder.job_identity import PAUSED_EXIT_CODE
 from contract.folder.run_folder import RunFolder
-from trainers.progress.reporter import Report
-from trainers.ranks import heartbeat
-from trainers.ranks import rank_failures as falls
-from trainers.ranks.rank_info import Place
-from trainers.recovery.preemption_signal import Notice
+from trainers.progress.reporter import Reporter
+from trainers.ranks import heartbeat, rank_failures
+from trainers.ranks.rank_info import RankInfo
+from trainers.recovery.preemption_signal import PreemptionSignal
 
-FALLEN = 1  # exit status
+FAILED = 1  # exit status
 
 
-def live(folder: RunFolder, attempt: int, place: Place, *, notice: Notice) -> None:
-    """Carry out one rank; where it pauses or fails, end this process, in the latter case with a note in the folder."""
+def run_rank(folder: RunFolder, attempt: int, rank_info: RankInfo, *, preemption: PreemptionSignal) -> None:
+    """Train on one rank. End this process if the run pauses, or if the rank fails, after recording the failure."""
     try:
         from trainers.training import engine  # loads torch
 
-        if place.rank == 0:
-            heartbeat.start(folder, attempt)
-        report = Report(folder, attempt, rank=place.rank)
-        if not engine.train(folder, attempt, place, report=report, notice=notice):
+        if rank_info.rank == 0:
+            heartbeat.start_heartbeat(folder, attempt)
+        report = Reporter(folder, attempt, rank=rank_info.rank)
+        if not engine.train(folder, attempt, rank_info, report=report, preemption=preemption):
             sys.stdout.flush()
-            os._exit(PAUSED)
-    except (Exception, SystemExit) as error:  # a net of the user's own may call sys.exit
+            os._exit(PAUSED_EXIT_CODE)
+    except (Exception, SystemExit) as error:  # a user's model may call sys.exit
         try:
             traceback.print_exc()
-            first = falls.note(folder, attempt, place, error)
-            goes_on = place.rank > 0 and folder.read_spec().rule.survives_workers
-            if not first.echo and not goes_on:  # otherwise whoever ended the other rank knows better
-                Report(folder, attempt, rank=place.rank).failed(first)
+            first = rank_failures.record_failure(folder, attempt, rank_info, error)
+            survives = rank_info.rank > 0 and folder.read_spec().rule.survives_workers
+            if not first.echo and not survives:  # an echo does not know why the other rank failed
+                Reporter(folder, attempt, rank=rank_info.rank).failed(first)
         finally:
-            # at once: cleaning up behind broken connections may wait for ranks that are gone
+            # exit at once: a normal exit may wait for ranks that no longer exist
             sys.stderr.flush()
-            os._exit(FALLEN)
+            os._exit(FAILED)

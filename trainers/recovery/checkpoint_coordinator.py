@@ -1,7 +1,8 @@
-"""Keeps a run: saves it when that is due, and ends it when any rank was asked to pause.
+"""CheckpointCoordinator: save the run when a checkpoint is due, and pause the run when any rank received a signal.
 
-Under a synchronous rule all ranks save at one step. Where rank 0 serves a center it alone decides, at a step of its
-own; every other rank saves its replica, at its own step, when it next comes to the center and hears of it (wishes.py).
+Under a synchronous rule all ranks save at one step. If rank 0 serves a center, rank 0 alone decides, at its own step.
+Every other rank saves its replica at its own step, when it receives the request at its next exchange with the center
+(trainers/recovery/step_agreement.py).
 """
 
 import time
@@ -9,154 +10,154 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 
 import torch
-from torch.distributed import Store  # type: ignore[attr-defined]
+from torch.distributed import Store  # type: ignore[attr-defined]  # not in torch's __all__
 
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
-from trainers.checkpoints.checkpoint_directory import Shelf
-from trainers.checkpoints.checkpoint_writer import Writer
-from trainers.collectives.runners.timeout import Watch
-from trainers.progress.reporter import Report
-from trainers.ranks.rank_info import Place
+from trainers.checkpoints.checkpoint_directory import CheckpointDirectory
+from trainers.checkpoints.checkpoint_writer import CheckpointWriter
+from trainers.collectives.runners.timeout import BackendCollectives
+from trainers.progress.reporter import Reporter
+from trainers.ranks.rank_info import RankInfo
 from trainers.recovery.checkpoint_due import is_due
-from trainers.recovery.preemption_signal import Notice
-from trainers.recovery.resume import about, resume
-from trainers.recovery.step_agreement import Wishes
-from trainers.training.state import State
+from trainers.recovery.preemption_signal import PreemptionSignal
+from trainers.recovery.resume import describe_run, resume
+from trainers.recovery.step_agreement import StepAgreement
+from trainers.training.state import TrainingState
 
-REASON = "pause/reason"  # in the ranks' store: who was asked, and by which signal
-SAVED = "pause/saved"  # there too: rank 0 has what the others wrote
-LOOK_S = 0.5  # how often rank 0 looks whether another was asked, where it hears no wishes
-HURRY_S = 12.0  # for ranks that go their own ways to come and save when the run pauses
+REASON = "pause/reason"  # key in the ranks' store: which rank received which signal
+SAVED = "pause/saved"  # key in the ranks' store: rank 0 has completed the checkpoint
+PAUSE_POLL_S = 0.5  # how often rank 0 reads REASON, if it serves a center
+PAUSE_TIMEOUT_S = 12.0  # how long a pause waits for replicas that take their own steps to save
 
 
-class Superseded(Exception):
-    """A later attempt has begun: this one must not go on beside it."""
+class AttemptSuperseded(Exception):
+    """A later attempt has begun, so this attempt must end."""
 
 
 @dataclass
-class Keeper:
-    """Asked before and after every step, on every rank."""
+class CheckpointCoordinator:
+    """Called before and after every step, on every rank."""
 
     run: RunSpec
     folder: RunFolder
     attempt: int
-    place: Place
-    state: State
-    wishes: Wishes
+    rank_info: RankInfo
+    state: TrainingState
+    agreement: StepAgreement
     _: KW_ONLY
-    notice: Notice
-    report: Report
+    preemption: PreemptionSignal
+    report: Reporter
     store: Store
     device: torch.device
-    watch: Watch
+    watch: BackendCollectives
 
     def __post_init__(self) -> None:
-        self._shelf = Shelf(self.folder.checkpoints, keep=self.run.checkpoint.keep)
-        self._writer = Writer(
-            self._shelf,
+        self._directory = CheckpointDirectory(self.folder.checkpoints, retained=self.run.checkpoint.keep)
+        self._writer = CheckpointWriter(
+            self._directory,
             self.store,
-            rank=self.place.rank,
-            world=self.place.world,
+            rank=self.rank_info.rank,
+            world=self.rank_info.world,
             attempt=self.attempt,
-            about=about(self.run),
-            left=self.state.rule.left if self._is_served else None,
+            about=describe_run(self.run),
+            departed_ranks=self.state.rule.departed_ranks if self._has_served_center else None,
         )
-        self._saved_step = self._whole_step = 0
+        self._saved_step = self._complete_step = 0
         self._saved_at = time.monotonic()
-        self._is_asked, self._looked_at = False, 0.0
+        self._pause_requested, self._polled_at = False, 0.0
 
     @property
-    def _is_served(self) -> bool:
-        """Whether rank 0 serves a center to ranks that take their steps alone."""
+    def _has_served_center(self) -> bool:
+        """Whether rank 0 serves a center to ranks that take their own steps."""
         return not self.state.rule.is_synchronous
 
     def resume(self) -> None:
-        """Go on from the newest good checkpoint, where there is one, else begin anew."""
-        found = resume(self._shelf, self.run, self.place, self.state, self.device)
+        """Load the newest undamaged checkpoint, or start from the beginning if there is none."""
+        found = resume(self._directory, self.run, self.rank_info, self.state, self.device)
         if found:
-            self._saved_step, self._whole_step = self.state.step, found.step
+            self._saved_step, self._complete_step = self.state.step, found.step
             self.report.resumed(found.step, found.notes)
         else:
             self.report.began()
 
-    def before(self) -> None:
-        """Wish for the end of the step that is about to be taken."""
-        if self.notice.reason and not self._is_asked:
-            self.store.set(REASON, f"{self.notice.reason} to rank {self.place.rank} on {self.place.host}")
-            self._is_asked = True
-        self.wishes.pause = self._is_asked
-        self.wishes.save = self.place.rank == 0 and self._is_due(self.state.step + 1)
-        if self._is_served:
-            self._decide()
+    def before_step(self) -> None:
+        """Set this rank's requests for the end of the step that follows."""
+        if self.preemption.reason and not self._pause_requested:
+            self.store.set(REASON, f"{self.preemption.reason} to rank {self.rank_info.rank} on {self.rank_info.host}")
+            self._pause_requested = True
+        self.agreement.wants_pause = self._pause_requested
+        self.agreement.wants_save = self.rank_info.rank == 0 and self._is_due(self.state.step + 1)
+        if self._has_served_center:
+            self._decide_for_all()
 
-    def after(self) -> bool:
-        """Carry out what the ranks agreed on at the step just taken; True when the run pauses here."""
-        self._tell()
-        if self.wishes.agreed_save or self.wishes.agreed_pause:
+    def after_step(self) -> bool:
+        """Save and pause as the ranks agreed at the step just taken; return whether the run pauses."""
+        self._report_result()
+        if self.agreement.agreed_save or self.agreement.agreed_pause:
             self._save()
-        if not self.wishes.agreed_pause:
+        if not self.agreement.agreed_pause:
             return False
         self._writer.wait()
-        self._tell()
-        reason = self.store.get(REASON).decode() if self.place.rank == 0 else ""
-        self.report.paused(self.state.step, saved_step=self._whole_step, reason=reason)
-        self._leave_together()
+        self._report_result()
+        reason = self.store.get(REASON).decode() if self.rank_info.rank == 0 else ""
+        self.report.paused(self.state.step, saved_step=self._complete_step, reason=reason)
+        self._wait_for_all()
         return True
 
     def finish(self) -> None:
-        """At the end of the run, wait until all that was saved is on disk."""
-        if self.run.checkpoint.at_end and not (self._is_served and self.place.rank):
-            self._save()  # a rule may have had no exchange at the last step, by which to hear of a wish
+        """Save at the end of the run if the spec asks for it, and wait until all checkpoints are on disk."""
+        if self.run.checkpoint.at_end and not (self._has_served_center and self.rank_info.rank):
+            self._save()  # a rule may have no exchange at the last step, so a request cannot be relied upon
         self._writer.wait()
-        self._tell()
+        self._report_result()
 
-    def _decide(self) -> None:
-        """On rank 0, wish for all; on the others, who were told to pause through the store, wish nothing."""
-        if self.place.rank:
-            self.wishes.pause = False
+    def _decide_for_all(self) -> None:
+        """Set the request of rank 0, which decides for all ranks; other ranks report a signal through the store."""
+        if self.rank_info.rank:
+            self.agreement.wants_pause = False
             return
-        if not self._is_asked and time.monotonic() - self._looked_at >= LOOK_S:
-            self._is_asked, self._looked_at = self.store.check([REASON]), time.monotonic()
-        if self._is_asked:
-            self._writer.patience_s = HURRY_S
-        # one checkpoint at a time: who comes late to one must not take its call for the next one's
-        self.wishes.pause = self._is_asked and not self._writer.is_busy
-        self.wishes.step = self.state.step + 1
+        if not self._pause_requested and time.monotonic() - self._polled_at >= PAUSE_POLL_S:
+            self._pause_requested, self._polled_at = self.store.check([REASON]), time.monotonic()
+        if self._pause_requested:
+            self._writer.timeout_s = PAUSE_TIMEOUT_S
+        # one checkpoint at a time: a late rank must not mistake the next request for the current one
+        self.agreement.wants_pause = self._pause_requested and not self._writer.is_busy
+        self.agreement.step = self.state.step + 1
 
-    def _leave_together(self) -> None:
-        """Slurm ends a step with the first rank that leaves it: leave when everything is on disk."""
-        if not self._is_served:
+    def _wait_for_all(self) -> None:
+        """Wait until everything is on disk, because Slurm ends a job step when its first rank exits."""
+        if not self._has_served_center:
             self.watch.barrier()
-        elif self.place.rank == 0:
+        elif self.rank_info.rank == 0:
             self.store.set(SAVED, "")
         else:
-            with suppress(RuntimeError):  # rank 0 has gone with the store
+            with suppress(RuntimeError):  # rank 0 has exited and closed the store
                 self.store.wait([SAVED])
 
     def _is_due(self, step: int) -> bool:
-        """Whether rank 0, which alone knows when the last checkpoint became whole, wants one after `step` steps."""
+        """Return whether rank 0, which alone knows when the last save was complete, saves after `step` steps."""
         since_s = time.monotonic() - self._saved_at
-        if step == self.run.steps and self._is_served:
-            return False  # others still move the center: it is saved when all have ended
+        if step == self.run.steps and self._has_served_center:
+            return False  # other ranks still move the center; it is saved when all ranks have finished
         return not self._writer.is_busy and is_due(
-            self.run.checkpoint, self.run.course, step=step, saved_step=self._saved_step, since_s=since_s
+            self.run.checkpoint, self.run.batch_schedule, step=step, saved_step=self._saved_step, since_s=since_s
         )
 
     def _save(self) -> None:
         if self._saved_step == self.state.step:
             return
-        if self.place.rank == 0 and (latest := self.folder.latest_attempt()) > self.attempt:
-            raise Superseded(f"attempt {latest} has begun, so attempt {self.attempt} ends")
-        is_worker = self._is_served and self.place.rank > 0
-        step = self.wishes.agreed_step if is_worker else self.state.step
-        shared = {} if is_worker else self.state.shared()
-        self._writer.save(step, shared, self.state.alone(self.device))
+        if self.rank_info.rank == 0 and (latest := self.folder.latest_attempt()) > self.attempt:
+            raise AttemptSuperseded(f"attempt {latest} has begun, so attempt {self.attempt} ends")
+        is_replica = self._has_served_center and self.rank_info.rank > 0
+        step = self.agreement.agreed_step if is_replica else self.state.step
+        shared = {} if is_replica else self.state.shared_state()
+        self._writer.save(step, shared, self.state.rank_state(self.device))
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
 
-    def _tell(self) -> None:
-        """Say what came of the last checkpoint, once it is known."""
-        if outcome := self._writer.outcome():
-            self.report.saved(outcome)
-            if outcome.error is None:
-                self._whole_step = outcome.step
+    def _report_result(self) -> None:
+        """Report the result of the last save, once it is known."""
+        if result := self._writer.take_result():
+            self.report.saved(result)
+            if result.error is None:
+                self._complete_step = result.step

@@ -1,4 +1,4 @@
-"""Where an attempt goes on: the newest checkpoint that every rank finds as it was written."""
+"""Resume an attempt from the newest checkpoint that every rank can read undamaged."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -8,109 +8,136 @@ import torch.distributed as dist
 
 from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
-from trainers.checkpoints.checkpoint_directory import SHARED, Damaged, Manifest, Shelf, own
-from trainers.ranks.rank_info import Place
-from trainers.training.state import Dicts, State
+from trainers.checkpoints.checkpoint_directory import (
+    SHARED,
+    CheckpointDirectory,
+    DamagedCheckpoint,
+    Manifest,
+    rank_part,
+)
+from trainers.ranks.rank_info import RankInfo
+from trainers.training.state import StateDict, TrainingState
 
-# where a run is carried out may change from attempt to attempt; what it computes may not
-FREE = frozenset({"resources", "collective", "checkpoint"})
+# fields that may change between attempts: they decide where and how a run is computed, not its result
+CHANGEABLE_FIELDS = frozenset({"resources", "collective", "checkpoint"})
 
 
-class Resumption(NamedTuple):
+class ResumePoint(NamedTuple):
+    """The step at which an attempt resumes, and notes for the user."""
+
     step: int
     notes: list[str]
 
 
-def resume(shelf: Shelf, run: RunSpec, place: Place, state: State, device: torch.device) -> Resumption | None:
-    """Bring `state` to the newest good checkpoint, on all ranks the same; none when there is none to look at.
+class _Parts(NamedTuple):
+    """The parts of a checkpoint that this rank has read."""
 
-    Raise ValueError when it is the checkpoint of another run.
+    manifest: Manifest
+    shared: StateDict
+    rank_states: list[StateDict]
+
+
+def resume(
+    directory: CheckpointDirectory, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device
+) -> ResumePoint | None:
+    """Load the newest undamaged checkpoint, the same on all ranks, into `state`; return None if there is none at all.
+
+    Raise ValueError if it belongs to another run.
     """
-    names = _said_by_first(shelf.names() if place.rank == 0 else [])
+    names = _broadcast_names(directory.list_complete() if rank_info.rank == 0 else [])
     notes: list[str] = []
     for name in names:
-        found = _read(shelf, name, place, replicas_differ=state.rule.replicas_differ)
-        if faults := _told_by_all(found if isinstance(found, str) else None):
-            notes.append(f"passed over a damaged checkpoint: {faults[0]}")
-            if place.rank == 0:
-                shelf.set_aside(name)
+        found = _read_parts(directory, name, rank_info, replicas_differ=state.rule.replicas_differ)
+        if damages := _gather_damages(found if isinstance(found, str) else None):
+            notes.append(f"passed over a damaged checkpoint: {damages[0]}")
+            if rank_info.rank == 0:
+                directory.mark_damaged(name)
             continue
         assert not isinstance(found, str)
-        return Resumption(_load(found, run, place, state, device), notes + _notes(found[0], place, run))
-    return Resumption(0, notes) if notes else None
+        return ResumePoint(_load(found, run, rank_info, state, device), notes + _notes(found.manifest, rank_info, run))
+    return ResumePoint(0, notes) if notes else None
 
 
-def about(run: RunSpec) -> dict[str, Any]:
-    """What a checkpoint says of the run that it belongs to."""
+def describe_run(run: RunSpec) -> dict[str, Any]:
+    """Return what a checkpoint's manifest stores about its run."""
     return {"spec": run.model_dump(mode="json")}
 
 
-def _read(shelf: Shelf, name: str, place: Place, *, replicas_differ: bool) -> tuple[Manifest, Dicts, list[Dicts]] | str:
-    """A checkpoint's manifest, shared part and this rank's own, or all ranks' where they were others; or the damage.
+def _read_parts(
+    directory: CheckpointDirectory, name: str, rank_info: RankInfo, *, replicas_differ: bool
+) -> _Parts | str:
+    """Return the manifest, the shared part and this rank's part, or the parts of all ranks if the world has changed.
 
-    Where replicas differ, a rank's own or none: it may have been lost when the others were saved, or there were fewer.
+    If replicas differ, this rank's part may be missing: the rank was lost when the others saved, or there were fewer
+    ranks. Return a description of the damage if a part is damaged.
     """
     try:
-        manifest = shelf.manifest(name)
-        ranks = [place.rank] if replicas_differ or manifest.world == place.world else range(manifest.world)
-        if replicas_differ and own(place.rank) not in manifest.parts:
+        manifest = directory.read_manifest(name)
+        ranks = [rank_info.rank] if replicas_differ or manifest.world == rank_info.world else range(manifest.world)
+        if replicas_differ and rank_part(rank_info.rank) not in manifest.parts:
             ranks = []
-        shared = shelf.read_part(name, manifest, SHARED)
-        return manifest, shared, [shelf.read_part(name, manifest, own(rank)) for rank in ranks]
-    except Damaged as damage:
+        shared = directory.read_part(name, manifest, SHARED)
+        return _Parts(manifest, shared, [directory.read_part(name, manifest, rank_part(rank)) for rank in ranks])
+    except DamagedCheckpoint as damage:
         return str(damage)
 
 
-def _load(found: tuple[Manifest, Dicts, list[Dicts]], run: RunSpec, place: Place, state: State, device: Any) -> int:
-    manifest, shared, alones = found
-    _refuse_another(manifest, run)
-    if not alones:
-        step = run.steps if place.rank in shared["finished"] else manifest.step
-        state.load_center(step, shared, seed=run.seed, rank=place.rank)
-    elif state.rule.replicas_differ or manifest.world == place.world:
-        state.load(manifest.step, shared, alones[0], device)
+def _load(parts: _Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device) -> int:
+    manifest, shared, rank_states = parts
+    _check_same_run(manifest, run)
+    if not rank_states:
+        step = run.steps if rank_info.rank in shared["finished"] else manifest.step
+        state.load_center(step, shared, seed=run.seed, rank=rank_info.rank)
+    elif state.rule.replicas_differ or manifest.world == rank_info.world:
+        state.load(manifest.step, shared, rank_states[0], device)
     else:
-        state.load_among_others(manifest.step, shared, alones, seed=run.seed, rank=place.rank)
+        state.load_with_other_world(manifest.step, shared, rank_states, seed=run.seed, rank=rank_info.rank)
     return manifest.step
 
 
-def _refuse_another(manifest: Manifest, run: RunSpec) -> None:
-    there = RunSpec.model_validate(manifest.about["spec"]).model_dump(mode="json")
-    here = run.model_dump(mode="json")
-    differing = [text for name in here if name not in FREE for text in _differences(name, there[name], here[name])]
-    if differing:
-        raise ValueError(f"the checkpoint at step {manifest.step} belongs to another run: {'; '.join(differing)}")
+def _check_same_run(manifest: Manifest, run: RunSpec) -> None:
+    saved = RunSpec.model_validate(manifest.about["spec"]).model_dump(mode="json")
+    current = run.model_dump(mode="json")
+    differences = [
+        text
+        for name in current
+        if name not in CHANGEABLE_FIELDS
+        for text in _differences(name, saved[name], current[name])
+    ]
+    if differences:
+        raise ValueError(f"the checkpoint at step {manifest.step} belongs to another run: {'; '.join(differences)}")
 
 
-def _differences(path: str, there: Any, here: Any) -> Iterator[str]:
-    if isinstance(there, Mapping) and isinstance(here, Mapping) and there.get("kind") == here.get("kind"):
-        for name in sorted({*there, *here}):
-            yield from _differences(f"{path}.{name}", there.get(name), here.get(name))
-    elif there != here:
-        yield f"{path} is {_brief(there)} there and {_brief(here)} here"
+def _differences(path: str, saved: Any, current: Any) -> Iterator[str]:
+    if isinstance(saved, Mapping) and isinstance(current, Mapping) and saved.get("kind") == current.get("kind"):
+        for name in sorted({*saved, *current}):
+            yield from _differences(f"{path}.{name}", saved.get(name), current.get(name))
+    elif saved != current:
+        yield f"{path} is {_abbreviate(saved)} there and {_abbreviate(current)} here"
 
 
-def _brief(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
 
 
-def _notes(manifest: Manifest, place: Place, run: RunSpec) -> list[str]:
-    others = f"saved by {manifest.world} ranks, goes on with {place.world}"
+def _notes(manifest: Manifest, rank_info: RankInfo, run: RunSpec) -> list[str]:
+    worlds = f"saved by {manifest.world} ranks, goes on with {rank_info.world}"
     if isinstance(run.rule, Sync):
-        return [] if manifest.world == place.world else [f"{others}: their random generators begin anew"]
-    new = [rank for rank in range(place.world) if own(rank) not in manifest.parts]
-    told = [] if manifest.world == place.world else [others]
-    return told + [f"rank {rank} has no part in it: lost or finished then, or new" for rank in new]
+        return [] if manifest.world == rank_info.world else [f"{worlds}: their random generators begin anew"]
+    new = [rank for rank in range(rank_info.world) if rank_part(rank) not in manifest.parts]
+    notes = [] if manifest.world == rank_info.world else [worlds]
+    return notes + [f"rank {rank} has no part in it: lost or finished then, or new" for rank in new]
 
 
-def _said_by_first(names: list[str]) -> list[str]:
-    box: list[Any] = [names]
-    dist.broadcast_object_list(box, src=0)
-    return list(box[0])
+def _broadcast_names(names: list[str]) -> list[str]:
+    """Return rank 0's names on every rank."""
+    objects: list[Any] = [names]
+    dist.broadcast_object_list(objects, src=0)
+    return list(objects[0])
 
 
-def _told_by_all(fault: str | None) -> list[str]:
-    """Every rank's fault, in their order, on every rank."""
-    told: list[str | None] = [None] * dist.get_world_size()
-    dist.all_gather_object(told, fault)
-    return [fault for fault in told if fault]
+def _gather_damages(damage: str | None) -> list[str]:
+    """Return the damages that any rank found, in the order of the ranks, on every rank."""
+    damages: list[str | None] = [None] * dist.get_world_size()
+    dist.all_gather_object(damages, damage)
+    return [found for found in damages if found]

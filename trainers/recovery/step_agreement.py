@@ -1,8 +1,9 @@
-"""What the ranks ask of each other at a step: to pause, or to save.
+"""StepAgreement: how the ranks agree to pause or to save after the same step.
 
-The wishes ride with the loss through the rule's exchange, so they cost no message. Under a synchronous rule all ranks
-hear the same sum at the same step, and one rank's wish is everybody's. Where rank 0 serves a center it alone decides:
-its wish is the step at which it saves, and every other rank hears it when it next comes to the center.
+The requests travel with the loss through the rule's exchange, so they cost no extra message. Under a synchronous rule
+all ranks receive the same sum at the same step, and a request of one rank becomes a request of all. If rank 0 serves a
+center, rank 0 alone decides: its request is the step at which it saves, and every other rank receives the request at
+its next exchange with the center.
 """
 
 from collections.abc import Sequence
@@ -11,27 +12,27 @@ import torch
 from torch import Tensor
 
 
-class Wishes:
-    """This rank's wishes for the end of the step under way, and what all ranks agreed on at the last one."""
+class StepAgreement:
+    """This rank's requests for the end of the current step, and the agreement of all ranks at the last step."""
 
     def __init__(self) -> None:
-        self.pause, self.save = False, False
+        self.wants_pause, self.wants_save = False, False
         self.agreed_pause, self.agreed_save = False, False
-        self.step = 1  # that a wish is told by; any but 0 where all ranks are at the same one
-        self.agreed_step = 0  # by which rank 0 told its wish, where it alone decides
+        self.step = 1  # the value that encodes a request; any value but 0 if all ranks are at the same step
+        self.agreed_step = 0  # the step of rank 0's request, if rank 0 serves a center
 
     @property
-    def told(self) -> list[float]:
-        """What the rule tells the other ranks."""
-        return [float(self.step * self.pause), float(self.step * self.save)]
+    def requests(self) -> list[float]:
+        """The two numbers that the rule sends to the other ranks: 0 means no request."""
+        return [float(self.step * self.wants_pause), float(self.step * self.wants_save)]
 
-    def with_loss(self, loss: Tensor) -> Tensor:
-        """The loss and the wishes as one vector for the rule, in a type that holds any step."""
-        wishes_2 = torch.tensor(self.told, dtype=torch.float64, device=loss.device)
-        return torch.cat([loss.reshape(1).double(), wishes_2])
+    def append_to_loss(self, loss: Tensor) -> Tensor:
+        """Return the loss and the requests as one float64 vector, a type that can hold any step."""
+        requests_2 = torch.tensor(self.requests, dtype=torch.float64, device=loss.device)
+        return torch.cat([loss.reshape(1).double(), requests_2])
 
-    def hear(self, means_2: Sequence[float]) -> None:
-        """Take in the means over the ranks: above 0 when any rank wished it."""
+    def receive(self, means_2: Sequence[float]) -> None:
+        """Store the means over the ranks: a mean above 0 shows that a rank requested it."""
         pause, save = means_2
         self.agreed_pause, self.agreed_save = pause > 0, save > 0
         self.agreed_step = round(max(pause, save))

@@ -1,7 +1,7 @@
-"""Asynchronous SGD: gradients go to rank 0 as they come, and the newest weights come back.
+"""Asynchronous SGD: each rank sends its gradients to rank 0 without waiting for other ranks, and receives the weights.
 
-The counterparts that the EASGD family is measured against (You, Buluç & Demmel, 2017): Async SGD, Async MSGD (with
-momentum, at the center) and Hogwild SGD (without the lock). A gradient may be of weights that have since moved on.
+The methods with which the EASGD family is compared (You, Buluç & Demmel, 2017): Async SGD, Async MSGD (with momentum,
+at the center) and Hogwild SGD (without the lock). A gradient may belong to weights that have changed in the meantime.
 """
 
 import math
@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from trainers.rules.call_timer import Timed, untimed
-from trainers.rules.centers.center_client import Door
-from trainers.rules.flat_vector import Gradients
+from trainers.rules.call_timer import CallTimer, call_untimed
+from trainers.rules.centers.center_client import CenterClient
+from trainers.rules.flat_vector import GradientViews
 
 
-class Asynchronous:
-    """`x_N` are the packed weights of which `params` are views; the optimizer's first group has the rate."""
+class AsynchronousSGD:
+    """`x_N` are the flat weights of which `params` are views; the optimizer's first group has the learning rate."""
 
     replicas_differ = True
     is_synchronous = False
@@ -30,44 +30,45 @@ class Asynchronous:
         params: list[Parameter],
         optimizer: torch.optim.Optimizer,
         *,
-        door: Door,
-        timed: Timed = untimed,
-        updating: Timed = untimed,
+        client: CenterClient,
+        timed: CallTimer = call_untimed,
+        updating: CallTimer = call_untimed,
     ) -> None:
-        self._x_N, self._door = x_N, door
+        self._x_N, self._client = x_N, client
         self._group = optimizer.param_groups[0]
-        self._gradients = Gradients(params)
-        self._exchange, self._update = timed(door.exchange), updating(self._take)
+        self._gradients = GradientViews(params)
+        self._exchange, self._update = timed(client.exchange), updating(self._set_weights)
 
-    def begin(self, wishes: Sequence[float] = (), /) -> None:
-        """Nothing to send before there is a gradient."""
+    def begin_step(self, requests: Sequence[float] = (), /) -> None:
+        """Do nothing: there is no gradient to send yet."""
 
-    def last_pass(self) -> None:
-        """Its gradients leave as one, after it."""
+    def mark_last_pass(self) -> None:
+        """Do nothing: the gradients are sent as one vector after the last pass."""
 
     @torch.no_grad()
-    def step(self, told: Tensor, /) -> Tensor:
-        """Send the gradient, take the weights that come back, and clear the gradients."""
-        self._gradients.refuse_strangers()
+    def step(self, values: Tensor, /) -> Tensor:
+        """Send the gradient, copy the received weights, and clear the gradients."""
+        self._gradients.check_views()
         g_N = self._gradients.flat_N
         if decay := self._group["weight_decay"]:
             g_N.add_(self._x_N, alpha=decay)
-        loss, *wishes = told.flatten().tolist()
-        w_N, (mean_loss, *heard) = self._exchange(g_N, self._group["lr"], (loss, *wishes))
+        loss, *requests = values.flatten().tolist()
+        w_N, (mean_loss, *received) = self._exchange(g_N, self._group["lr"], (loss, *requests))
         self._update(w_N)
-        return told.new_tensor([loss if math.isnan(mean_loss) else mean_loss, *heard]).view_as(told)
+        return values.new_tensor([loss if math.isnan(mean_loss) else mean_loss, *received]).view_as(values)
 
-    def _take(self, w_N: Tensor) -> None:
+    def _set_weights(self, w_N: Tensor) -> None:
         self._x_N.copy_(w_N)
         self._gradients.flat_N.zero_()
 
-    def settle(self) -> None:
-        self._door.settle()
+    def wait_for_all(self) -> None:
+        """Wait, on rank 0, until every rank that is not lost has made its last exchange."""
+        self._client.wait_for_all()
 
     @contextmanager
-    def answer(self) -> Iterator[None]:
-        """The weights at rank 0; elsewhere the last that came back."""
-        w_N = self._door.where()
+    def evaluation_weights(self) -> Iterator[None]:
+        """Yield with the weights of the center on rank 0, and with the last received weights on other ranks."""
+        w_N = self._client.read_center()
         own_N = self._x_N.clone()
         if w_N is not None:
             self._x_N.copy_(w_N)
@@ -76,14 +77,18 @@ class Asynchronous:
         finally:
             self._x_N.copy_(own_N)
 
-    def left(self) -> Mapping[int, str | None]:
-        return self._door.left()
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return the ranks that exchange no more, and why each was lost."""
+        return self._client.departed_ranks()
 
-    def join(self, steps: int) -> None:
-        self._door.start_at(self._x_N)
+    def start_replica(self, steps: int) -> None:
+        """Set the center to this replica's weights."""
+        self._client.set_center(self._x_N)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"center": self._door.state_dict()}
+        """Return the state of the center, which is empty on ranks other than 0."""
+        return {"center": self._client.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._door.load_state_dict(state["center"])
+        """Restore the state of the center."""
+        self._client.load_state_dict(state["center"])

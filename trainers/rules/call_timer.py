@@ -1,4 +1,4 @@
-"""What a rule is told of the clock: a wrapper that makes a call count as communication, or as the update."""
+"""CallTimer: the interface of a function wrapper that counts the time of calls as communication or as update."""
 
 from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
@@ -7,10 +7,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Timed(Protocol):
+class CallTimer(Protocol):
+    """Wraps a function, so that the time of its calls counts towards one part of a step."""
+
     def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
 
 
-def untimed(function: Callable[P, R], /) -> Callable[P, R]:
-    """Return the function as it is."""
+def call_untimed(function: Callable[P, R], /) -> Callable[P, R]:
+    """Return the function unchanged."""
     return function

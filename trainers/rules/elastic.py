@@ -1,11 +1,11 @@
-"""The EASGD family (You, Buluç & Demmel, 2017, after Zhang, Choromanska & LeCun, 2015): replicas on a leash.
+"""The EASGD family (You, Buluç & Demmel, 2017, after Zhang, Choromanska & LeCun, 2015): replicas drawn to a center.
 
     W_i <- W_i - eta (g_i + rho (W_i - Wbar))                                                        (1)
     V_i <- mu V_i - eta g_i,   W_i <- W_i + V_i - eta rho (W_i - Wbar)                          (5), (6)
 
-Every replica takes its own optimizer's step along its own gradient, and every `period` steps is pulled towards the
-center by alpha = eta rho of its distance before the step. The variants differ in their center alone (center.py).
-torch's SGD has V in units of the gradient: the same as (5) as long as eta stays.
+Every replica takes its optimizer's step along its own gradient. Every `period` steps it also moves towards the center
+by alpha = eta rho times its distance before the step. The variants differ only in their center (centers/center.py).
+torch's SGD stores V in units of the gradient, which equals (5) as long as eta does not change.
 """
 
 import math
@@ -16,14 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.rules.call_timer import Timed, untimed
+from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.centers.center import Center
 
 
-class Elastic:
-    """`x_N` are the packed weights of which the optimizer's parameters are views; its first group has the rate.
+class ElasticAveraging:
+    """`x_N` are the flat weights of which the optimizer's parameters are views; its first group has the rate.
 
-    `overlap`: the exchange begins before the forward pass (Sync EASGD 3) and carries the loss of the step before.
+    `overlap`: the exchange begins before the forward pass (Sync EASGD 3) and carries the loss of the previous step.
     """
 
     replicas_differ = True
@@ -37,44 +37,44 @@ class Elastic:
         rho: float,
         period: int,
         overlap: bool,
-        timed: Timed = untimed,
-        updating: Timed = untimed,
+        timed: CallTimer = call_untimed,
+        updating: CallTimer = call_untimed,
     ) -> None:
         self._x_N, self._optimizer, self._center = x_N, optimizer, center
         self._rho, self._period, self._overlap = rho, period, overlap
-        self._ask_center, self._pull = timed(center.ask), timed(center.pull)
+        self._begin_exchange, self._end_exchange = timed(center.begin_exchange), timed(center.end_exchange)
         self._update = updating(self._move)
         self._steps = 0
         self._losses: list[float] = []  # since the last exchange
         self._mean_loss = math.nan
-        self._wishes: Sequence[float] = ()
+        self._requests: Sequence[float] = ()
         self.is_synchronous = center.is_synchronous
 
-    def begin(self, wishes: Sequence[float] = (), /) -> None:
-        """Begin the exchange that goes on beside the passes."""
-        self._wishes = wishes
-        if self._overlap and self._is_due:
-            self._ask()
+    def begin_step(self, requests: Sequence[float] = (), /) -> None:
+        """Begin the exchange that overlaps the passes, if one is due."""
+        self._requests = requests
+        if self._overlap and self._is_exchange_due:
+            self._send()
 
-    def last_pass(self) -> None:
-        """Weights are exchanged, not gradients."""
+    def mark_last_pass(self) -> None:
+        """Do nothing: the replicas exchange weights, not gradients."""
 
     @torch.no_grad()
-    def step(self, told: Tensor, /) -> Tensor:
-        """Step, be pulled if it is time, and clear the gradients; the mean loss is that of the last exchange."""
-        loss, *_ = told.flatten().tolist()
-        heard = [0.0] * len(self._wishes)
+    def step(self, values: Tensor, /) -> Tensor:
+        """Step, move towards the center if due, and clear the gradients; return the last exchange's mean loss."""
+        loss, *_ = values.flatten().tolist()
+        received = [0.0] * len(self._requests)
         self._losses.append(loss)
-        if self._is_due:
+        if self._is_exchange_due:
             if not self._overlap:
-                self._ask()
-            d_N, (self._mean_loss, *heard) = self._pull()
+                self._send()
+            d_N, (self._mean_loss, *received) = self._end_exchange()
             self._update(d_N)
         else:
             self._update(None)
         self._steps += 1
         mean_loss = loss if math.isnan(self._mean_loss) else self._mean_loss
-        return told.new_tensor([mean_loss, *heard]).view_as(told)
+        return values.new_tensor([mean_loss, *received]).view_as(values)
 
     def _move(self, d_N: Tensor | None) -> None:
         self._optimizer.step()
@@ -83,22 +83,23 @@ class Elastic:
         self._optimizer.zero_grad()
 
     @property
-    def _is_due(self) -> bool:
+    def _is_exchange_due(self) -> bool:
         return (self._steps + 1) % self._period == 0
 
-    def _ask(self) -> None:
+    def _send(self) -> None:
         alpha = self._optimizer.param_groups[0]["lr"] * self._rho
         loss = sum(self._losses) / len(self._losses) if self._losses else math.nan
         self._losses.clear()
-        self._ask_center(self._x_N, alpha, (loss, *self._wishes))
+        self._begin_exchange(self._x_N, alpha, (loss, *self._requests))
 
-    def settle(self) -> None:
-        self._center.settle()
+    def wait_for_all(self) -> None:
+        """Wait until every rank that is not lost has made its last exchange."""
+        self._center.wait_for_all()
 
     @contextmanager
-    def answer(self) -> Iterator[None]:
-        """The center's weights; where it need not be known, the replica's own."""
-        c_N = self._center.where()
+    def evaluation_weights(self) -> Iterator[None]:
+        """Yield with the center's weights, or with the replica's weights on a rank that does not know the center."""
+        c_N = self._center.read_center()
         own_N = self._x_N.clone()
         if c_N is not None:
             self._x_N.copy_(c_N)
@@ -107,18 +108,22 @@ class Elastic:
         finally:
             self._x_N.copy_(own_N)
 
-    def left(self) -> Mapping[int, str | None]:
-        return self._center.left()
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return the ranks that exchange no more, and why each was lost."""
+        return self._center.departed_ranks()
 
-    def join(self, steps: int) -> None:
+    def start_replica(self, steps: int) -> None:
+        """Count `steps` steps as taken, and set the center to this replica's weights."""
         self._steps = steps
-        self._center.start_at(self._x_N)
+        self._center.set_center(self._x_N)
 
     def state_dict(self) -> dict[str, Any]:
+        """Return the number of steps, the losses since the last exchange, and the center's state."""
         own = {"steps": self._steps, "losses": list(self._losses), "mean_loss": self._mean_loss}
         return {**own, "center": self._center.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
         self._steps, self._mean_loss = state["steps"], state["mean_loss"]
         self._losses = list(state["losses"])
         self._center.load_state_dict(state["center"])

@@ -1,7 +1,7 @@
-"""Gradients in buckets, whose sums begin while backward still computes those of the layers before (Li et al., 2020).
+"""Gradient buckets, which are summed while backward still computes earlier layers (Li et al., 2020).
 
-Backward comes from the last layer to the first, so bucket 0 has the last layers. Which parameters share a bucket
-depends on their sizes alone, and buckets are summed in their order: the same bits on every rank and every repeat.
+Backward goes from the last layer to the first, so bucket 0 has the last layers. The division into buckets depends only
+on the sizes of the parameters, and the buckets are summed in order, so the result is the same bits in every repeat.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,58 +11,61 @@ from torch import Tensor
 from torch.futures import Future
 from torch.nn import Parameter
 
-from trainers.collectives.runners.async_allreduce import Outcome, summed
-from trainers.rules.flat_vector import Packed
+from trainers.collectives.runners.async_allreduce import Outcome, wait_for_sum
+from trainers.rules.flat_vector import PackedGradients
 
-BUCKET_BYTES = 25 << 20  # DistributedDataParallel's: a fast link spends its time on bytes, not on latencies
-LAST_BYTES = 1 << 20  # nothing hides the last bucket's sum, so it is a small one
+BUCKET_BYTES = 25 << 20  # the default of DistributedDataParallel: on a fast link, latencies are negligible at this size
+LAST_BYTES = 1 << 20  # small, because no computation overlaps the sum of the last bucket
 
 
-def divided(params: Sequence[Parameter]) -> list[list[Parameter]]:
-    """Put parameters, which come first layer first, into buckets, the last layers' first."""
+def divide_into_buckets(params: Sequence[Parameter]) -> list[list[Parameter]]:
+    """Divide parameters, given from the first layer to the last, into buckets; the last layers are in bucket 0."""
     buckets: list[list[Parameter]] = [[]]
-    room_bytes = LAST_BYTES
+    free_bytes = LAST_BYTES
     for p in params:
         size_bytes = p.numel() * p.element_size()
-        if buckets[-1] and size_bytes > room_bytes:
+        if buckets[-1] and size_bytes > free_bytes:
             buckets.append([])
-            room_bytes = BUCKET_BYTES
+            free_bytes = BUCKET_BYTES
         buckets[-1].append(p)
-        room_bytes -= size_bytes
+        free_bytes -= size_bytes
     return buckets[::-1]
 
 
-class Reducer:
-    """Sums each bucket as soon as backward has completed its gradients and those of the buckets before it.
+class BucketReducer:
+    """Sums each bucket as soon as backward has completed its gradients and the gradients of all buckets before it.
 
-    `begin`: begins the sum over the ranks of a bucket's vector, of gradients times `factor`.
+    `begin` starts the sum over the ranks of a bucket's vector, which holds the gradients times `factor`.
     """
 
-    def __init__(self, buckets: Sequence[Packed], *, factor: float, begin: Callable[[Tensor], Future[Outcome]]) -> None:
+    def __init__(
+        self, buckets: Sequence[PackedGradients], *, factor: float, begin: Callable[[Tensor], Future[Outcome]]
+    ) -> None:
         self._buckets, self._factor, self._begin_sum = buckets, factor, begin
-        self._awaited: list[int] = []  # gradients of each bucket; none: the pass is not the step's last
+        self._missing: list[int] = []  # number of gradients of each bucket; empty: the pass is not the step's last
         self._begun: list[Future[Outcome]] = []
         for number, bucket in enumerate(buckets):
             for p in bucket.params:
-                p.register_post_accumulate_grad_hook(partial(self._completed, number))  # type: ignore[no-untyped-call]
+                hook = partial(self._count_gradient, number)
+                p.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]  # torch does not annotate it
 
     def begin(self) -> None:
-        """The backward pass that follows is the step's last."""
-        self._awaited = [len(bucket.params) for bucket in self._buckets]
+        """Start to count gradients: the backward pass that follows is the step's last."""
+        self._missing = [len(bucket.params) for bucket in self._buckets]
 
     def finish(self) -> None:
-        """Sum what no last pass has completed as well, and wait for all."""
+        """Start the sums that have not begun, for example of unused parameters, and wait for all sums."""
         while len(self._begun) < len(self._buckets):
             self._begin_next()
-        begun, self._begun, self._awaited = self._begun, [], []
+        begun, self._begun, self._missing = self._begun, [], []
         for future in begun:
-            summed(future)
+            wait_for_sum(future)
 
-    def _completed(self, number: int, _: Tensor) -> None:
-        if not self._awaited:
+    def _count_gradient(self, number: int, _: Tensor) -> None:
+        if not self._missing:
             return
-        self._awaited[number] -= 1
-        while len(self._begun) < len(self._buckets) and not self._awaited[len(self._begun)]:
+        self._missing[number] -= 1
+        while len(self._begun) < len(self._buckets) and not self._missing[len(self._begun)]:
             self._begin_next()
 
     def _begin_next(self) -> None:

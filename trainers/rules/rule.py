@@ -1,4 +1,4 @@
-"""How replicas agree: what happens between one forward pass and the next."""
+"""Rule: the interface of an update rule, which decides how replicas exchange gradients or weights in a step."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -6,58 +6,57 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-RIDERS = 4  # so many numbers at most travel with the gradients, or with the weights
+EXTRA_VALUES = 4  # the largest number of values that travel with the gradients or weights: the loss and requests
 
 
 class Rule(Protocol):
-    """Moves this rank's replica by one step."""
+    """Updates this rank's replica, one step at a time."""
 
-    replicas_differ: bool  # between steps every rank has weights of its own
-    is_synchronous: bool  # every rank takes its n-th step together with all others
+    replicas_differ: bool  # between steps every rank has its own weights
+    is_synchronous: bool  # every rank takes its n-th step together with all other ranks
 
-    def begin(self, wishes: Sequence[float] = (), /) -> None:
-        """Start what may go on beside the forward and the backward pass that follow.
+    def begin_step(self, requests: Sequence[float] = (), /) -> None:
+        """Start the communication that overlaps the forward and the backward pass that follow.
 
-        `wishes`: what this rank tells at this step besides its loss, which is not known yet.
+        `requests`: what this rank sends at this step besides its loss, which is not known yet.
         """
         ...
 
-    def last_pass(self) -> None:
-        """The backward pass that follows is the step's last: its gradients may leave as they are completed."""
+    def mark_last_pass(self) -> None:
+        """Announce that the next backward pass is the step's last, so that complete gradients may be sent."""
         ...
 
-    def step(self, told: Tensor, /) -> Tensor:
-        """Use up the gradients of a backward pass; return the mean over the ranks of what each of them told.
+    def step(self, values: Tensor, /) -> Tensor:
+        """Apply and clear the gradients of the step; return the means over the ranks of their `values`.
 
-        A rank tells its loss, or a vector of its loss and what else the ranks have to know of each other at this step
-        (trainers/recovery/step_agreement.py). It goes through the rule because only the rule knows when the ranks talk
-        and how: a
-        message of its own for a few numbers would cost a large world as many latencies as the gradients do. Rules that
-        do not talk at every step return the mean loss as it was when they last did, and 0 for what else is told. Where
-        rank 0 serves a center, it alone is heard: its wishes are told to every other rank once.
+        `values` is the loss, or a vector of the loss and this rank's requests (trainers/recovery/step_agreement.py).
+        They go through the rule, because only the rule knows when and how the ranks communicate: an extra message for
+        a few numbers would cost a large world as many latencies as the gradients do. A rule that does not communicate
+        at every step returns the mean loss of the last exchange, and 0 for the requests. If rank 0 serves a center,
+        only its requests count: every other rank receives them once.
         """
         ...
 
-    def settle(self) -> None:
-        """Wait until every rank that still lives has taken its last step."""
+    def wait_for_all(self) -> None:
+        """Wait until every rank that is not lost has taken its last step."""
         ...
 
-    def answer(self) -> AbstractContextManager[None]:
-        """While inside, the model has the weights that the run answers with."""
+    def evaluation_weights(self) -> AbstractContextManager[None]:
+        """Return a context in which the model has the weights that are the result of the run."""
         ...
 
-    def left(self) -> Mapping[int, str | None]:
-        """On rank 0: the ranks that exchange no more, and how each was lost; None: it has taken all its steps."""
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return, on rank 0, the ranks that exchange no more, and why each was lost; None if it took all its steps."""
         ...
 
-    def join(self, steps: int) -> None:
-        """Begin as a new replica after `steps` steps; the model has the weights that the run answers with."""
+    def start_replica(self, steps: int) -> None:
+        """Start a new replica after `steps` steps; the model has the weights that are the result of the run."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
-        """What this rank keeps beside model and optimizer."""
+        """Return this rank's state of the rule, without model and optimizer."""
         ...
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` returned on this rank."""
+        """Restore what `state_dict` returned on this rank."""
         ...

@@ -1,7 +1,7 @@
 """Synchronous SGD: every replica takes the same step along the mean gradient (Goyal et al., 2017, section 2.3).
 
-g = 1/n sum_k g_k over n ranks, which is the whole batch's gradient as every rank has equally many images.
-With a parameter server as its collective this is FireCaffe's yardstick (Iandola et al., 2015).
+g = 1/n sum_k g_k over n ranks is the gradient of the whole batch, because every rank has the same number of samples.
+With a parameter server as its collective this is FireCaffe's baseline (Iandola et al., 2015).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,19 +13,20 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from trainers.collectives.runners.allreduce import Allreduce
-from trainers.collectives.runners.async_allreduce import Beside
-from trainers.rules.call_timer import Timed, untimed
-from trainers.rules.flat_vector import Packed
-from trainers.rules.gradient_buckets import Reducer, divided
-from trainers.rules.rule import RIDERS
+from trainers.collectives.runners.async_allreduce import AsyncAllreduce
+from trainers.rules.call_timer import CallTimer, call_untimed
+from trainers.rules.flat_vector import PackedGradients
+from trainers.rules.gradient_buckets import BucketReducer, divide_into_buckets
+from trainers.rules.rule import EXTRA_VALUES
 
 
 class Sync:
-    """Averages the gradients over all ranks, then lets the optimizer step.
+    """Averages the gradients over all ranks, then calls the optimizer.
 
-    The gradients go into flat vectors, divided on the way, and are views of them while the optimizer reads them. What
-    the ranks tell each other, the loss above all, rides in the last elements. `overlap`: the vectors are summed while
-    backward goes on, else as one, after it. `packed=False` sends every layer on its own. One rank alone sends nothing.
+    The gradients are divided and copied into flat vectors, and are views of these while the optimizer reads them. The
+    last elements of the last vector carry the loss and the requests. `overlap`: the vectors are summed during the
+    backward pass, otherwise as one vector after it. `packed=False` sends every layer separately. A single rank sends
+    nothing.
     """
 
     replicas_differ = False
@@ -40,68 +41,72 @@ class Sync:
         world: int,
         packed: bool = True,
         overlap: bool = True,
-        timed: Timed = untimed,
-        updating: Timed = untimed,
+        timed: CallTimer = call_untimed,
+        updating: CallTimer = call_untimed,
     ) -> None:
         self._params = [p for p in params if p.requires_grad]
         self._world, self._update, self._overlap = world, updating(optimizer.step), overlap
-        self._allreduce, self._sum = allreduce, timed(self._sum_the_rest)
+        self._allreduce, self._sum = allreduce, timed(self._finish_sum)
         if world > 1:
-            *others, last = self._divided(packed=packed)
-            buckets = [Packed(part) for part in others]
-            self._reducer = Reducer(buckets, factor=1 / world, begin=Beside(allreduce).begin)
-            self._last = Packed(last, extra=RIDERS)
+            *others, last = self._divide(packed=packed)
+            buckets = [PackedGradients(part) for part in others]
+            self._reducer = BucketReducer(buckets, factor=1 / world, begin=AsyncAllreduce(allreduce).start)
+            self._last = PackedGradients(last, extra=EXTRA_VALUES)
 
-    def _divided(self, *, packed: bool) -> list[list[Parameter]]:
+    def _divide(self, *, packed: bool) -> list[list[Parameter]]:
         if not packed:
             return [[p] for p in reversed(self._params)]
-        return divided(self._params) if self._overlap else [self._params]
+        return divide_into_buckets(self._params) if self._overlap else [self._params]
 
-    def begin(self, wishes: Sequence[float] = (), /) -> None:
-        """Nothing to send before there is a gradient."""
+    def begin_step(self, requests: Sequence[float] = (), /) -> None:
+        """Do nothing: there is no gradient to send yet."""
 
-    def last_pass(self) -> None:
+    def mark_last_pass(self) -> None:
+        """Let the buckets be summed as soon as their gradients are complete."""
         if self._overlap and self._world > 1:
             self._reducer.begin()
 
     @torch.no_grad()
-    def step(self, told: Tensor, /) -> Tensor:
-        """Step along the mean gradient, clear the gradients, and return the means of what the ranks told."""
-        means = told if self._world == 1 else self._average(told)
-        if not means.isfinite().all():  # weights and gradients stay as they are for whoever looks for the cause
+    def step(self, values: Tensor, /) -> Tensor:
+        """Step along the mean gradient, clear the gradients, and return the means of the values over the ranks."""
+        means = values if self._world == 1 else self._average(values)
+        if not means.isfinite().all():  # leave weights and gradients unchanged for the diagnosis
             return means
         self._update()
         for p in self._params:
             p.grad = None
         return means
 
-    def _average(self, told: Tensor) -> Tensor:
-        # before the sum: a sum of n gradients may leave a 16-bit type's range
+    def _average(self, values: Tensor) -> Tensor:
+        # divide before the sum, because a sum of n gradients may exceed the range of a 16-bit type
         flat_N = self._last.gather(1 / self._world)
-        riders = flat_N[-RIDERS:]
-        riders.zero_()
-        riders[: told.numel()] = told.flatten() / self._world
+        extra = flat_N[-EXTRA_VALUES:]
+        extra.zero_()
+        extra[: values.numel()] = values.flatten() / self._world
         self._sum(flat_N)
-        return riders[: told.numel()].clone().view_as(told)
+        return extra[: values.numel()].clone().view_as(values)
 
-    def _sum_the_rest(self, flat_N: Tensor) -> None:
+    def _finish_sum(self, flat_N: Tensor) -> None:
         self._reducer.finish()
         self._allreduce(flat_N)
 
-    def settle(self) -> None:
-        """All ranks have stepped when one has."""
+    def wait_for_all(self) -> None:
+        """Do nothing: all ranks take each step together."""
 
-    def answer(self) -> AbstractContextManager[None]:
+    def evaluation_weights(self) -> AbstractContextManager[None]:
+        """Return an empty context: the model has the result already."""
         return nullcontext()
 
-    def left(self) -> Mapping[int, str | None]:
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return no ranks: the run ends when a rank is lost."""
         return {}
 
-    def join(self, steps: int) -> None:
-        """All replicas are alike."""
+    def start_replica(self, steps: int) -> None:
+        """Do nothing: all replicas are equal."""
 
     def state_dict(self) -> dict[str, Any]:
+        """Return an empty state."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        pass
+        """Do nothing: the state is empty."""

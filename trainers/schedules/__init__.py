@@ -1,0 +1,1 @@
+"""Learning-rate schedules as functions of the epoch."""

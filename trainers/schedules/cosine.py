@@ -9,7 +9,7 @@ from trainers.schedules.schedule import Schedule
 
 
 def cosine(peak: Schedule, *, epochs: float, begin: float = 0.0, end_rate: float = 0.0) -> Schedule:
-    """Return the schedule that falls from `peak` (g0) at epoch `begin` (e0) to `end_rate` at `epochs` (E)."""
+    """Return the schedule that decays from `peak` (g0) at epoch `begin` (e0) to `end_rate` at `epochs` (E)."""
 
     def rate(e: float) -> float:
         x = min(1.0, max(0.0, (e - begin) / (epochs - begin)))

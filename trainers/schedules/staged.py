@@ -1,4 +1,4 @@
-"""A rate that is constant by stages: g(e) = g_k from epoch e_k on (Mikami et al., 2018, beside their growing batch)."""
+"""Piecewise constant rate: g(e) = g_k from epoch e_k on (Mikami et al., 2018, with a growing batch size)."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from trainers.schedules.schedule import Schedule
 
 
 def staged(stages: Sequence[tuple[float, float]]) -> Schedule:
-    """Return the schedule of `stages`: pairs of the epoch from which a rate holds, first 0, and that rate."""
+    """Return the schedule of `stages`, pairs of a start epoch and a rate; the first start epoch is 0."""
     begins, rates = [begin for begin, _ in stages], [rate for _, rate in stages]
     if not stages or begins[0] != 0 or any(a >= b for a, b in pairwise(begins)):
-        raise ValueError(f"stages begin at epoch 0 and each after the one before, not at {begins}")
+        raise ValueError(f"start epochs must begin with 0 and increase, not {begins}")
     return lambda e: rates[bisect_right(begins, e) - 1]

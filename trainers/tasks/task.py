@@ -1,4 +1,4 @@
-"""What a net is trained for: how its outputs on held-out samples are judged, whatever loss it trained with."""
+"""Task: the interface that evaluates a model's outputs on held-out samples, independently of the training loss."""
 
 from typing import Protocol
 
@@ -6,6 +6,8 @@ from torch import Tensor
 
 
 class Task(Protocol):
+    """Computes the held-out loss and accuracy."""
+
     def tally(self, output: Tensor, target: Tensor) -> Tensor:
-        """Return a batch's sum of losses, how many answers are right, of how many; float64, to be summed further."""
+        """Return a batch's sum of losses, number of correct answers, and number of answers, as float64 (3)."""
         ...

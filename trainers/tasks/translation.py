@@ -1,27 +1,27 @@
-"""Translation: a token of V at every place of every sentence, judged by the tokens; padding is not counted.
+"""Translation: one of V tokens at every position of every sentence, evaluated per token without padding.
 
-Held-out loss is the mean cross-entropy of a token, whose exponential is the perplexity; accuracy is the fraction of
-tokens whose logit is the largest where the net is shown the true tokens before them. A training loss is per sentence
-instead (trainers/losses/translation.py says why).
+The held-out loss is the mean cross-entropy of a token; its exponential is the perplexity. The accuracy is the fraction
+of tokens that have the largest logit, given the true tokens before them. The training loss is per sentence instead
+(trainers/losses/translation.py gives the reason).
 """
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from trainers.losses.loss import wide
+from trainers.losses.loss import to_float32
 
 
 class Translation:
-    """Held-out loss and accuracy count tokens; those equal to `padding` are none."""
+    """Held-out loss and accuracy are means over the tokens that differ from `padding`."""
 
     def __init__(self, *, padding: int) -> None:
         self.padding = padding
 
     def tally(self, output_BTV: Tensor, y_BT: Tensor) -> Tensor:
-        """Return the sum of cross-entropies, how many tokens are right, of how many."""
+        """Return the sum of cross-entropies, the number of correct tokens, and the number of tokens."""
         is_token_BT = y_BT != self.padding
-        logits_NV, y_N = wide(output_BTV)[is_token_BT], y_BT[is_token_BT]
+        logits_NV, y_N = to_float32(output_BTV)[is_token_BT], y_BT[is_token_BT]
         loss = cross_entropy(logits_NV, y_N, reduction="sum")
-        right = (logits_NV.argmax(dim=1) == y_N).sum()
-        return torch.stack([loss.double(), right.double(), is_token_BT.sum()])
+        correct = (logits_NV.argmax(dim=1) == y_N).sum()
+        return torch.stack([loss.double(), correct.double(), is_token_BT.sum()])

@@ -1,4 +1,4 @@
-"""What this rank trains on: its part of every global batch, pass by pass, in the order of the run, on its device."""
+"""DataFeed: this rank's part of every global batch, pass by pass, in the run's order, on the rank's device."""
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -6,70 +6,73 @@ from contextlib import closing
 import torch
 from torch import Tensor
 
-from contract.spec.batch_schedule import Course, Position
-from contract.spec.batch_size import passes
+from contract.spec.batch_schedule import BatchSchedule, Position
+from contract.spec.batch_size import split_into_passes
 from trainers.data import sampler
 from trainers.data.loader import load
-from trainers.data.split import Arranged, Placed, Split, Staged, to_device
-from trainers.ranks.rank_info import Place
+from trainers.data.split import DeviceBatch, OrderedSplit, Split, StagedSplit, to_device
+from trainers.ranks.rank_info import RankInfo
 
 
-class Feed:
-    """Goes through a split epoch by epoch; what a step takes depends on the seed and the step alone."""
+class DataFeed:
+    """Iterates over a split epoch by epoch; the samples of a step depend only on the seed and the step."""
 
     def __init__(
         self,
         split: Split,
-        course: Course,
+        batch_schedule: BatchSchedule,
         *,
         seed: int,
-        place: Place,
+        rank_info: RankInfo,
         device: torch.device,
         micro_batch: int | None = None,
         channels_last: bool = False,
         workers: int = 0,
     ) -> None:
-        """`workers`: processes of this rank that make batches while the step before them runs."""
-        self._split, self._course, self._seed, self._workers = split, course, seed, workers
-        self._place, self._device = place, device
+        """`workers`: number of processes that prepare batches while the previous step runs."""
+        self._split, self._batch_schedule, self._seed, self._workers = split, batch_schedule, seed, workers
+        self._rank_info, self._device = rank_info, device
         self._micro_batch, self._channels_last = micro_batch, channels_last
 
-    def share(self, epoch: int) -> int:
-        """This rank's samples of each step of an epoch."""
-        return self._course.batch_in(epoch) // self._place.world
+    def samples_per_step(self, epoch: int) -> int:
+        """Return the number of this rank's samples in each step of an epoch."""
+        return self._batch_schedule.batch_in(epoch) // self._rank_info.world
 
-    def passes(self, epoch: int) -> int:
-        """How many passes these are taken in."""
-        return len(passes(self.share(epoch), self._micro_batch))
+    def passes_per_step(self, epoch: int) -> int:
+        """Return the number of forward passes that process the samples of a step."""
+        return len(split_into_passes(self.samples_per_step(epoch), self._micro_batch))
 
-    def epoch(self, start: Position) -> Generator[Placed]:
-        """Yield the batches of an epoch, one per pass, from a position on."""
-        if isinstance(self._split, Staged):
-            split = self._split.stage(start.epoch, lambda rank: torch.cat(list(self._takes(start, rank))))
+    def epoch_batches(self, start: Position) -> Generator[DeviceBatch]:
+        """Yield the batches of an epoch from a position on, one batch per pass."""
+        if isinstance(self._split, StagedSplit):
+            split = self._split.stage(start.epoch, lambda rank: torch.cat(list(self._indices(start, rank))))
         else:
             split = self._split
-        yield from self._made(split, start)
+        yield from self._load_batches(split, start)
 
-    def sample(self, samples: int) -> Iterator[Placed]:
-        """Yield the first batches of this rank's first epoch until there are so many samples, or the epoch ends."""
-        # one rank alone may ask for it, so nothing is staged
-        with closing(self._made(self._split, Position(0, 0))) as batches:
+    def sample_batches(self, samples: int) -> Iterator[DeviceBatch]:
+        """Yield the first batches of this rank's first epoch, until they have `samples` samples or the epoch ends."""
+        # do not stage the split, because a single rank may call this
+        with closing(self._load_batches(self._split, Position(0, 0))) as batches:
             for batch in batches:
                 yield batch
                 samples -= len(batch[1])
                 if samples <= 0:
                     return
 
-    def _made(self, split: Split, start: Position) -> Generator[Placed]:
-        with closing(load(split, self._takes(start, self._place.rank), workers=self._workers)) as batches:
+    def _load_batches(self, split: Split, start: Position) -> Generator[DeviceBatch]:
+        with closing(load(split, self._indices(start, self._rank_info.rank), workers=self._workers)) as batches:
             for batch in batches:
                 yield to_device(batch, self._device, channels_last=self._channels_last)
 
-    def _takes(self, start: Position, rank: int) -> Iterator[Tensor]:
-        """The samples of each pass from a position on that a rank takes."""
-        batch, sizes = self._course.batch_in(start.epoch), passes(self.share(start.epoch), self._micro_batch)
+    def _indices(self, start: Position, rank: int) -> Iterator[Tensor]:
+        """Yield the indices of a rank's samples in each pass from a position on."""
+        batch, sizes = (
+            self._batch_schedule.batch_in(start.epoch),
+            split_into_passes(self.samples_per_step(start.epoch), self._micro_batch),
+        )
         order_N = sampler.permutation(len(self._split), seed=self._seed, epoch=start.epoch)
-        if isinstance(self._split, Arranged):
+        if isinstance(self._split, OrderedSplit):
             order_N = self._split.arrange(order_N, batch)
-        for share_B in sampler.slices(order_N[start.step * batch :], batch, rank=rank, world=self._place.world):
+        for share_B in sampler.slices(order_N[start.step * batch :], batch, rank=rank, world=self._rank_info.world):
             yield from torch.split(share_B, sizes)

@@ -1,128 +1,160 @@
-"""One rank of a training run, from the meeting of the ranks to their parting."""
+"""Train one rank of a run, from the rendezvous of the ranks to the end of their process group."""
 
 from functools import partial
 
 import torch
 import torch.distributed as dist
-from torch.distributed import PrefixStore  # type: ignore[attr-defined]
+from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]  # not in torch's __all__
 
-from contract import metric_names as series
+from contract import metric_names
 from contract.folder.run_folder import RunFolder
 from contract.spec.resources import Slurm
 from contract.spec.run import RunSpec
-from trainers.build import (
-    averages,
-    collectives,
-    data,
-    losses,
-    models,
-    normalization,
-    optimizers,
-    rules,
-    schedules,
-    tasks,
-)
-from trainers.checkpoints import rng_state as randomness
-from trainers.collectives.runners.timeout import Watch
+from trainers.build.averages import build_average
+from trainers.build.collectives import build_allreduce
+from trainers.build.data import build_data
+from trainers.build.losses import build_loss
+from trainers.build.models import build_model
+from trainers.build.normalization import set_up_batch_norm
+from trainers.build.optimizers import build_optimizer
+from trainers.build.rules import build_rule
+from trainers.build.schedules import build_schedule
+from trainers.build.tasks import build_task, numbers_per_sample
+from trainers.checkpoints.rng_state import seed_generators
+from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.split import Split
-from trainers.progress.rank_stats import Hearsay
-from trainers.progress.reporter import Report
-from trainers.progress.software_versions import versions
-from trainers.progress.step_metrics import Measures
-from trainers.progress.timer import Stopwatch
-from trainers.ranks import cpu_binding_report as bindings
-from trainers.ranks import device as devices
-from trainers.ranks import rendezvous
-from trainers.ranks.rank_info import Place
-from trainers.recovery.checkpoint_coordinator import Keeper
-from trainers.recovery.preemption_signal import Notice
-from trainers.training.data_feed import Feed
+from trainers.progress.rank_stats import RankStats
+from trainers.progress.reporter import Reporter
+from trainers.progress.software_versions import read_versions
+from trainers.progress.step_metrics import StepMetrics
+from trainers.progress.timer import Timer
+from trainers.ranks.cpu_binding_report import report_binding
+from trainers.ranks.device import device_name, select_device
+from trainers.ranks.rank_info import RankInfo
+from trainers.ranks.rendezvous import exchange_hosts, join_process_group
+from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
+from trainers.recovery.preemption_signal import PreemptionSignal
+from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
-from trainers.training.loop import Loop
+from trainers.training.loop import TrainingLoop
 from trainers.training.precision import LossScale, Precision
-from trainers.training.state import State
-from trainers.training.step import Step
+from trainers.training.state import TrainingState
+from trainers.training.step import TrainingStep
 
-EVALUATION_NUMBERS = 2**21  # at once, of pixels or of logits, where the rank's training batch has fewer
+EVALUATION_NUMBERS = 2**21  # pixels or logits of an evaluation batch, unless the rank's training batch has more
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-def train(folder: RunFolder, attempt: int, place: Place, *, report: Report, notice: Notice) -> bool:
-    """Meet the other ranks, train, and part; return False when the run paused on the way."""
+def train(
+    folder: RunFolder, attempt: int, rank_info: RankInfo, *, report: Reporter, preemption: PreemptionSignal
+) -> bool:
+    """Train this rank together with all other ranks; return False if the run pauses before its end."""
     run = folder.read_spec()
-    if place.world != run.resources.world:
-        raise ValueError(f"the spec asks for {run.resources.world} ranks; {place.world} were started")
-    device = devices.take(place)
-    store = rendezvous.meet(folder, attempt, place, device=device)
-    hosts = rendezvous.call_the_roll(folder, attempt, store, place)
-    report.started(hosts, device=devices.name(device), steps=run.steps, versions=versions())
+    if rank_info.world != run.resources.world:
+        raise ValueError(f"the spec asks for {run.resources.world} ranks; {rank_info.world} were started")
+    device = select_device(rank_info)
+    store = join_process_group(folder, attempt, rank_info, device=device)
+    hosts = exchange_hosts(folder, attempt, store, rank_info)
+    report.started(hosts, device=device_name(device), steps=run.steps, versions=read_versions())
     if isinstance(run.resources, Slurm) and run.resources.many_core:
         threads, features = torch.get_num_threads(), run.resources.features
-        bindings.tell(folder, attempt, place, store, threads=threads, constraint=features)
-    turning = loop(run, place, device=device, report=report)
-    turning.keeper = Keeper(
-        run,
-        folder,
-        attempt,
-        place,
-        turning.state,
-        turning.step.wishes,
-        notice=notice,
-        report=report,
-        store=PrefixStore("keep", store),
-        device=device,
-        watch=turning.evaluation.watch,
+        report_binding(folder, attempt, rank_info, store, threads=threads, constraint=features)
+    loop = make_loop(run, rank_info, device=device, report=report)
+    loop.coordinator = _make_coordinator(
+        loop, folder, attempt, rank_info, preemption=preemption, store=store, device=device
     )
-    turning.keeper.resume()
-    if not turning.state.rule.is_synchronous:
-        turning.measures.hearsay = Hearsay(PrefixStore("hearsay", store), rank=place.rank, world=place.world)
-    if not turning.carry_out():
+    loop.coordinator.resume()
+    if not loop.state.rule.is_synchronous:
+        loop.metrics.rank_stats = RankStats(
+            PrefixStore("rank_stats", store), rank=rank_info.rank, world=rank_info.world
+        )
+    if not loop.train():
         return False
     report.finished(run.steps)
     dist.destroy_process_group()
     return True
 
 
-def loop(run: RunSpec, place: Place, *, device: torch.device, report: Report) -> Loop:
-    """Put the parts that a spec chooses together: this rank's loop, before its first step."""
-    stopwatch, precision = Stopwatch(device), Precision(DTYPES[run.precision], device)
-    watch = Watch(timeout_s=run.collective.timeout_s)
-    timed = partial(stopwatch.timed, series.COMMUNICATION_S)
-    images, heldout = data.data(run.data, run.seed, bad_images=report.folder.bad_images)
-    model = models.model(run).to(device)
-    normalization.normalize(model, run.batch_norm, timed=timed)
-    randomness.seed(run.seed, rank=place.rank, step=0)  # dropout's masks, alike on all ranks, would not average out
-    scale = LossScale() if run.precision == "float16" else None
-    optimizer = optimizers.optimizer(run, model, scale)
-    nodes, kept = run.resources.nodes, report.kept
-    allreduce = collectives.allreduce(run.collective, place.world, kept=kept, nodes=nodes, device=device)
-    updating = partial(stopwatch.timed, series.UPDATE_S)
-    rule = rules.rule(run, model, optimizer, allreduce=allreduce, timed=timed, updating=updating)
-    batch = max(EVALUATION_NUMBERS // tasks.numbers(run), run.micro_batch or run.batch_per_rank)
-    return Loop(
+def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report: Reporter) -> TrainingLoop:
+    """Build the parts that a spec chooses, in the same order on all ranks, and return this rank's training loop."""
+    timer, precision = Timer(device), Precision(DTYPES[run.precision], device)
+    watch = BackendCollectives(timeout_s=run.collective.timeout_s)
+    train_split, heldout = build_data(run.data, run.seed, bad_images=report.folder.bad_images)
+    state = _make_state(run, rank_info, device=device, report=report, timer=timer)
+    model, rule = state.model, state.rule
+    batch = max(EVALUATION_NUMBERS // numbers_per_sample(run), run.micro_batch or run.batch_per_rank)
+    return TrainingLoop(
         run,
-        State(model, optimizer, rule, scale, average=averages.average(run, model)),
-        step=Step(model, losses.loss(run, model), rule, precision=precision, scale=scale),
-        feed=feed(run, images, place, device=device),
-        schedule=schedules.schedule(run),
+        state,
+        step=TrainingStep(model, build_loss(run, model), rule, precision=precision, scale=state.scale),
+        feed=make_feed(run, train_split, rank_info, device=device),
+        schedule=build_schedule(run),
         evaluation=Evaluation(
-            heldout, tasks.task(run), batch, precision, device, workers=run.data.workers, watch=watch
+            heldout, build_task(run), batch, precision, device, workers=run.data.workers, watch=watch
         ),
-        watch=stopwatch,
-        measures=Measures(report, world=place.world if rule.is_synchronous else 1, device=device, watch=watch),
+        timer=timer,
+        metrics=StepMetrics(report, world=rank_info.world if rule.is_synchronous else 1, device=device, watch=watch),
         report=report,
     )
 
 
-def feed(run: RunSpec, split: Split, place: Place, *, device: torch.device) -> Feed:
-    """What this rank trains on."""
-    return Feed(
+def make_feed(run: RunSpec, split: Split, rank_info: RankInfo, *, device: torch.device) -> DataFeed:
+    """Return the feed of this rank's training samples."""
+    return DataFeed(
         split,
-        run.course,
+        run.batch_schedule,
         seed=run.seed,
-        place=place,
+        rank_info=rank_info,
         device=device,
         micro_batch=run.micro_batch,
         workers=run.data.workers,
         channels_last=run.channels_last,
+    )
+
+
+def _make_state(
+    run: RunSpec, rank_info: RankInfo, *, device: torch.device, report: Reporter, timer: Timer
+) -> TrainingState:
+    """Build the model, the optimizer and the rule with its connections; all ranks call this together."""
+    time_communication = partial(timer.wrap, metric_names.COMMUNICATION_S)
+    model = build_model(run).to(device)
+    set_up_batch_norm(model, run.batch_norm, timed=time_communication)
+    # each rank its own seed, because equal dropout masks on all ranks would not average out
+    seed_generators(run.seed, rank=rank_info.rank, step=0)
+    scale = LossScale() if run.precision == "float16" else None
+    optimizer = build_optimizer(run, model, scale)
+    allreduce = build_allreduce(
+        run.collective,
+        rank_info.world,
+        choice_store=report.choice_store,
+        nodes=run.resources.nodes,
+        device=device,
+    )
+    time_update = partial(timer.wrap, metric_names.UPDATE_S)
+    rule = build_rule(run, model, optimizer, allreduce=allreduce, timed=time_communication, updating=time_update)
+    return TrainingState(model, optimizer, rule, scale, average=build_average(run, model))
+
+
+def _make_coordinator(
+    loop: TrainingLoop,
+    folder: RunFolder,
+    attempt: int,
+    rank_info: RankInfo,
+    *,
+    preemption: PreemptionSignal,
+    store: Store,
+    device: torch.device,
+) -> CheckpointCoordinator:
+    return CheckpointCoordinator(
+        loop.run,
+        folder,
+        attempt,
+        rank_info,
+        loop.state,
+        loop.step.agreement,
+        preemption=preemption,
+        report=loop.report,
+        store=PrefixStore("checkpoints", store),
+        device=device,
+        watch=loop.evaluation.watch,
     )

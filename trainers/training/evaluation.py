@@ -1,4 +1,4 @@
-"""Loss and accuracy on the held-out split, computed by all ranks together."""
+"""Evaluation: loss and accuracy on the held-out split, computed by all ranks together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,41 +8,41 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from contract import metric_names as series
-from trainers.collectives.runners.timeout import Watch
+from contract import metric_names
+from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.loader import load
-from trainers.data.split import Placed, Split, to_device
+from trainers.data.split import DeviceBatch, Split, to_device
 from trainers.tasks.task import Task
 from trainers.training.precision import Precision
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a net is judged by, and in passes of how many samples."""
+    """Evaluates a model on the held-out split in passes of `batch` samples."""
 
     heldout: Split
     task: Task
     batch: int
     precision: Precision
     device: torch.device
-    workers: int = 0  # processes of this rank that make batches ahead
-    watch: Watch = field(default_factory=Watch)
+    workers: int = 0  # number of processes that prepare batches
+    watch: BackendCollectives = field(default_factory=BackendCollectives)
 
     def __call__(self, model: nn.Module, *, alone: bool = False) -> dict[str, float]:
-        """Judge a net over all that is held out; all ranks call this together, and evaluate the same function.
+        """Return the loss and the accuracy on the held-out split; all ranks call this together with the same model.
 
-        `alone`: this rank takes all, and the others need not be there.
+        `alone`: this rank evaluates all samples, and the other ranks do not take part.
         """
         if not alone:
             average_statistics(model, self.watch)
         model.eval()
-        loss, accuracy = self._judged(model, alone=alone)
+        loss, accuracy = self._loss_and_accuracy(model, alone=alone)
         model.train()
-        return {series.HELDOUT_LOSS: loss, series.HELDOUT_ACCURACY: accuracy}
+        return {metric_names.HELDOUT_LOSS: loss, metric_names.HELDOUT_ACCURACY: accuracy}
 
     @torch.no_grad()
-    def _judged(self, model: nn.Module, *, alone: bool) -> tuple[float, float]:
-        """Mean loss and accuracy; rank r of n takes samples r, r + n, r + 2n, ..."""
+    def _loss_and_accuracy(self, model: nn.Module, *, alone: bool) -> tuple[float, float]:
+        """Return mean loss and accuracy; rank r of n takes samples r, r + n, r + 2n, ..."""
         rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
         sums_3 = torch.zeros(3, dtype=torch.float64, device=self.device)
         mine_N = torch.arange(rank, len(self.heldout), world)
@@ -58,11 +58,11 @@ class Evaluation:
 
 
 @torch.no_grad()
-def average_statistics(model: nn.Module, watch: Watch) -> None:
-    """Average batch normalization's means and variances over the ranks, each of which saw other images.
+def average_statistics(model: nn.Module, watch: BackendCollectives) -> None:
+    """Average batch normalization's means and variances over the ranks, because each rank saw different images.
 
-    Training does not read them, so it goes on as before. Akiba, Suzuki & Fukuda (2017) average those of the last batch
-    alone, which a large batch makes better estimates than a moving average over weights that are gone.
+    Training does not read them, so this does not change training. Akiba, Suzuki & Fukuda (2017) average those of the
+    last batch alone: with a large batch these are better estimates than a moving average over older weights.
     """
     buffers = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
     if not buffers:
@@ -74,10 +74,10 @@ def average_statistics(model: nn.Module, watch: Watch) -> None:
 
 
 @torch.no_grad()
-def recalibrate(model: nn.Module, batches: Iterable[Placed]) -> None:
-    """Take batch normalization's means and variances anew, as plain means over `batches`.
+def recalibrate(model: nn.Module, batches: Iterable[DeviceBatch]) -> None:
+    """Compute batch normalization's means and variances anew, as plain means over `batches`.
 
-    Averaged weights need it: no batch has gone through them (Izmailov et al., 2018, section 3.2).
+    Averaged weights need this, because no batch was processed with them (Izmailov et al., 2018, section 3.2).
     """
     norms = [module for module in model.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
     if not norms:
@@ -85,7 +85,7 @@ def recalibrate(model: nn.Module, batches: Iterable[Placed]) -> None:
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
         norm.reset_running_stats()
-        norm.momentum = None  # torch's word for a cumulative mean
+        norm.momentum = None  # None makes torch compute a cumulative mean
     for inputs, _ in batches:
         model(*inputs)
     for norm, momentum in zip(norms, momenta, strict=True):

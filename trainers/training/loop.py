@@ -1,4 +1,4 @@
-"""The loop: steps from where a run stands to its end, and an evaluation after every epoch."""
+"""TrainingLoop: take the remaining steps of a run, and evaluate the model after every epoch."""
 
 import math
 import time
@@ -9,22 +9,22 @@ from itertools import islice
 
 import torch.distributed as dist
 
-from contract import metric_names as series
+from contract import metric_names
 from contract.spec.batch_schedule import Position
 from contract.spec.run import RunSpec
-from trainers.data.split import Placed
-from trainers.progress.reporter import Report
-from trainers.progress.step_metrics import Measured, Measures
-from trainers.progress.timer import Stopwatch
-from trainers.recovery.checkpoint_coordinator import Keeper
+from trainers.data.split import DeviceBatch
+from trainers.progress.reporter import Reporter
+from trainers.progress.step_metrics import StepMeasurement, StepMetrics
+from trainers.progress.timer import Timer
+from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
 from trainers.schedules.schedule import Schedule
-from trainers.training.data_feed import Feed
+from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation, recalibrate
 from trainers.training.loss_diagnosis import diagnose
-from trainers.training.state import State
-from trainers.training.step import Step
+from trainers.training.state import TrainingState
+from trainers.training.step import TrainingStep
 
-RECALIBRATION_SAMPLES = 2048  # at least, of a rank's own, for the statistics of weights that no batch has gone through
+RECALIBRATION_SAMPLES = 2048  # of this rank, at least, for the batch norm statistics of weights that were not trained
 
 
 class Diverged(ArithmeticError):
@@ -32,113 +32,123 @@ class Diverged(ArithmeticError):
 
 
 @dataclass
-class Loop:
-    """What turns, and the parts that it turns."""
+class TrainingLoop:
+    """The loop of one rank, and the parts that it uses."""
 
     run: RunSpec
-    state: State
-    step: Step
-    feed: Feed
+    state: TrainingState
+    step: TrainingStep
+    feed: DataFeed
     schedule: Schedule
     evaluation: Evaluation
-    watch: Stopwatch
-    measures: Measures
-    report: Report
-    keeper: Keeper | None = None  # none: nothing is saved, no signal heard
-    _began_s: float = 0.0  # by the clock, had all attempts been one
-    _lost: set[int] = field(default_factory=set)  # ranks that this attempt went on without
+    timer: Timer
+    metrics: StepMetrics
+    report: Reporter
+    coordinator: CheckpointCoordinator | None = None  # None: nothing is saved, and signals are ignored
+    _start_s: float = 0.0  # by the performance counter, as if all attempts had been one
+    _lost: set[int] = field(default_factory=set)  # ranks without which this attempt has continued
 
-    def carry_out(self) -> bool:
-        """Take every step that is left; return False when the ranks agreed to pause on the way."""
-        course, self._began_s = self.run.course, time.perf_counter() - self.state.trained_s
-        if self.state.step and (at := course.position(self.state.step)).step == 0:
-            self._evaluate(at.epoch - 1)  # a run is saved before the evaluation that ends an epoch
+    def train(self) -> bool:
+        """Take every remaining step; return False if the ranks agree to pause before the end."""
+        batch_schedule, self._start_s = self.run.batch_schedule, time.perf_counter() - self.state.trained_s
+        if self.state.step and (at := batch_schedule.position(self.state.step)).step == 0:
+            self._evaluate(at.epoch - 1)  # a checkpoint precedes the evaluation that ends its epoch
         try:
-            while self.state.step < course.steps:
-                start = course.position(self.state.step)
-                with closing(self.feed.epoch(start)) as batches:
-                    for number in range(start.step, course.steps_in(start.epoch)):
-                        self.take(self._waited_for(batches), Position(start.epoch, number))
-                        self._look_at_clock()
-                        self._note_lost()
-                        if self._pauses():
-                            return False
-                self._evaluate(start.epoch)
-            if self.keeper:
-                self.keeper.finish()
+            while self.state.step < batch_schedule.steps:
+                if not self._train_epoch(batch_schedule.position(self.state.step)):
+                    return False
+            if self.coordinator:
+                self.coordinator.finish()
         finally:
-            self.measures.close()
+            self.metrics.close()
         return True
 
-    def _look_at_clock(self) -> None:
-        self.state.trained_s = time.perf_counter() - self._began_s
+    def _train_epoch(self, start: Position) -> bool:
+        """Take the steps of an epoch from a position on and evaluate; return False if the run pauses."""
+        with closing(self.feed.epoch_batches(start)) as batches:
+            for number in range(start.step, self.run.batch_schedule.steps_in(start.epoch)):
+                self.take_step(self._time_input(batches), Position(start.epoch, number))
+                self._update_trained_time()
+                self._report_lost_ranks()
+                if self._save_or_pause():
+                    return False
+        self._evaluate(start.epoch)
+        return True
 
-    def _note_lost(self) -> None:
-        """Where replicas survive each other: what a reader must know is that fewer have trained."""
-        for rank, reason in self.state.rule.left().items():
+    def _update_trained_time(self) -> None:
+        self.state.trained_s = time.perf_counter() - self._start_s
+
+    def _report_lost_ranks(self) -> None:
+        """Report the ranks that were lost since the last step, if the rule can continue without them."""
+        for rank, reason in self.state.rule.departed_ranks().items():
             if reason is not None and rank not in self._lost:
                 self._lost.add(rank)
                 self.report.lost(rank, self.state.step, reason)
 
-    def _pauses(self) -> bool:
-        """Let the run be saved if that was agreed on; True when it pauses here."""
-        if self.keeper is None:
+    def _save_or_pause(self) -> bool:
+        """Save if the ranks have agreed to; return whether the run pauses."""
+        if self.coordinator is None:
             return False
-        if self.step.wishes.agreed_save or self.step.wishes.agreed_pause:
-            self.measures.tell()  # what a resumed run does not take again must have been said
-        return self.keeper.after()
+        if self.step.agreement.agreed_save or self.step.agreement.agreed_pause:
+            self.metrics.flush()  # a resumed run does not take these steps again, so they must be reported first
+        return self.coordinator.after_step()
 
-    def _waited_for(self, batches: Iterator[Placed]) -> Iterator[Placed]:
+    def _time_input(self, batches: Iterator[DeviceBatch]) -> Iterator[DeviceBatch]:
         while True:
-            with self.watch.during(series.INPUT_S):
+            with self.timer.measure(metric_names.INPUT_S):
                 batch = next(batches)
             yield batch
 
-    def take(self, batches: Iterator[Placed], at: Position) -> None:
-        """Take one step, by the next of `batches`, and measure it."""
-        self.watch.start(series.COMPUTE_S)
+    def take_step(self, batches: Iterator[DeviceBatch], at: Position) -> None:
+        """Take one step with the next batches, and measure it. Raise Diverged if the loss is not finite."""
+        self.timer.start(metric_names.COMPUTE_S)
         rate = self._set_rate()
-        if self.keeper:
-            self.keeper.before()
-        passes = islice(batches, self.feed.passes(at.epoch))
-        loss = self.step(passes, samples=self.feed.share(at.epoch))
+        if self.coordinator:
+            self.coordinator.before_step()
+        passes = islice(batches, self.feed.passes_per_step(at.epoch))
+        loss = self.step(passes, samples=self.feed.samples_per_step(at.epoch))
         if self.state.average is not None and math.isfinite(loss):
             self.state.average.update_parameters(self.state.model)
         self.state.step += 1
-        values = {series.LOSS: loss, series.RATE: rate}
-        self.measures.add(Measured(self.state.step, self.run.course.batch_in(at.epoch), values, self.watch.stop()))
+        values = {metric_names.LOSS: loss, metric_names.LEARNING_RATE: rate}
+        self.metrics.add(
+            StepMeasurement(self.state.step, self.run.batch_schedule.batch_in(at.epoch), values, self.timer.stop())
+        )
         if not math.isfinite(loss):
-            raise Diverged(self._why(loss, rate, at))
+            raise Diverged(self._explain_divergence(loss, rate, at))
 
     def _set_rate(self) -> float:
-        rate = self.schedule(self.run.course.epochs_done(self.state.step))
+        rate = self.schedule(self.run.batch_schedule.epochs_done(self.state.step))
         for group in self.state.optimizer.param_groups:
             group["lr"] = rate
         return rate
 
-    def _why(self, loss: float, rate: float, at: Position) -> str:
+    def _explain_divergence(self, loss: float, rate: float, at: Position) -> str:
         together = self.state.rule.is_synchronous and not self.state.rule.replicas_differ
-        told = f"at step {self.state.step} the loss is {loss}, with a learning rate of {rate:g}"
-        if not together:  # the others may not be there to make the step's batches again
-            return f"{told}; {diagnose(self.state.model, (), together=False)}"
-        self.measures.tell()
-        with closing(self.feed.epoch(at)) as batches:
-            again = islice(batches, self.feed.passes(at.epoch))
-            return f"{told}; {diagnose(self.state.model, again)}"
+        message = f"at step {self.state.step} the loss is {loss}, with a learning rate of {rate:g}"
+        if not together:  # other ranks may not be available to make the step's batches again
+            return f"{message}; {diagnose(self.state.model, (), together=False)}"
+        self.metrics.flush()
+        with closing(self.feed.epoch_batches(at)) as batches:
+            repeated = islice(batches, self.feed.passes_per_step(at.epoch))
+            return f"{message}; {diagnose(self.state.model, repeated)}"
 
     def _evaluate(self, epoch: int) -> None:
-        rule, model = self.state.rule, self.state.judged
-        self.measures.tell()
+        rule, model = self.state.rule, self.state.evaluated_model
+        self.metrics.flush()
         if epoch + 1 == self.run.epochs:
-            rule.settle()
-            self._look_at_clock()  # others may have trained on
-            self._note_lost()
+            rule.wait_for_all()
+            self._update_trained_time()  # other ranks may have trained longer
+            self._report_lost_ranks()
         if not rule.is_synchronous and dist.get_rank():
-            return  # the first rank knows the center, and does not wait for the others
-        with rule.answer():
+            return  # rank 0 has the center, and evaluates it alone
+        with rule.evaluation_weights():
             if rule.replicas_differ:
-                recalibrate(model, self.feed.sample(RECALIBRATION_SAMPLES))
+                recalibrate(model, self.feed.sample_batches(RECALIBRATION_SAMPLES))
             values = self.evaluation(model, alone=not rule.is_synchronous)
-        values |= {series.EPOCH: epoch + 1, series.BATCH: self.run.course.batch_in(epoch)}
-        values |= {series.TRAINED_S: self.state.trained_s, series.PEAK_MEMORY_BYTES: self.measures.peak_memory_bytes()}
+        values |= {metric_names.EPOCH: epoch + 1, metric_names.BATCH: self.run.batch_schedule.batch_in(epoch)}
+        values |= {
+            metric_names.TRAINED_S: self.state.trained_s,
+            metric_names.PEAK_MEMORY_BYTES: self.metrics.peak_memory_bytes(),
+        }
         self.report.epoch(self.state.step, values)

@@ -1,4 +1,4 @@
-"""Why a loss is no number: which layer was the first to say something that is none, and how large the layers are."""
+"""Diagnose a loss that is not finite: find the first layer whose output is not finite, and the largest layers."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -9,61 +9,61 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from trainers.data.split import Placed
+from trainers.data.split import DeviceBatch
 
-LARGEST = 3  # layers that are told
+LARGEST = 3  # number of layers in the diagnosis
 
 
 @torch.no_grad()
-def diagnose(model: nn.Module, passes: Iterable[Placed], *, together: bool = True) -> str:
-    """Go once more through the passes of the step that failed; `together`: every rank does, and tells the others."""
-    found = [_first_in(model, inputs) for inputs, _ in passes]
+def diagnose(model: nn.Module, passes: Iterable[DeviceBatch], *, together: bool = True) -> str:
+    """Repeat the passes of the failed step and describe the cause; `together`: all ranks do, and share the result."""
+    found = [_find_in_pass(model, inputs) for inputs, _ in passes]
     own = next((layer for layer in found if layer), None)
-    of_rank = {dist.get_rank(): own} if not together else dict(enumerate(_told_by_all(own)))
-    told = next((f"{layer} on rank {rank}" for rank, layer in of_rank.items() if layer), "the loss")
-    return f"the first that is not finite is {told}; {_sizes(model)}"
+    of_rank = {dist.get_rank(): own} if not together else dict(enumerate(_gather(own)))
+    first = next((f"{layer} on rank {rank}" for rank, layer in of_rank.items() if layer), "the loss")
+    return f"the first that is not finite is {first}; {_sizes(model)}"
 
 
-def _told_by_all(own: str | None) -> list[str | None]:
+def _gather(own: str | None) -> list[str | None]:
     of_rank: list[str | None] = [None] * dist.get_world_size()
     dist.all_gather_object(of_rank, own)
     return of_rank
 
 
-def _first_in(model: nn.Module, inputs: tuple[Tensor, ...]) -> str | None:
+def _find_in_pass(model: nn.Module, inputs: tuple[Tensor, ...]) -> str | None:
     if not all(bool(part.isfinite().all()) for part in inputs):
         return "the input itself"
-    with _first_unsound(model) as unsound:
+    with _record_not_finite(model) as not_finite:
         model(*inputs)
-    return unsound[0] if unsound else None
+    return not_finite[0] if not_finite else None
 
 
 @contextmanager
-def _first_unsound(model: nn.Module) -> Iterator[list[str]]:
-    """While inside, the layers whose output is not finite go into a list, in the order of the pass."""
-    unsound: list[str] = []
+def _record_not_finite(model: nn.Module) -> Iterator[list[str]]:
+    """Yield a list to which the layers whose output is not finite are appended, in the order of the pass."""
+    not_finite: list[str] = []
 
-    def look(name: str, layer: nn.Module, inputs: object, output: object) -> None:
+    def check(name: str, layer: nn.Module, inputs: object, output: object) -> None:
         if isinstance(output, Tensor) and not bool(output.isfinite().all()):
-            unsound.append(f"{name} ({type(layer).__name__})")
+            not_finite.append(f"{name} ({type(layer).__name__})")
 
     layers = [(name, layer) for name, layer in model.named_modules() if not list(layer.children())]
-    hooks = [layer.register_forward_hook(partial(look, name)) for name, layer in layers]
+    hooks = [layer.register_forward_hook(partial(check, name)) for name, layer in layers]
     try:
-        yield unsound
+        yield not_finite
     finally:
         for hook in hooks:
             hook.remove()
 
 
 def _sizes(model: nn.Module) -> str:
-    """Norms of the weights w and gradients g of the largest layers; one that is no number is larger than any."""
+    """Describe the weights w and gradients g of the largest layers by their norms; a norm of nan sorts first."""
     norms = [(name, _norm(p), _norm(p.grad)) for name, p in model.named_parameters()]
     norms.sort(key=lambda of_layer: of_layer[1] if math.isfinite(of_layer[1]) else math.inf, reverse=True)
-    told = ", ".join(f"{name} |w| = {w:.3g} |g| = {g:.3g}" for name, w, g in norms[:LARGEST])
-    return f"the largest layers: {told}"
+    largest = ", ".join(f"{name} |w| = {w:.3g} |g| = {g:.3g}" for name, w, g in norms[:LARGEST])
+    return f"the largest layers: {largest}"
 
 
 def _norm(x_N: Tensor | None) -> float:
-    # float64: the squares of numbers beyond 1e19 leave float32's range
+    # float64, because squares of numbers above 1e19 exceed float32's range
     return math.nan if x_N is None else x_N.double().norm().item()

@@ -1,8 +1,8 @@
 """Mixed precision (Micikevicius et al., 2018): 16-bit passes, float32 weights, norms and updates.
 
 Small gradients vanish in float16, so the loss is multiplied by a scale s before the backward pass and the gradients are
-divided by it before the update. A step whose gradients are not all finite is left out and s halved; after PATIENCE
-steps without one s is doubled. bfloat16 has float32's range and needs none of this.
+divided by it before the update. A step whose gradients are not all finite is skipped and s is halved; after
+DOUBLING_STEPS steps in a row that were not skipped, s is doubled. bfloat16 has float32's range and needs no scale.
 """
 
 from contextlib import AbstractContextManager
@@ -13,22 +13,22 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 FIRST_SCALE = 2.0**16
-LEAST_SCALE = 2.0**-10  # gradients that overflow even so are not finite at any scale
-PATIENCE = 2000  # steps
+LEAST_SCALE = 2.0**-10  # gradients that overflow at this scale are not finite at any scale
+DOUBLING_STEPS = 2000
 
 
 class Overflow(ArithmeticError):
-    """Gradients are not finite, however small the loss is scaled."""
+    """The gradients are not finite even at the smallest loss scale."""
 
 
 class Precision:
-    """How the passes are computed: `dtype` is float32, bfloat16 or float16."""
+    """The type of the forward passes: `dtype` is float32, bfloat16 or float16."""
 
     def __init__(self, dtype: torch.dtype, device: torch.device) -> None:
         self._dtype, self._device = dtype, device
 
     def passes(self) -> AbstractContextManager[Any]:
-        """Inside, what bears it is computed in 16 bits."""
+        """Return a context in which torch computes suitable operations in 16 bits."""
         wide = self._dtype is torch.float32
         return torch.autocast(self._device.type, None if wide else self._dtype, enabled=not wide)
 
@@ -36,24 +36,26 @@ class Precision:
 class LossScale:
     """The scale s of the loss.
 
-    Gradients are averaged over the ranks before an optimizer sees them, and the sum of anything and infinity is not
-    finite: all ranks leave out the same steps and keep the same scale.
+    The gradients are averaged over the ranks before the optimizer reads them, and a sum with an infinite term is not
+    finite, so all ranks skip the same steps and have the same scale.
     """
 
     def __init__(self, scale: float = FIRST_SCALE) -> None:
         self.scale = scale
         self._clean_steps = 0
-        self._kept: list[tuple[Tensor, Tensor]] = []  # parameters of a step that is left out, and their gradients
+        self._skipped: list[tuple[Tensor, Tensor]] = []  # parameters and gradients of a skipped step
 
     def attach(self, optimizer: Optimizer) -> None:
-        """Have the optimizer's steps see true gradients; attached before whatever else looks at them."""
+        """Unscale the gradients before each optimizer step; attach this before other hooks that read gradients."""
         optimizer.register_step_pre_hook(self._before)
         optimizer.register_step_post_hook(self._after)
 
     def state_dict(self) -> dict[str, float]:
+        """Return the scale and the number of steps since the last skipped step."""
         return {"scale": self.scale, "clean_steps": self._clean_steps}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
+        """Restore what `state_dict` returned."""
         self.scale, self._clean_steps = state["scale"], int(state["clean_steps"])
 
     @torch.no_grad()
@@ -61,18 +63,18 @@ class LossScale:
         params = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         grads = [p.grad for p in params]
         infinite = torch.zeros(1, device=grads[0].device)
-        # one pass over all gradients: divide, and look whether they are finite
+        # divide all gradients and check whether they are finite, in one pass over memory
         torch._amp_foreach_non_finite_check_and_unscale_(grads, infinite, torch.full_like(infinite, 1 / self.scale))
         if infinite.item():
-            self._kept = [(p, p.grad) for p in params]
-            for p in params:  # an optimizer passes over parameters without a gradient
+            self._skipped = [(p, p.grad) for p in params]
+            for p in params:  # an optimizer skips parameters without a gradient
                 p.grad = None
 
     def _after(self, *_: Any) -> None:
-        if self._kept:
-            for p, grad in self._kept:
+        if self._skipped:
+            for p, grad in self._skipped:
                 p.grad = grad
-            self._kept, self._clean_steps = [], 0
+            self._skipped, self._clean_steps = [], 0
             self.scale /= 2
             if self.scale < LEAST_SCALE:
                 raise Overflow(
@@ -80,6 +82,6 @@ class LossScale:
                 )
             return
         self._clean_steps += 1
-        if self._clean_steps == PATIENCE:
+        if self._clean_steps == DOUBLING_STEPS:
             self._clean_steps = 0
             self.scale *= 2

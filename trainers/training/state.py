@@ -1,4 +1,4 @@
-"""What a run carries from one step to the next; with the spec, all that the rest of it depends on."""
+"""TrainingState: everything that a run needs, besides its spec, to continue after a step."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,70 +9,72 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.swa_utils import AveragedModel
 
-from trainers.checkpoints import rng_state as randomness
+from trainers.checkpoints.rng_state import capture_rng_state, restore_rng_state, seed_generators
 from trainers.rules.rule import Rule
 from trainers.training.precision import LossScale
 
-Dicts = dict[str, Any]
+StateDict = dict[str, Any]
 
 
 @dataclass
-class State:
-    """The parts that change while a run trains; the order of the data is a function of the spec and the step."""
+class TrainingState:
+    """The parts that change during training; the order of the data is a function of the spec and the step."""
 
     model: nn.Module
     optimizer: Optimizer
     rule: Rule
-    scale: LossScale | None = None  # of the loss, where the passes are in float16
+    scale: LossScale | None = None  # if the passes are in float16
     step: int = 0  # steps taken
-    trained_s: float = 0.0  # by the clock of this rank, without the time between attempts
-    average: AveragedModel | None = None  # of the model's weights over the steps, where the spec wants one
+    trained_s: float = 0.0  # wall time on this rank, without the time between attempts
+    average: AveragedModel | None = None  # of the model's weights over the steps, if the spec asks for it
 
     @property
-    def judged(self) -> nn.Module:
-        """The net that is evaluated: the average where there is one."""
+    def evaluated_model(self) -> nn.Module:
+        """The model to evaluate: the average if there is one."""
         return self.model if self.average is None else self.average.module
 
-    def shared(self) -> Dicts:
-        """What all ranks have alike; where replicas differ, the weights that the run answers with, on rank 0."""
-        progress: Dicts = {"trained_s": self.trained_s}
+    def shared_state(self) -> StateDict:
+        """Return the state that is equal on all ranks; if replicas differ, the weights to evaluate, on rank 0."""
+        progress: StateDict = {"trained_s": self.trained_s}
         if not self.rule.replicas_differ:
-            return self._trained() | progress
-        with self.rule.answer():
+            return self._trained_state() | progress
+        with self.rule.evaluation_weights():
             center = {name: p.detach().clone() for name, p in self._parameters()}
-        finished = [rank for rank, lost in self.rule.left().items() if lost is None]
+        finished = [rank for rank, lost in self.rule.departed_ranks().items() if lost is None]
         return {"parameters": center, "finished": finished, **progress}
 
-    def alone(self, device: torch.device) -> Dicts:
-        """What each rank has of its own: statistics of the images that it saw, random generators, a rule's memory.
+    def rank_state(self, device: torch.device) -> StateDict:
+        """Return the state of this rank alone: batch norm statistics, random generators, and the rule's state.
 
-        Where replicas differ, the replica too, and how many steps it has taken.
+        If replicas differ, it includes the replica and its number of steps.
         """
-        own: Dicts = {"rule": self.rule.state_dict(), "random": randomness.capture(device)}
+        own: StateDict = {"rule": self.rule.state_dict(), "random": capture_rng_state(device)}
         own["buffers"] = {name: buffer for net, each in self._nets() for name, buffer in each.named_buffers(prefix=net)}
-        return own | ({"replica": self._trained(), "step": self.step} if self.rule.replicas_differ else {})
+        return own | ({"replica": self._trained_state(), "step": self.step} if self.rule.replicas_differ else {})
 
-    def load(self, step: int, shared: Dicts, own: Dicts, device: torch.device) -> None:
-        """Go on as the same rank of as many; raise ValueError when this is another net's."""
+    def load(self, step: int, shared: StateDict, own: StateDict, device: torch.device) -> None:
+        """Restore the same rank of the same world; raise ValueError if the checkpoint is of another model."""
         self._load_weights(own.get("replica", shared), own["buffers"])
         self.rule.load_state_dict(own["rule"])
-        randomness.restore(own["random"], device)
+        restore_rng_state(own["random"], device)
         self.step, self.trained_s = own.get("step", step), shared["trained_s"]
 
-    def load_among_others(self, step: int, shared: Dicts, alones: Sequence[Dicts], *, seed: int, rank: int) -> None:
-        """Go on among more or fewer ranks than saved: statistics are averaged over them, random generators anew."""
-        self._load_weights(shared, _mean([own["buffers"] for own in alones]))
-        randomness.seed(seed, rank=rank, step=step)
+    def load_with_other_world(
+        self, step: int, shared: StateDict, rank_states: Sequence[StateDict], *, seed: int, rank: int
+    ) -> None:
+        """Restore a world of another size: average the statistics of the saved ranks, seed the generators anew."""
+        self._load_weights(shared, _mean([own["buffers"] for own in rank_states]))
+        seed_generators(seed, rank=rank, step=step)
         self.step, self.trained_s = step, shared["trained_s"]
 
-    def load_center(self, step: int, shared: Dicts, *, seed: int, rank: int) -> None:
-        """Go on as a replica of which nothing was saved: from the center, at the step of rank 0."""
+    def load_center(self, step: int, shared: StateDict, *, seed: int, rank: int) -> None:
+        """Start a replica that has no saved state: from the center, at the step of rank 0."""
         _fill("parameter", self._parameters(), shared["parameters"])
-        self.rule.join(step)
-        randomness.seed(seed, rank=rank, step=step)
+        self.rule.start_replica(step)
+        seed_generators(seed, rank=rank, step=step)
         self.step, self.trained_s = step, shared["trained_s"]
 
-    def _trained(self) -> Dicts:
+    def _trained_state(self) -> StateDict:
         averaged = 0 if self.average is None else int(self.average.n_averaged)
         scale = None if self.scale is None else self.scale.state_dict()
         learned = {"averaged": averaged, "scale": scale}
@@ -84,7 +86,7 @@ class State:
     def _nets(self) -> list[tuple[str, nn.Module]]:
         return [("model", self.model), *([] if self.average is None else [("average", self.average.module)])]
 
-    def _load_weights(self, saved: Dicts, buffers: Mapping[str, Tensor]) -> None:
+    def _load_weights(self, saved: StateDict, buffers: Mapping[str, Tensor]) -> None:
         _fill("parameter", self._parameters(), saved["parameters"])
         _fill("buffer", [named for net, each in self._nets() for named in each.named_buffers(prefix=net)], buffers)
         self.optimizer.load_state_dict(saved["optimizer"])
@@ -96,22 +98,22 @@ class State:
 
 @torch.no_grad()
 def _fill(kind: str, here: Iterable[tuple[str, Tensor]], saved: Mapping[str, Tensor]) -> None:
-    """Copy saved tensors into those of the net, which must be the same ones."""
+    """Copy saved tensors into the model's, which must have the same names and shapes."""
     there = dict(saved)
     for name, tensor in here:
         found = there.pop(name, None)
         if found is None:
-            raise ValueError(f"a checkpoint of another net: it has no {kind} {name}")
+            raise ValueError(f"a checkpoint of another model: it has no {kind} {name}")
         if found.shape != tensor.shape:
             shapes = f"{tuple(found.shape)} there and {tuple(tensor.shape)} here"
-            raise ValueError(f"a checkpoint of another net: {kind} {name} is {shapes}")
+            raise ValueError(f"a checkpoint of another model: {kind} {name} is {shapes}")
         tensor.copy_(found)
     if there:
-        raise ValueError(f"a checkpoint of another net: this one has no {kind} {next(iter(there))}")
+        raise ValueError(f"a checkpoint of another model: this one has no {kind} {next(iter(there))}")
 
 
 def _mean(buffers: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of every buffer over the ranks; of one that counts, the first rank's."""
+    """Return the mean of every buffer over the ranks; an integer buffer, which counts, is the first rank's."""
     return {
         name: torch.stack([of[name] for of in buffers]).mean(dim=0) if first.is_floating_point() else first
         for name, first in buffers[0].items()

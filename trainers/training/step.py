@@ -1,10 +1,10 @@
-"""One step: forward and backward over this rank's part of the global batch, then what the rule makes of it.
+"""TrainingStep: forward and backward over this rank's part of the global batch, then the rule's update.
 
-The part may come in k passes (micro-batches) of b_i samples, b = sum_i b_i. With the loss L_i a mean over its samples
+The part may be divided into k passes (micro-batches) of b_i samples, b = sum_i b_i. If the loss L_i is a mean,
 
     sum_i b_i/b grad L_i = grad L
 
-the gradients add up to that of the whole part; only batch normalization sees passes, not the part.
+the gradients of the passes add up to the gradient of the whole part; only batch normalization depends on the passes.
 """
 
 from collections.abc import Iterable
@@ -12,41 +12,41 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from trainers.data.split import Placed
+from trainers.data.split import DeviceBatch
 from trainers.losses.loss import Loss
-from trainers.recovery.step_agreement import Wishes
+from trainers.recovery.step_agreement import StepAgreement
 from trainers.rules.rule import Rule
 from trainers.training.precision import LossScale, Precision
 
 
-class Step:
-    """Moves the model by one step per call."""
+class TrainingStep:
+    """Trains the model by one step per call."""
 
     def __init__(
         self, model: nn.Module, loss: Loss, rule: Rule, *, precision: Precision, scale: LossScale | None = None
     ) -> None:
         self._model, self._loss, self._rule = model, loss, rule
-        self.wishes = Wishes()
+        self.agreement = StepAgreement()
         self._precision, self._scale = precision, scale
 
-    def __call__(self, passes: Iterable[Placed], *, samples: int) -> float:
-        """Take one step over `samples` samples of this rank; return the global batch's mean loss before the step."""
-        self._rule.begin(self.wishes.told)
-        part_losses, left = [], samples
+    def __call__(self, passes: Iterable[DeviceBatch], *, samples: int) -> float:
+        """Take one step with `samples` samples of this rank; return the global batch's mean loss before the step."""
+        self._rule.begin_step(self.agreement.requests)
+        part_losses, remaining = [], samples
         for batch in passes:
-            left -= len(batch[1])
-            part_losses.append(self._pass(batch, samples, is_last=left == 0))
+            remaining -= len(batch[1])
+            part_losses.append(self._pass(batch, samples, is_last=remaining == 0))
         loss = torch.stack(part_losses).sum()
-        mean_loss, *wishes = self._rule.step(self.wishes.with_loss(loss)).tolist()
-        self.wishes.hear(wishes)
+        mean_loss, *requests = self._rule.step(self.agreement.append_to_loss(loss)).tolist()
+        self.agreement.receive(requests)
         return float(mean_loss)
 
-    def _pass(self, batch: Placed, samples: int, *, is_last: bool) -> Tensor:
+    def _pass(self, batch: DeviceBatch, samples: int, *, is_last: bool) -> Tensor:
         inputs, target = batch
         with self._precision.passes():
             loss = self._loss(self._model(*inputs), target) * (len(target) / samples)
         scaled = loss if self._scale is None else loss * self._scale.scale
         if is_last:
-            self._rule.last_pass()
-        scaled.backward()  # type: ignore[no-untyped-call]
+            self._rule.mark_last_pass()
+        scaled.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
         return loss.detach()

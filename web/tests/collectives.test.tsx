@@ -1,14 +1,14 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { scene, way } from "@/features/collectives/plan/layout";
-import { holdings, strips } from "@/features/collectives/plan/chunkShares";
-import { bytes, seconds } from "@/shared/format/quantities";
+import { layoutHosts, messagePath } from "@/features/collectives/plan/layout";
+import { chunkShares, averageShares } from "@/features/collectives/plan/chunkShares";
+import { formatBytes, formatSeconds } from "@/shared/format/quantities";
 import type { PlanView, PriceView } from "@/shared/api/types";
-import { open } from "./openPage";
+import { openPage } from "./openPage";
 import { Service } from "./service";
 
-/** Two ranks on two hosts trade halves, then each gives its sum to the other. */
+/** Two ranks on two hosts exchange halves, then each sends its sum to the other. */
 const PAIR: PlanView = {
   collective: { kind: "ring", timeout_s: 300 },
   hosts: [[0], [1]],
@@ -44,73 +44,79 @@ function service(
   });
 }
 
-test("what auto would take is told, size by size", async () => {
+test("the page shows the choices of auto, size by size", async () => {
   service();
-  open("/collectives");
-  const told = await screen.findByText(/would take/);
-  expect(told).toHaveTextContent("Binomial tree below 65.5 kB; 2D torus, 2 rows from 65.5 kB on.");
+  openPage("/collectives");
+  const choices = await screen.findByText(/would take/);
+  expect(choices).toHaveTextContent("Binomial tree below 65.5 kB; 2D torus, 2 rows from 65.5 kB.");
 });
 
-test("what ranks hold grows from their own part to the whole sum", () => {
-  expect(holdings(PAIR, 0)).toEqual([
+test("the shares of ranks grow from their own part to the complete sum", () => {
+  expect(chunkShares(PAIR, 0)).toEqual([
     [0.5, 0.5],
     [0.5, 0.5],
   ]);
-  expect(holdings(PAIR, 1)).toEqual([
+  expect(chunkShares(PAIR, 1)).toEqual([
     [1, 0.5],
     [0.5, 1],
   ]);
-  expect(holdings(PAIR, 2)).toEqual([
+  expect(chunkShares(PAIR, 2)).toEqual([
     [1, 1],
     [1, 1],
   ]);
-  expect(strips([0, 1, 1, 1], 2)).toEqual([0.5, 1]);
+  expect(averageShares([0, 1, 1, 1], 2)).toEqual([0.5, 1]);
 });
 
-test("hosts stand as near to a square as they can, at most eight ranks across", () => {
+test("hosts form nearly a square, with at most eight ranks in a row", () => {
   const hosts = (count: number, ranks: number) =>
     Array.from({ length: count }, (_, h) => Array.from({ length: ranks }, (_, r) => h * ranks + r));
-  const { ranks, hosts: boxes } = scene(hosts(16, 1));
+  const { ranks, hosts: boxes } = layoutHosts(hosts(16, 1));
   expect(new Set(boxes.map((box) => box.x)).size).toBe(4);
-  expect(new Set([...scene(hosts(2, 4)).ranks.values()].map(({ y }) => y)).size).toBe(2);
-  expect(new Set([...scene(hosts(1, 64)).ranks.values()].map(({ x }) => x)).size).toBe(8);
+  expect(new Set([...layoutHosts(hosts(2, 4)).ranks.values()].map(({ y }) => y)).size).toBe(2);
+  expect(new Set([...layoutHosts(hosts(1, 64)).ranks.values()].map(({ x }) => x)).size).toBe(8);
   expect(ranks.get(5)?.host).toBe(5);
-  expect(way({ x: 0, y: 0 }, { x: 58, y: 0 })).not.toBe(way({ x: 58, y: 0 }, { x: 0, y: 0 }));
+  expect(messagePath({ x: 0, y: 0 }, { x: 58, y: 0 })).not.toBe(messagePath({ x: 58, y: 0 }, { x: 0, y: 0 }));
 });
 
 test("quantities have three digits and a unit", () => {
-  expect([bytes(1.5625e6), bytes(0), bytes(2.5e9)]).toEqual(["1.56 MB", "0 B", "2.5 GB"]);
-  expect([seconds(0.1201), seconds(3.2e-6), seconds(42_664)]).toEqual(["120 ms", "3.2 µs", "42,664 s"]);
+  expect([formatBytes(1.5625e6), formatBytes(0), formatBytes(2.5e9)]).toEqual(["1.56 MB", "0 B", "2.5 GB"]);
+  expect([formatSeconds(0.1201), formatSeconds(3.2e-6), formatSeconds(42_664)]).toEqual([
+    "120 ms",
+    "3.2 µs",
+    "42,664 s",
+  ]);
 });
 
-test("the cheapest collective is drawn, another one on a click, and the address says which", async () => {
-  const asked = service().asked;
-  open("/collectives?hosts=2&ranks_per_host=4");
+test("the diagram shows the cheapest collective, and another one after a click; the address stores the choice", async () => {
+  const requests = service().requests;
+  openPage("/collectives?hosts=2&ranks_per_host=4");
   expect(await screen.findByRole("heading", { name: "2D torus" })).toBeVisible();
   await userEvent.click(screen.getByRole("button", { name: "Ring" }));
   expect(await screen.findByRole("heading", { name: "Ring" })).toBeVisible();
   expect(screen.getByRole("button", { name: "Ring" })).toHaveAttribute("aria-pressed", "true");
   expect(window.location.search).toContain("show=ring");
-  expect(asked.some((ask) => ask.includes("/plan?kind=ring"))).toBe(true);
+  expect(requests.some((request) => request.includes("/plan?kind=ring"))).toBe(true);
 });
 
-test("rounds pass by button, by slider and by key, and are told in words", async () => {
+test("buttons, slider and keys move through the rounds, and a text describes each round", async () => {
   service();
-  open("/collectives?hosts=2&ranks_per_host=1");
+  openPage("/collectives?hosts=2&ranks_per_host=1");
   expect(await screen.findByText(/Before the first round/)).toBeVisible();
-  await userEvent.click(screen.getByRole("button", { name: "On" }));
-  expect(screen.getByText(/^Round 1 of 2: 2 messages of 50 MB, all between hosts.*added/)).toBeVisible();
+  await userEvent.click(screen.getByRole("button", { name: "Next" }));
+  expect(
+    screen.getByText(/^Round 1 of 2: 2 messages of 50 MB, all between hosts; the receiver adds/),
+  ).toBeVisible();
   (document.activeElement as HTMLElement).blur();
   await userEvent.keyboard("{ArrowRight}");
-  expect(screen.getByText(/what arrives is kept. Every rank has the whole sum/)).toBeVisible();
+  expect(screen.getByText(/the receiver copies the data. Every rank has the complete sum/)).toBeVisible();
   expect(screen.getByRole("slider", { name: "Round" })).toHaveValue("2");
   await userEvent.keyboard("{Home}");
   expect(screen.getByText(/Before the first round/)).toBeVisible();
 });
 
-test("it plays to the end by itself and stops there", async () => {
+test("the playback stops after the last round", async () => {
   service();
-  open("/collectives?hosts=2&ranks_per_host=1");
+  openPage("/collectives?hosts=2&ranks_per_host=1");
   await screen.findByText(/Before the first round/);
   await userEvent.keyboard(" ");
   expect(screen.getByRole("button", { name: "Pause" })).toBeVisible();
@@ -118,9 +124,9 @@ test("it plays to the end by itself and stops there", async () => {
   expect(screen.getByRole("button", { name: "Play" })).toBeVisible();
 });
 
-test("a changed figure is priced at once; one that cannot be is marked and not asked", async () => {
-  const asked = service().asked;
-  open("/collectives");
+test("a valid change requests new prices; an invalid value is marked and not requested", async () => {
+  const requests = service().requests;
+  openPage("/collectives");
   await screen.findByRole("heading", { name: "2D torus" });
   const form = within(screen.getByRole("form", { name: "Network" }));
   const hosts = form.getByRole("textbox", { name: "Hosts" });
@@ -128,14 +134,14 @@ test("a changed figure is priced at once; one that cannot be is marked and not a
   expect(hosts).toHaveAttribute("aria-invalid", "true");
   await userEvent.type(hosts, "2");
   await waitFor(() => {
-    expect(asked.some((ask) => ask.includes("/price?hosts=2&"))).toBe(true);
+    expect(requests.some((request) => request.includes("/price?hosts=2&"))).toBe(true);
   });
-  expect(asked.some((ask) => ask.includes("hosts=0"))).toBe(false);
+  expect(requests.some((request) => request.includes("hosts=0"))).toBe(false);
 });
 
-test("beyond 64 ranks there are prices and no picture", async () => {
+test("more than 64 ranks have prices and no diagram", async () => {
   service();
-  open("/collectives?hosts=100&ranks_per_host=8");
-  expect(await screen.findByText("Up to 64 ranks are drawn.")).toBeVisible();
+  openPage("/collectives?hosts=100&ranks_per_host=8");
+  expect(await screen.findByText("The diagram shows at most 64 ranks.")).toBeVisible();
   expect(screen.getByText(/on 800 ranks/)).toBeVisible();
 });

@@ -1,7 +1,7 @@
 import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { open } from "./openPage";
+import { openPage } from "./openPage";
 import { anExperiment, Service } from "./service";
 
 const clusters = () => [];
@@ -11,7 +11,7 @@ function listing(items: unknown[], next: number | null = null) {
     "GET /experiments": (url) =>
       url.searchParams.has("before")
         ? {
-            items: [anExperiment({ id: 1, name: "an old one", state: "done", counts: { done: 1 } })],
+            items: [anExperiment({ id: 1, name: "an old experiment", state: "done", counts: { done: 1 } })],
             next: null,
           }
         : { items, next },
@@ -20,82 +20,82 @@ function listing(items: unknown[], next: number | null = null) {
   });
 }
 
-test("an experiment shows its name, how far it is and how good", async () => {
+test("a row shows an experiment's name, progress and accuracy", async () => {
   listing([anExperiment()]);
-  open("/");
-  const row = (await screen.findByRole("link", { name: "a sweep" })).closest("li");
+  openPage("/");
+  const row = (await screen.findByRole("link", { name: "a grid" })).closest("li");
   expect(row).toHaveTextContent("62%");
   expect(row).toHaveTextContent("93.12%");
   expect(screen.getByRole("progressbar")).toHaveAttribute(
     "aria-valuetext",
     "62% of all steps; 1 done, 1 running",
   );
-  expect(document.title).toContain("1 under way");
+  expect(document.title).toContain("1 active");
 });
 
-test("older experiments are one link away, and so are the newest from there", async () => {
+test("links lead to older experiments and back to the newest", async () => {
   listing([anExperiment()], 3);
-  open("/");
+  openPage("/");
   await userEvent.click(await screen.findByRole("link", { name: "Older" }));
-  expect(await screen.findByRole("link", { name: "an old one" })).toBeVisible();
+  expect(await screen.findByRole("link", { name: "an old experiment" })).toBeVisible();
   await userEvent.click(screen.getByRole("link", { name: "Newest" }));
-  expect(await screen.findByRole("link", { name: "a sweep" })).toBeVisible();
+  expect(await screen.findByRole("link", { name: "a grid" })).toBeVisible();
 });
 
-test("an empty list says how to submit the first experiment", async () => {
+test("an empty list shows the command that submits the first experiment", async () => {
   listing([]);
-  open("/");
+  openPage("/");
   expect(await screen.findByText("bigbatch submit recipes/first-run.yaml")).toBeVisible();
 });
 
-test("a silent service is said so, the list stays, and the word goes when it answers again", async () => {
+test("a banner reports an outage, the list remains, and the banner disappears after the outage", async () => {
   const service = listing([anExperiment()]);
-  open("/");
-  await screen.findByRole("link", { name: "a sweep" });
+  openPage("/");
+  await screen.findByRole("link", { name: "a grid" });
   service.down = true;
   expect(await screen.findByText(/does not answer/)).toBeVisible();
-  expect(screen.getByRole("link", { name: "a sweep" })).toBeVisible();
+  expect(screen.getByRole("link", { name: "a grid" })).toBeVisible();
   service.down = false;
   await waitFor(() => {
     expect(screen.queryByText(/does not answer/)).toBeNull();
   });
 });
 
-test("one path in trouble is said so steadily while the others answer, until it answers too", async () => {
+test("a banner reports a failing path while other paths answer, until the path recovers", async () => {
   const service = listing([anExperiment()]);
   service.broken.add("GET /clusters");
-  open("/");
-  await screen.findByText(/in trouble/);
-  const lists = () => service.asked.filter((asked) => asked.startsWith("GET /experiments?")).length;
+  openPage("/");
+  await screen.findByText(/internal error/);
+  const lists = () => service.requests.filter((request) => request.startsWith("GET /experiments?")).length;
   const before = lists();
   await waitFor(() => {
-    expect(screen.getByText(/in trouble/)).toBeVisible();
+    expect(screen.getByText(/internal error/)).toBeVisible();
     expect(lists()).toBeGreaterThan(before + 1);
   });
-  expect(screen.getByText(/in trouble/)).toBeVisible();
+  expect(screen.getByText(/internal error/)).toBeVisible();
   service.broken.clear();
   await waitFor(() => {
-    expect(screen.queryByText(/in trouble/)).toBeNull();
+    expect(screen.queryByText(/internal error/)).toBeNull();
   });
 });
 
-test("the last points are asked for once more after the end", async () => {
+test("the page requests the last points once more after the end", async () => {
   const service = listing([anExperiment()]);
-  const asked = () => service.asked.filter((each) => each.includes("/points")).length;
-  open("/");
-  await screen.findByRole("link", { name: "a sweep" });
+  const pointRequests = () => service.requests.filter((each) => each.includes("/points")).length;
+  openPage("/");
+  await screen.findByRole("link", { name: "a grid" });
   service.answers["GET /experiments"] = () => ({
     items: [anExperiment({ state: "done", counts: { done: 2 } })],
     next: null,
   });
-  await screen.findByText("nothing under way");
-  const before = asked();
+  await screen.findByText("none active");
+  const before = pointRequests();
   await waitFor(() => {
-    expect(asked()).toBe(before + 1);
+    expect(pointRequests()).toBe(before + 1);
   });
 });
 
-test("a cluster that does not answer says why beside what it said last", async () => {
+test("a cluster that does not answer shows its error and its last report", async () => {
   const service = listing([anExperiment()]);
   const partition = {
     name: "cpu",
@@ -115,7 +115,7 @@ test("a cluster that does not answer says why beside what it said last", async (
       report: { partitions: [partition], nodes: [], queue: [] },
     },
   ];
-  open("/");
+  openPage("/");
   expect(await screen.findByRole("alert")).toHaveTextContent("squeue: connection refused");
   expect(screen.getByText("3 of 4 idle")).toBeVisible();
 });

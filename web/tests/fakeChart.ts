@@ -1,4 +1,4 @@
-/** Charts as the tests see them: what each was last asked to show. */
+/** Fake charts that record the last view of each chart. */
 import type { View } from "@/shared/plot/view";
 
 export const charts = new Set<FakeChart>();
@@ -14,28 +14,28 @@ export class FakeChart {
     this.view = view;
   }
   repaint(): void {
-    // nothing is painted here
+    // a fake chart paints nothing
   }
-  point(): void {
-    this.put(null);
+  moveTo(): void {
+    this.setIndex(null);
   }
   unzoom(): void {
-    // nothing is zoomed here
+    // a fake chart has no zoom
   }
   step(by: number): void {
-    const last = (this.view?.sheet.x.length ?? 0) - 1;
-    this.put(Math.min(Math.max((this.index ?? last) + by, 0), last));
+    const last = (this.view?.aligned.x.length ?? 0) - 1;
+    this.setIndex(Math.min(Math.max((this.index ?? last) + by, 0), last));
   }
   destroy(): void {
     charts.delete(this);
   }
-  private put(index: number | null): void {
+  private setIndex(index: number | null): void {
     this.index = index;
     this.view?.onIndex?.(index);
   }
 }
 
-/** The chart that draws a line of this name. */
+/** Return the view of the chart that draws the line `key`. */
 export function chartOf(key: string): View | undefined {
   return [...charts]
     .flatMap((chart) => chart.view ?? [])

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { append, overlay, smooth } from "@/shared/curves/column";
-import { figure, percent, tick } from "@/shared/format/number";
-import { duration, roughly, stepTime } from "@/shared/format/time";
+import { append, alignColumns, smooth } from "@/shared/curves/column";
+import { formatNumber, formatPercent, formatTick } from "@/shared/format/number";
+import { formatDuration, formatRoughly, formatStepTime } from "@/shared/format/time";
 import { axisNames, valuesText } from "@/shared/format/value";
 
 test.each([
@@ -13,17 +13,30 @@ test.each([
   [0.00001234, "1.234e-5"],
   [0, "0.000"],
   [null, "–"],
-])("%s is read as %s", (value, text) => {
-  expect(figure(value)).toBe(text);
+])("%s is formatted as %s", (value, text) => {
+  expect(formatNumber(value)).toBe(text);
 });
 
 test("shares, ticks and times are short", () => {
-  expect([percent(0.94921), tick(1500), tick(0.05), tick(2e-4)]).toEqual(["94.92%", "1.5k", "0.05", "2e-4"]);
-  expect([duration(0.25), duration(250), duration(7500)]).toEqual(["250 ms", "4 min 10 s", "2 h 5 min"]);
-  expect([roughly(250), stepTime(0.0123), stepTime(1.234)]).toEqual(["4 min", "12.3 ms", "1.23 s"]);
+  expect([formatPercent(0.94921), formatTick(1500), formatTick(0.05), formatTick(2e-4)]).toEqual([
+    "94.92%",
+    "1.5k",
+    "0.05",
+    "2e-4",
+  ]);
+  expect([formatDuration(0.25), formatDuration(250), formatDuration(7500)]).toEqual([
+    "250 ms",
+    "4 min 10 s",
+    "2 h 5 min",
+  ]);
+  expect([formatRoughly(250), formatStepTime(0.0123), formatStepTime(1.234)]).toEqual([
+    "4 min",
+    "12.3 ms",
+    "1.23 s",
+  ]);
 });
 
-test("an axis is called by its last word unless two would share it", () => {
+test("the name of an axis is its last word, unless two axes share the word", () => {
   expect([...axisNames(["schedule.rate", "batch"]).values()]).toEqual(["rate", "batch"]);
   expect([...axisNames(["rule.kind", "data.kind"]).values()]).toEqual(["rule kind", "data kind"]);
   expect(valuesText({ collective: { kind: "torus", rows: 2 }, batch: 64 })).toBe(
@@ -31,7 +44,7 @@ test("an axis is called by its last word unless two would share it", () => {
   );
 });
 
-test("what is new replaces what it tells again", () => {
+test("new points replace the steps that they repeat", () => {
   const known = { steps: [1, 2, 3], values: [1, 1, 1] };
   expect(append(known, { steps: [3, 4], values: [2, 2] }, 2)).toEqual({
     steps: [1, 2, 3, 4],
@@ -40,8 +53,8 @@ test("what is new replaces what it tells again", () => {
   expect(append(known, { steps: [], values: [] }, 3)).toBe(known);
 });
 
-test("columns of unlike steps share one axis without gaps of their own", () => {
-  const sheet = overlay([
+test("columns with different steps share one axis without additional gaps", () => {
+  const sheet = alignColumns([
     { steps: [1, 2, 3], values: [1, null, 3] },
     { steps: [2], values: [5] },
   ]);
@@ -54,7 +67,7 @@ test("columns of unlike steps share one axis without gaps of their own", () => {
   });
 });
 
-test("smoothing keeps a straight line straight and a gap a gap", () => {
+test("smoothing preserves straight lines and gaps", () => {
   const line = Array.from({ length: 400 }, (_, step) => step * 2);
   const smoothed = smooth({ steps: line, values: line.map((value, at) => (at === 200 ? null : value)) });
   expect(smoothed.values[100]).toBeCloseTo(200);

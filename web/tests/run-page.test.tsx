@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { RunDetail } from "@/shared/api/types";
 import { chartOf } from "./fakeChart";
-import { open } from "./openPage";
+import { openPage } from "./openPage";
 import { anExperiment, aRunDetail, Service } from "./service";
 
 const LOSS = { steps: [1, 2, 3], values: [2.0, null, 1.5] };
@@ -20,22 +20,22 @@ function running(change: Partial<RunDetail> = {}) {
   });
 }
 
-test("a curve grows by what is new, and what is no number stays a gap", async () => {
+test("a poll appends new points to a curve, and null remains a gap", async () => {
   const service = running();
-  open("/runs/7");
+  openPage("/runs/7");
   await waitFor(() => {
-    expect(chartOf("loss")?.sheet.ys[0]).toEqual([2.0, null, 1.5]);
+    expect(chartOf("loss")?.aligned.ys[0]).toEqual([2.0, null, 1.5]);
   });
   service.answers["GET /runs/7/points"] = (url) => {
     expect(url.searchParams.get("after")).toBe("2");
     return { series: { loss: { steps: [3, 4], values: [1.5, 1.2] } }, more: false };
   };
   await waitFor(() => {
-    expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3, 4]);
+    expect(chartOf("loss")?.aligned.x).toEqual([1, 2, 3, 4]);
   });
 });
 
-test("what auto chose for a run stands beside its spec, with the links that it was measured on", async () => {
+test("the spec panel shows the collectives that auto chose and the measured links", async () => {
   running({
     choices: {
       hosts: [2, 2],
@@ -47,14 +47,16 @@ test("what auto chose for a run stands beside its spec, with the links that it w
       ],
     },
   });
-  open("/runs/7");
-  const panel = (await screen.findByText("What auto chose")).closest("div");
+  openPage("/runs/7");
+  const panel = await screen.findByRole("region", { name: "Collectives that auto chose" });
   expect(panel).toHaveTextContent("small: halving_doubling");
   expect(panel).toHaveTextContent("from 32.8 kB: torus rows=2 wire=bfloat16");
-  expect(panel).toHaveTextContent("inside a host 3.1 GB/s after 60 µs; between hosts 23.8 MB/s after 200 µs");
+  expect(panel).toHaveTextContent(
+    "inside a host 3.1 GB/s, latency 60 µs; between hosts 23.8 MB/s, latency 200 µs",
+  );
 });
 
-test("what the ranks of a many-core run are bound to stands beside its spec, and what could not be done", async () => {
+test("the spec panel shows the bindings of a many-core run and the requests that failed", async () => {
   const rank = { threads: 17, cpus: "0-16,68-84", memory: "prefer:4", notes: [] };
   const note = "no memory policy: this host has no NUMA node without processors";
   running({
@@ -68,8 +70,8 @@ test("what the ranks of a many-core run are bound to stands beside its spec, and
       ],
     },
   });
-  open("/runs/7");
-  const panel = (await screen.findByText("What the ranks are bound to")).closest("div");
+  openPage("/runs/7");
+  const panel = await screen.findByRole("region", { name: "Bindings of the ranks" });
   expect(panel).toHaveTextContent("on nodes with the features knl&snc4&flat");
   expect(panel).toHaveTextContent(
     "knl1: rank 0 on cpus 0-16,68-84, 17 threads, memory prefer:4; rank 1 on cpus 17-33, 17 threads",
@@ -78,21 +80,21 @@ test("what the ranks of a many-core run are bound to stands beside its spec, and
   expect(panel).toHaveTextContent(`${note} (1 of 3 ranks)`);
 });
 
-test("a cut answer is asked on until it is whole", async () => {
+test("the page requests the rest of a truncated answer", async () => {
   const service = running();
   service.answers["GET /runs/7/points"] = (url) =>
     url.searchParams.get("after") === "-1"
       ? { series: { loss: { steps: [1, 2], values: [3, 2] } }, more: true }
       : { series: { loss: { steps: [3], values: [1] } }, more: false };
-  open("/runs/7");
+  openPage("/runs/7");
   await waitFor(() => {
-    expect(chartOf("loss")?.sheet.x).toEqual([1, 2, 3]);
+    expect(chartOf("loss")?.aligned.x).toEqual([1, 2, 3]);
   });
 });
 
-test("why a run failed stands where nobody overlooks it", async () => {
+test("the status of a failed run shows the reason", async () => {
   running({ state: "failed", reason: "rank 2 fell: loss is nan", ended_at: "2026-01-05T12:05:00Z" });
-  open("/runs/7");
+  openPage("/runs/7");
   expect(await screen.findByRole("heading", { name: "Failed at step 3" })).toBeVisible();
   expect(screen.getByText("rank 2 fell: loss is nan")).toBeVisible();
   expect(screen.queryByRole("button", { name: /Stop/ })).toBeNull();
@@ -101,16 +103,16 @@ test("why a run failed stands where nobody overlooks it", async () => {
 
 test.each([
   [{ state: "pending" }, "Waiting"],
-  [{ state: "running" }, "Held up"],
+  [{ state: "running" }, "Warning"],
   [{ state: "running", stopping: true }, "Stopping"],
   [{ state: "done" }, "Done"],
-] as const)("what is said of %o goes under %s", async (change, heading) => {
-  running({ ...change, reason: "the job is suspended and keeps its place (SUSPENDED)" });
-  open("/runs/7");
+] as const)("the reason of %o has the heading %s", async (change, heading) => {
+  running({ ...change, reason: "the job is suspended and resumes later (SUSPENDED)" });
+  openPage("/runs/7");
   expect(await screen.findByRole("heading", { name: heading })).toBeVisible();
 });
 
-test("the first rank that failed is named, with the lines that say so and who left after it", async () => {
+test("the status shows the first failed rank, its evidence and the ranks that exited afterwards", async () => {
   const at = "2026-01-05T12:05:00.000Z";
   const echo = {
     rank: 0,
@@ -143,18 +145,18 @@ test("the first rank that failed is named, with the lines that say so and who le
       falls: [own, { ...echo, reason: "rank 0: rank 2 died" }],
     },
   });
-  open("/runs/7");
-  const trouble = (await screen.findByRole("heading", { name: "Failed at step 3" })).closest("div");
-  expect(trouble).toHaveTextContent(
+  openPage("/runs/7");
+  const status = await screen.findByRole("region", { name: "Status" });
+  expect(status).toHaveTextContent(
     "Rank 2 failed first on gpu2: out of memory, missed in round 3 of the collective",
   );
-  expect(trouble).toHaveTextContent('File "train.py", line 5 MemoryErroras rank 2 has it');
-  expect(trouble).toHaveTextContent("1 other rank left after it+0.012 s rank 0: rank 2 died");
+  expect(status).toHaveTextContent('File "train.py", line 5 MemoryErrorsource: rank 2');
+  expect(status).toHaveTextContent("1 other rank exited afterwards+0.012 s rank 0: rank 2 died");
 });
 
-test("the tab's title tells how far the run is, and a change of state is said aloud", async () => {
+test("the title of the tab shows the progress, and a change of state is announced", async () => {
   const service = running();
-  open("/runs/7");
+  openPage("/runs/7");
   await waitFor(() => {
     expect(document.title).toBe("30% · Run 7 · Bigbatch");
   });
@@ -162,20 +164,20 @@ test("the tab's title tells how far the run is, and a change of state is said al
   expect(await screen.findByText("Run 7 is done")).toBeInTheDocument();
 });
 
-test("stopping asks first and then says that it is under way", async () => {
+test("the stop button asks for confirmation and then shows that the run stops", async () => {
   const service = running();
-  open("/runs/7");
+  openPage("/runs/7");
   await userEvent.click(await screen.findByRole("button", { name: "Stop run 7" }));
   expect(screen.getByRole("dialog", { name: "Stop run 7?" })).toHaveTextContent("3 of 10 steps");
   service.answers["GET /runs/7"] = () => aRunDetail({ stopping: true });
   await userEvent.click(screen.getAllByRole("button", { name: "Stop run 7" }).at(-1) as HTMLElement);
   expect(await screen.findByRole("button", { name: "Stopping…" })).toBeDisabled();
-  expect(service.asked).toContain("POST /runs/7/stop");
+  expect(service.requests).toContain("POST /runs/7/stop");
 });
 
-test("the log grows, stops following when scrolled up, and follows again when asked", async () => {
+test("the log grows, stops following after a scroll, and follows again after a click", async () => {
   const service = running();
-  open("/runs/7");
+  openPage("/runs/7");
   const log = await screen.findByText(/world 8/);
   service.answers["GET /runs/7/log"] = () => ({ text: "step 1\n", offset: 8, next: 15, size: 15 });
   await waitFor(() => {
@@ -188,7 +190,7 @@ test("the log grows, stops following when scrolled up, and follows again when as
   expect(log.scrollTop).toBe(1000);
 });
 
-test("a log too long is cut by whole bytes, and not while the reader has scrolled up", async () => {
+test("a long log loses whole characters at its start, but not while the reader has scrolled up", async () => {
   const service = running();
   const line = "vérité\n"; // nine bytes in seven characters
   let printed = line.repeat(150_000); // above a million characters
@@ -197,7 +199,7 @@ test("a log too long is cut by whole bytes, and not while the reader has scrolle
     const offset = Math.max(0, Number(url.searchParams.get("offset")));
     return { text: bytes.subarray(offset).toString(), offset, next: bytes.length, size: bytes.length };
   };
-  open("/runs/7");
+  openPage("/runs/7");
   const log = await screen.findByText(/vérité/);
   Object.defineProperty(log, "scrollHeight", { value: 1000 });
   fireEvent.scroll(log);
@@ -209,19 +211,19 @@ test("a log too long is cut by whole bytes, and not while the reader has scrolle
   printed += "step 2\n";
   await userEvent.click(await screen.findByText("show earlier lines"));
   // 7,144 lines of nine bytes and one without its end
-  expect(service.asked).toContain("GET /runs/7/log?offset=0&limit=64304");
+  expect(service.requests).toContain("GET /runs/7/log?offset=0&limit=64304");
 });
 
-test("a rank that the run went on without is named", async () => {
+test("the page lists the ranks that a run lost", async () => {
   const reason = "its connection ended";
   running({ lost_ranks: [{ attempt: 1, rank: 2, step: 1310, at: 1795306542.4, reason }] });
-  open("/runs/7");
+  openPage("/runs/7");
   expect(await screen.findByRole("list", { name: "Lost ranks" })).toHaveTextContent(
-    "rank 2 is lost since step 1,310 of rank 0, in attempt 1: its connection ended; the others went on",
+    "rank 2 was lost at step 1,310 of rank 0, in attempt 1: its connection ended; the other ranks continued",
   );
 });
 
-test("hosts that failed under a run are told beside its attempts", async () => {
+test("the attempts show the hosts that failed under a run", async () => {
   const ended_at = "2026-01-05T12:01:00Z";
   const attempt = {
     number: 1,
@@ -233,18 +235,39 @@ test("hosts that failed under a run are told beside its attempts", async () => {
     hosts: ["gpu2"],
   };
   running({ attempt: 2, attempts: [attempt], excluded: ["gpu2"] });
-  open("/runs/7");
+  openPage("/runs/7");
   expect(await screen.findByText(/failed under this run: gpu2/)).toBeVisible();
 });
 
-test("where an attempt went on is marked on the curves, and told with what was done in vain", async () => {
+test("a restart is a mark on the curves and a line with the repeated steps", async () => {
   const restarts = [{ attempt: 2, step: 2, lost_steps: 1, at: "2026-01-05T12:01:00Z" }];
   running({ attempt: 2, restarts });
-  open("/runs/7");
+  openPage("/runs/7");
   await waitFor(() => {
     expect(chartOf("loss")?.marks).toEqual([2]);
   });
   expect(screen.getByRole("list", { name: "Restarts" })).toHaveTextContent(
-    "attempt 2 went on from step 2; 1 step taken again",
+    "attempt 2 resumed from step 2; 1 step repeated",
   );
+});
+
+test("the checkpoint advice of a many-core run is the advice for its world", async () => {
+  const resources = {
+    kind: "slurm",
+    nodes: 2,
+    ranks_per_node: 1,
+    many_core: { cpus: 64, parts: 4, chips: 1 },
+  };
+  const spec = { ...aRunDetail().spec, resources } as unknown as RunDetail["spec"];
+  const service = running({ spec, world: 8 });
+  const advice = (world: number, best_s: number) => ({
+    ...{ world, best_s, runs: 1, trained_s: 3600, interruptions: 3, paused: 0, lost_steps: 0, saves: 4 },
+    ...{ cost_s: 2, write_s: 9, between_s: 1200, between_least_s: 500, between_most_s: 4000 },
+    ...{ interval_s: 600, waste: 0.05, best_waste: 0.02, not_below_s: null, why: null },
+  });
+  service.answers["GET /experiments/3/checkpoints"] = () => [advice(2, 60), advice(8, 120)];
+  openPage("/runs/7");
+  const panel = await screen.findByRole("region", { name: "Checkpoints" });
+  expect(panel).toHaveTextContent("Best interval 2 min:");
+  expect(panel).not.toHaveTextContent("Best interval 1 min:");
 });

@@ -1,14 +1,14 @@
-/** A service in the test's hands, answering with what the contract promises. */
+/** A fake service that answers with the objects of the API. */
 import { vi } from "vitest";
 import type { ExperimentDetail, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
 
-/** Answers by "GET /path", those in `broken` by 500; anything else is 404. `down` makes the service unreachable. */
+/** Answer "GET /path" by `answers`, paths in `broken` with 500, other paths with 404; `down` fails all requests. */
 export class Service {
   down = false;
   readonly broken = new Set<string>();
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
 
   constructor(readonly answers: Record<string, Answer>) {
     vi.stubGlobal("fetch", (request: Request) => this.answer(request));
@@ -17,7 +17,7 @@ export class Service {
   private answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const key = `${request.method} ${url.pathname.replace("/api/v1", "")}`;
-    this.asked.push(key + decodeURIComponent(url.search));
+    this.requests.push(key + decodeURIComponent(url.search));
     if (this.down) return Promise.reject(new TypeError("Failed to fetch"));
     if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));
     const found = this.answers[key];
@@ -43,6 +43,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     attempt: 1,
     job_id: "4207",
     cluster: "slurm",
+    world: 8,
     unknown_since: null,
     created_at: AT,
     started_at: AT,
@@ -84,10 +85,10 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
 }
 
 export function anExperiment(change: Partial<ExperimentDetail> = {}): ExperimentDetail {
-  const spec = { base: { epochs: 2 }, axes: {}, name: "a sweep" } as unknown as ExperimentDetail["spec"];
+  const spec = { base: { epochs: 2 }, axes: {}, name: "a grid" } as unknown as ExperimentDetail["spec"];
   return {
     id: 3,
-    name: "a sweep",
+    name: "a grid",
     description: "",
     created_at: AT,
     state: "running",

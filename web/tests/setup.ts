@@ -1,4 +1,4 @@
-/** What jsdom lacks of a browser, and a chart that remembers what it was asked to show. */
+/** The parts of a browser that jsdom lacks, and a fake chart that records its view. */
 import "@testing-library/jest-dom/vitest";
 import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { slowestOf, splitOf } from "@/features/run-page/charts/timeSplit";
+import { slowestRank, splitTime } from "@/features/run-page/charts/timeSplit";
 
 const column = (...values: (number | null)[]) => ({ steps: values.map((_, at) => at + 1), values });
 
-test("the parts that were measured share the time between them", () => {
-  const split = splitOf({
+test("the reported parts share the time", () => {
+  const split = splitTime({
     compute_s: column(2, 0.5),
     update_s: column(1, 0.5),
     communication_s: column(1, 1),
@@ -22,14 +22,14 @@ test("the parts that were measured share the time between them", () => {
   expect(split?.stack.ys.at(-1)).toEqual([5, 5]);
 });
 
-test("a run that never measured its update or idle time has three parts, one that measured nothing has none", () => {
+test("a run without update and idle time has three parts, a run without values has no split", () => {
   const before = { compute_s: column(1), communication_s: column(1), input_s: column(0) };
-  expect(splitOf(before)?.parts).toHaveLength(3);
-  expect(splitOf({})).toBeNull();
+  expect(splitTime(before)?.parts).toHaveLength(3);
+  expect(splitTime({})).toBeNull();
 });
 
-test("the slowest rank is the one that others waited for most often", () => {
+test("the slowest rank is the slowest one most often", () => {
   const series = { slowest_rank: column(2, 0, 2, null), idle_s: column(0.1, 0.1, 0.1, null) };
-  expect(slowestOf(series)).toEqual({ rank: 2, share: 2 / 3 });
-  expect(slowestOf({ slowest_rank: column(0, 0), idle_s: column(0, 0) })).toBeNull();
+  expect(slowestRank(series)).toEqual({ rank: 2, share: 2 / 3 });
+  expect(slowestRank({ slowest_rank: column(0, 0), idle_s: column(0, 0) })).toBeNull();
 });

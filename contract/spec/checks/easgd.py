@@ -1,48 +1,55 @@
-"""Can replicas that are tied to a center come to rest?
+"""Checks of elastic averaging: stability of the exchanges with the center, and options that the rule cannot use.
 
-With alpha = eta rho, and no gradient, exchanges only shorten distances to the center while
-    2 alpha - 1 < 1           served one at a time: replica and center move towards each other by alpha each
-    alpha (1 + P) - 1 < 1     P at once: the center moves by alpha P of the replicas' mean distance
-(Zhang, Choromanska & LeCun, 2015, section 3, have both, and the former with a gradient: eta < 2 as well.)
+With alpha = eta rho and no gradient, an exchange reduces the distance to the center if
+    2 alpha - 1 < 1           one replica at a time: replica and center each move by alpha of their distance
+    alpha (1 + P) - 1 < 1     P replicas at once: the center moves by alpha P of the mean distance
+(Zhang, Choromanska & LeCun, 2015, section 3, with both cases; with a gradient, the first case also needs eta < 2.)
 """
 
 from collections.abc import Iterator
 
 from contract.spec.choices.optimizers import SGD, Optimizer
 from contract.spec.choices.rules import EASGD, AsyncSGD, Rule
-from contract.validation import Fault
+from contract.validation import ValidationIssue
 
 
-def elastic_misfits(rule: Rule, optimizer: Optimizer, *, rate: float, world: int) -> Iterator[Fault]:
-    """What keeps the rule from working with this optimizer at this rate, the schedule's highest."""
+def check_easgd(rule: Rule, optimizer: Optimizer, *, rate: float, world: int) -> Iterator[ValidationIssue]:
+    """Yield an issue for each reason why the rule cannot work with the optimizer at `rate`, the highest rate."""
     if not isinstance(rule, EASGD | AsyncSGD):
         return
     if not isinstance(optimizer, SGD):
-        message = f"the equations of {rule.kind} are SGD's; with {optimizer.kind} take the rule sync"
-        yield Fault(path="optimizer.kind", message=message)
+        message = f"{rule.kind} is defined for SGD only; use the rule sync with {optimizer.kind}"
+        yield ValidationIssue(path="optimizer.kind", message=message)
     elif optimizer.nesterov:
-        yield Fault(path="optimizer.nesterov", message=f"{rule.kind} has no form with Nesterov's look ahead")
+        yield ValidationIssue(
+            path="optimizer.nesterov",
+            message=f"{rule.kind} is not defined for Nesterov momentum; set nesterov to false",
+        )
     elif isinstance(rule, AsyncSGD) and rule.variant == "hogwild" and optimizer.momentum:
-        message = f"momentum {optimizer.momentum:g}: without a lock there is no velocity to keep; take momentum 0"
-        yield Fault(path="optimizer.momentum", message=message)
+        message = f"momentum {optimizer.momentum:g} is not possible without a lock on the velocity; set momentum to 0"
+        yield ValidationIssue(path="optimizer.momentum", message=message)
     if isinstance(rule, EASGD):
         rho, at_once = rule.force(rate=rate, world=world), 1 if rule.is_served else world
         if (swing := rate * rho * (1 + at_once)) >= 2:
-            who = "a replica and the center" if rule.is_served else f"{world} replicas and the center"
+            parties = "a replica and the center" if rule.is_served else f"{world} replicas and the center"
             message = (
-                f"{who} swing apart: rate {rate:g} x rho {rho:g} x (1 + {at_once}) = {swing:g} is not below 2; "
+                f"{parties} diverge: rate {rate:g} x rho {rho:g} x (1 + {at_once}) = {swing:g} is not below 2; "
                 f"rho must be below {2 / (1 + at_once) / rate:.4g}"
             )
-            yield Fault(path="rule.rho", message=message)
+            yield ValidationIssue(path="rule.rho", message=message)
 
 
-def averaging_misfits(rule: Rule, *, clips: bool, averages: bool) -> Iterator[Fault]:
-    """What such a rule leaves no place for."""
+def check_averaging(rule: Rule, *, clips: bool, averages: bool) -> Iterator[ValidationIssue]:
+    """Yield an issue for gradient clipping or weight averaging that the rule cannot use."""
     if isinstance(rule, AsyncSGD) and clips:
-        yield Fault(path="clip_norm", message="async_sgd has no averaged gradient whose norm could be clipped")
+        yield ValidationIssue(
+            path="clip_norm", message="async_sgd averages no gradients, so no norm can be clipped; remove clip_norm"
+        )
     if not isinstance(rule, EASGD | AsyncSGD) or not averages:
         return
     what = (
         "the center is an average of the replicas' weights" if isinstance(rule, EASGD) else "its weights are rank 0's"
     )
-    yield Fault(path="ema_decay", message=f"{rule.kind} is evaluated as it is: {what}")
+    yield ValidationIssue(
+        path="ema_decay", message=f"{rule.kind} evaluates its weights directly: {what}; remove ema_decay"
+    )

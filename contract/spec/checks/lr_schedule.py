@@ -1,56 +1,62 @@
-"""Does a schedule fit a run of so many epochs?"""
+"""Checks of a learning-rate schedule against the run's epochs and batches."""
 
 from collections.abc import Iterator
 from itertools import pairwise
 
-from contract.spec.batch_schedule import Course
+from contract.spec.batch_schedule import BatchSchedule
 from contract.spec.choices.schedules import Cosine, Polynomial, Schedule, Step
-from contract.validation import Fault
+from contract.validation import ValidationIssue
 
 
-def schedule_misfits(schedule: Schedule, course: Course) -> Iterator[Fault]:
-    """What keeps the rate from being what the schedule says over the whole course, with the sums."""
-    epochs, warmup = course.epochs, schedule.warmup_epochs
-    yield from _warmup_misfits(schedule, epochs)
+def check_lr_schedule(schedule: Schedule, batch_schedule: BatchSchedule) -> Iterator[ValidationIssue]:
+    """Yield an issue for each part of the schedule that the run cannot follow."""
+    epochs, warmup = batch_schedule.epochs, schedule.warmup_epochs
+    yield from _check_warmup(schedule, epochs)
     begins = [(f"stages.{number}.epoch", stage.epoch) for number, stage in enumerate(schedule.stages)]
-    yield from _order_misfits("stage", begins, warmup, epochs=epochs)
+    yield from _check_order("stage", begins, warmup, epochs=epochs)
     if isinstance(schedule, Step):
         marks = [(f"milestones.{number}", mark) for number, mark in enumerate(schedule.milestones)]
-        yield from _order_misfits("milestone", marks, warmup, epochs=epochs)
-    if isinstance(schedule, Polynomial | Cosine) and schedule.end_rate > (lowest := _lowest_peak(schedule, course)):
+        yield from _check_order("milestone", marks, warmup, epochs=epochs)
+    if isinstance(schedule, Polynomial | Cosine) and schedule.end_rate > (
+        lowest := _lowest_peak(schedule, batch_schedule)
+    ):
         scaled = ", scaled to the batch" if schedule.scaling else ""
         message = f"the rate would rise to {schedule.end_rate:g}, above the peak of {lowest:g}{scaled}"
-        yield Fault(path="end_rate", message=message)
+        yield ValidationIssue(path="end_rate", message=message)
 
 
-def _lowest_peak(schedule: Schedule, course: Course) -> float:
-    changes = [0.0, *(stage.epoch for stage in schedule.stages), *(float(stage.epoch) for stage in course.stages)]
-    return min(schedule.peak_at(epoch, course.batch_in(int(epoch))) for epoch in changes)
+def _lowest_peak(schedule: Schedule, batch_schedule: BatchSchedule) -> float:
+    changes = [
+        0.0,
+        *(stage.epoch for stage in schedule.stages),
+        *(float(stage.epoch) for stage in batch_schedule.stages),
+    ]
+    return min(schedule.peak_at(epoch, batch_schedule.batch_in(int(epoch))) for epoch in changes)
 
 
-def _warmup_misfits(schedule: Schedule, epochs: int) -> Iterator[Fault]:
+def _check_warmup(schedule: Schedule, epochs: int) -> Iterator[ValidationIssue]:
     warmup, start = schedule.warmup_epochs, schedule.start_rate
     if warmup >= epochs:
-        message = f"a warm-up of {warmup:g} epochs does not end within {epochs} epochs"
-        yield Fault(path="warmup_epochs", message=message)
+        message = f"a warm-up of {warmup:g} epochs does not end before the run of {epochs} epochs ends"
+        yield ValidationIssue(path="warmup_epochs", message=message)
     if start and not warmup:
-        message = f"the rate starts at {start:g} without warmup_epochs to rise in"
-        yield Fault(path="start_rate", message=message)
+        message = f"start_rate {start:g} has no effect without warmup_epochs"
+        yield ValidationIssue(path="start_rate", message=message)
     if schedule.warmup == "quadratic" and not warmup:
-        yield Fault(path="warmup", message="a quadratic warm-up needs warmup_epochs to rise in")
+        yield ValidationIssue(path="warmup", message="a quadratic warm-up needs warmup_epochs")
     if start > schedule.rate and not schedule.scaling:
         message = f"the warm-up starts at {start:g}, above the rate {schedule.rate:g}"
-        yield Fault(path="start_rate", message=message)
+        yield ValidationIssue(path="start_rate", message=message)
 
 
-def _order_misfits(word: str, marks: list[tuple[str, float]], warmup: float, *, epochs: int) -> Iterator[Fault]:
-    """`marks`: where each stands, and its epoch."""
+def _check_order(name: str, marks: list[tuple[str, float]], warmup: float, *, epochs: int) -> Iterator[ValidationIssue]:
+    """Yield an issue for each mark out of order; `marks`: field path and epoch."""
     for (_, before), (path, mark) in pairwise([("", 0.0), *marks]):
         if mark <= before:
-            yield Fault(path=path, message=f"the {word} at epoch {mark:g} does not come after epoch {before:g}")
+            yield ValidationIssue(path=path, message=f"the {name} at epoch {mark:g} must come after epoch {before:g}")
         elif mark < warmup:
-            message = f"the {word} at epoch {mark:g} lies within the warm-up of {warmup:g} epochs"
-            yield Fault(path=path, message=message)
+            message = f"the {name} at epoch {mark:g} lies within the warm-up of {warmup:g} epochs"
+            yield ValidationIssue(path=path, message=message)
         elif mark >= epochs:
-            message = f"the {word} at epoch {mark:g} is never reached: the run has {epochs} epochs"
-            yield Fault(path=path, message=message)
+            message = f"the {name} at epoch {mark:g} is never reached: the run has {epochs} epochs"
+            yield ValidationIssue(path=path, message=message)

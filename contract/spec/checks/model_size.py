@@ -1,7 +1,8 @@
-"""How many numbers each net has: its weights, and what its batch normalizations keep beside them.
+"""The number of weights of each net, and the bytes of its batch-normalization buffers.
 
-Plain arithmetic, since nothing here knows torch; a test compares every line with the net itself. Of most nets only the
-first layer sees the images' channels and only the last ones the classes: their weights are a + b channels + c classes.
+This module does not import torch; a test compares every number with the net. In most nets only the first layer depends
+on the number of channels and only the last layers depend on the number of classes, so the number of weights is
+a + b channels + c classes.
 """
 
 from typing import NamedTuple, assert_never
@@ -24,15 +25,15 @@ from contract.spec.choices.models import (
 FLOAT_BYTES, COUNT_BYTES = 4, 8
 
 
-class Size(NamedTuple):
-    """What a net consists of."""
+class ModelSize(NamedTuple):
+    """The number of weights and the bytes of buffers of a net."""
 
     weights: int
     buffer_bytes: int = 0
 
 
 class _Counts(NamedTuple):
-    """a, b and c of a net's weights, and its buffers."""
+    """The constants a, b and c of a net's number of weights, and its buffers."""
 
     fixed: int
     per_channel: int
@@ -48,17 +49,17 @@ RESNETS = {
 }
 
 
-def size_of(model: Model, data: Data) -> Size | None:
-    """How large the net is for this data; none where nobody can tell: a net of one's own."""
+def model_size_of(model: Model, data: Data) -> ModelSize | None:
+    """Return the size of the net for this data; None if the size is not known, as for an imported net."""
     if isinstance(model, Import):
         return None
     if isinstance(model, GNMT):
-        return Size(_gnmt(model, data.vocabulary)) if isinstance(data, Sentences) else None
+        return ModelSize(_gnmt(model, data.vocabulary)) if isinstance(data, Sentences) else None
     if isinstance(data, Sentences):
         return None
     counts = _counts(model)
     weights = counts.fixed + counts.per_channel * data.shape[0] + counts.per_class * data.classes
-    return Size(weights, counts.buffer_bytes)
+    return ModelSize(weights, counts.buffer_bytes)
 
 
 def _counts(
@@ -66,9 +67,9 @@ def _counts(
 ) -> _Counts:
     match model:
         case ConvNet(width=w):
-            # convolutions of w, 2 w and 4 w channels, two numbers a channel to scale and shift, and 4 w maps of 2 x 2
-            kept = 2 * FLOAT_BYTES * (w + 2 * w + 4 * w) + 3 * COUNT_BYTES
-            return _Counts(9 * (w * 2 * w + 2 * w * 4 * w) + 2 * 7 * w, 9 * w, 4 * 4 * w + 1, kept)
+            # convolutions with w, 2 w and 4 w channels, scale and shift per channel, and 4 w maps of 2 x 2
+            buffers = 2 * FLOAT_BYTES * (w + 2 * w + 4 * w) + 3 * COUNT_BYTES
+            return _Counts(9 * (w * 2 * w + 2 * w * 4 * w) + 2 * 7 * w, 9 * w, 4 * 4 * w + 1, buffers)
         case LeNet():
             return _Counts(425_570, 500, 501)
         case AlexNet(groups=groups):
@@ -97,5 +98,5 @@ def _gnmt(model: GNMT, vocabulary: int) -> int:
 
 
 def _lstm(inputs: int, u: int) -> int:
-    """Four gates, each with two matrices and two biases."""
+    """Return the weights of an LSTM layer: four gates, each with two matrices and two biases."""
     return 4 * (inputs * u + u * u + 2 * u)

@@ -1,5 +1,5 @@
-"""The choices that a run makes: model, data, optimizer, learning-rate schedule, rule, collective.
+"""The choices of a run: model, data, optimizer, learning-rate schedule, update rule, collective.
 
-Each is a tagged union on `kind`. A new choice is one class here and one `case` in the file of the same name in
-trainers/build/; for a collective, in trainers/plans.py.
+Each choice is a tagged union on `kind`. A new choice needs one class here and one `case` in the module of the same name
+in trainers/build/; a new collective needs its `case` in trainers/plans.py.
 """

@@ -1,4 +1,4 @@
-"""What a run may train on."""
+"""The spec of the data set."""
 
 from typing import Annotated, Literal
 
@@ -7,17 +7,17 @@ from pydantic import Field
 from contract.spec.base import Spec
 from contract.spec.numbers import Count
 
-Share = Annotated[float, Field(ge=0, le=1)]  # of the brightest
+Share = Annotated[float, Field(ge=0, le=1)]  # fraction of the maximum brightness
 Shade = Annotated[float, Field(gt=0, le=1)]
 THREE = Field(min_length=3, max_length=3)  # red, green, blue
 
 
 class Ready(Spec):
-    """Data of which a batch is made at once, without processes that work ahead."""
+    """Data sets whose batches need no worker processes."""
 
     @property
     def workers(self) -> int:
-        """Processes of each rank that make batches while a step runs."""
+        """The number of worker processes per rank that prepare batches."""
         return 0
 
 
@@ -28,38 +28,43 @@ class Digits(Ready):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height, width of one image."""
+        """Channels, height and width of one image."""
         return 1, 8, 8
 
     @property
     def classes(self) -> int:
+        """The number of classes."""
         return 10
 
     @property
     def train_samples(self) -> int:
+        """The number of training samples."""
         return 1437
 
     @property
     def heldout_samples(self) -> int:
+        """The number of held-out samples."""
         return 360
 
 
 class Glyphs(Ready):
-    """Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache."""
+    """Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, generated once per machine."""
 
     kind: Literal["glyphs"] = "glyphs"
-    classes: Annotated[int, Field(ge=2, le=62)] = 47  # capitals first, then small letters, digits, and look-alikes
+    classes: Annotated[int, Field(ge=2, le=62)] = (
+        47  # capitals first, then small letters, digits, and similar characters
+    )
     train_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 50_000
     heldout_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height, width of one image."""
+        """Channels, height and width of one image."""
         return 1, 28, 28
 
 
 class Synthetic(Ready):
-    """Images made from a seed: a smooth pattern per class under noise, of any size, learnable."""
+    """Images generated from a seed: a smooth pattern per class plus noise, of any size."""
 
     kind: Literal["synthetic"] = "synthetic"
     channels: Annotated[int, Field(ge=1, le=16)] = 3
@@ -71,58 +76,58 @@ class Synthetic(Ready):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height, width of one image."""
+        """Channels, height and width of one image."""
         return self.channels, self.height, self.width
 
 
 class InMemory(Spec):
-    """Stored images lie in the memory of ranks and move between them before every epoch (DIMD; Kumar et al., 2017)."""
+    """Encoded images are in the memory of the ranks, which exchange images before every epoch (Kumar et al., 2017)."""
 
-    group: Count | None = None  # ranks that hold one copy together; none: all
+    group: Count | None = None  # ranks that together hold one copy; None: all ranks
 
 
 class Folder(Spec):
-    """JPEG and PNG files in class folders; `python -m trainers.data PATH` counts them and writes these lines."""
+    """JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec."""
 
     kind: Literal["folder"] = "folder"
-    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # as the ranks see it
+    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # path on the compute nodes
     classes: Annotated[int, Field(ge=2, le=100_000)]
     train_samples: Count
-    heldout_samples: Count  # those in val/; without val/, so many are held out
-    size: Annotated[int, Field(ge=8, le=4096)] = 224  # height and width that the net sees
-    mean: Annotated[list[Share], Field(min_length=3, max_length=3)] = [
-        0.485,
-        0.456,
-        0.406,
-    ]  # ImageNet's
+    heldout_samples: Count  # number of files in val/; without val/, the number of held-out files
+    size: Annotated[int, Field(ge=8, le=4096)] = 224  # height and width of the net's input
+    mean: Annotated[list[Share], THREE] = [0.485, 0.456, 0.406]  # of ImageNet
     deviation: Annotated[list[Shade], THREE] = [0.229, 0.224, 0.225]
-    workers: Annotated[int, Field(ge=0, le=256)] = 2  # processes of each rank that decode while a step runs
-    max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0  # over the whole run, before it fails
-    in_memory: InMemory | None = None  # none: files are read when they are needed
+    workers: Annotated[int, Field(ge=0, le=256)] = 2  # worker processes per rank that decode images
+    max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = (
+        0  # the run fails after more bad images, over all attempts
+    )
+    in_memory: InMemory | None = None  # None: files are read for every batch
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height, width of one image."""
+        """Channels, height and width of one image."""
         return 3, self.size, self.size
 
 
 class Reversal(Ready):
-    """Sentence pairs made from a seed: the translation is the source read backwards, in other words."""
+    """Sentence pairs generated from a seed: the target is the reversed source in other words."""
 
     kind: Literal["reversal"] = "reversal"
-    vocabulary: Annotated[int, Field(ge=6, le=100_000)] = 32  # of both languages, with four that are no words
-    max_length: Annotated[int, Field(ge=3, le=1000)] = 10  # words of a sentence; the shortest have 3
+    vocabulary: Annotated[int, Field(ge=6, le=100_000)] = 32  # of both languages, with four special tokens
+    max_length: Annotated[int, Field(ge=3, le=1000)] = 10  # longest sentence in words; the shortest has 3
     train_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
     heldout_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 512
 
 
 class Pairs(Ready):
-    """Lines of a sentence, a tab and its translation, words between spaces; a fixed shuffle holds some out."""
+    """A text file with a sentence, a tab and its translation per line; a fixed shuffle selects the held-out lines."""
 
     kind: Literal["pairs"] = "pairs"
-    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # as the ranks see it
-    vocabulary: Annotated[int, Field(ge=6, le=1_000_000)] = 32_000  # of both languages: the most frequent words
-    max_length: Annotated[int, Field(ge=1, le=1000)] = 50  # words, to which sentences are cut
+    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # path on the compute nodes
+    vocabulary: Annotated[int, Field(ge=6, le=1_000_000)] = (
+        32_000  # of both languages: the number of most frequent words
+    )
+    max_length: Annotated[int, Field(ge=1, le=1000)] = 50  # longer sentences are cut to this number of words
     train_samples: Count
     heldout_samples: Count
 

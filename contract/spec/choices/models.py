@@ -1,4 +1,4 @@
-"""The nets that a run may train."""
+"""The spec of the model."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -11,14 +11,14 @@ from contract.spec.numbers import Fraction, NonNegative
 class ConvNet(Spec):
     """A small convolutional net with batch normalization: three convolutions and one linear layer."""
 
-    smallest: ClassVar[int] = 1  # image, in pixels of either side
-    normalizes: ClassVar[bool] = True  # over the batch, so that a pass of one image would tell it nothing
+    smallest: ClassVar[int] = 1  # smallest image side in pixels
+    normalizes: ClassVar[bool] = True  # has batch normalization, which needs more than one image per pass
     kind: Literal["convnet"] = "convnet"
     width: Annotated[int, Field(ge=1, le=1024)] = 16  # channels of the first convolution
 
 
 class LeNet(Spec):
-    """LeNet (LeCun et al., 1998) as Caffe has it: 431,080 parameters for 28 x 28 and 10 classes."""
+    """LeNet (LeCun et al., 1998) as in Caffe: 431,080 parameters for 28 x 28 and 10 classes."""
 
     smallest: ClassVar[int] = 13
     normalizes: ClassVar[bool] = False
@@ -26,17 +26,17 @@ class LeNet(Spec):
 
 
 class AlexNet(Spec):
-    """AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group."""
+    """AlexNet (Krizhevsky et al., 2012) as in Caffe: 60,965,224 parameters, 62,378,344 in one group."""
 
     smallest: ClassVar[int] = 39
     normalizes: ClassVar[bool] = False
     kind: Literal["alexnet"] = "alexnet"
-    groups: Literal[1, 2] = 2  # of channels in the second, fourth and fifth convolution
+    groups: Literal[1, 2] = 2  # channel groups of the second, fourth and fifth convolution
     dropout: Fraction = 0.5
 
 
 class AlexNetBN(Spec):
-    """AlexNet-BN, batch-normalized as in the LARS authors' own file (You et al., 2017): 60,965,224 parameters."""
+    """AlexNet-BN, batch-normalized as in the LARS authors' file (You et al., 2017): 60,965,224 parameters."""
 
     smallest: ClassVar[int] = 39
     normalizes: ClassVar[bool] = True
@@ -45,7 +45,7 @@ class AlexNetBN(Spec):
 
 
 class NiN(Spec):
-    """Network in Network (Lin et al., 2013), the small net of FireCaffe: 7,595,176 parameters."""
+    """Network in Network (Lin et al., 2013), used by FireCaffe: 7,595,176 parameters."""
 
     smallest: ClassVar[int] = 39
     normalizes: ClassVar[bool] = False
@@ -59,7 +59,7 @@ class GoogLeNet(Spec):
     smallest: ClassVar[int] = 31
     normalizes: ClassVar[bool] = False
     kind: Literal["googlenet"] = "googlenet"
-    aux_weight: NonNegative = 0.3  # of the auxiliary heads' losses; 0 leaves these heads out
+    aux_weight: NonNegative = 0.3  # weight of the auxiliary heads' losses; 0 removes the heads
 
 
 class ResNet(Spec):
@@ -68,15 +68,16 @@ class ResNet(Spec):
     smallest: ClassVar[int] = 1
     normalizes: ClassVar[bool] = True
     kind: Literal["resnet18", "resnet34", "resnet50", "resnet101"] = "resnet50"
-    zero_gamma: bool = False  # every block begins as the identity (Goyal et al., 2017, section 5.1)
+    zero_gamma: bool = False  # every block starts as the identity (Goyal et al., 2017, section 5.1)
 
     @property
     def depth(self) -> int:
+        """The number of layers."""
         return int(self.kind.removeprefix("resnet"))
 
 
 class ResNet50V2(Spec):
-    """ResNet-50 with its activations before the convolutions (He et al., 2016): 25,549,352 parameters."""
+    """ResNet-50 with activations before the convolutions (He et al., 2016): 25,549,352 parameters."""
 
     smallest: ClassVar[int] = 1
     normalizes: ClassVar[bool] = True
@@ -84,7 +85,7 @@ class ResNet50V2(Spec):
 
 
 class GNMT(Spec):
-    """GNMT (Wu et al., 2016) in its second form, for sentence pairs: 160 million parameters with 32,000 tokens."""
+    """GNMT (Wu et al., 2016) version 2, for sentence pairs: 160 million parameters with 32,000 tokens."""
 
     smallest: ClassVar[int] = 0
     normalizes: ClassVar[bool] = False
@@ -95,10 +96,10 @@ class GNMT(Spec):
 
 
 class Import(Spec):
-    """A user's own net: `package.module:function`, called with what the data has and the options by keyword."""
+    """A user's net: `package.module:function`, called with the data's sizes and the options as keyword arguments."""
 
     smallest: ClassVar[int] = 1
-    normalizes: ClassVar[bool] = True  # for all that is known
+    normalizes: ClassVar[bool] = True  # not known, so assume yes
     kind: Literal["import"] = "import"
     function: Annotated[str, Field(max_length=500)]
     options: dict[str, JsonValue] = {}

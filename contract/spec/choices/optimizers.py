@@ -1,4 +1,4 @@
-"""What one replica does with its gradient."""
+"""The spec of the optimizer."""
 
 from typing import Annotated, Literal
 
@@ -7,11 +7,11 @@ from pydantic import Field
 from contract.spec.base import Spec
 from contract.spec.numbers import Fraction, NonNegative, Positive
 
-Exempt = Literal["none", "bias_and_norm", "one_dimensional"]  # parameters that a rule leaves alone
+Exempt = Literal["none", "bias_and_norm", "one_dimensional"]  # parameters that are excluded
 
 
 class SGD(Spec):
-    """Stochastic gradient descent with momentum, as torch.optim.SGD has it."""
+    """Stochastic gradient descent with momentum, as in torch.optim.SGD."""
 
     kind: Literal["sgd"] = "sgd"
     momentum: Fraction = 0.9
@@ -27,9 +27,11 @@ class LARS(Spec):
     momentum: Fraction = 0.9
     weight_decay: NonNegative = 0.0005
     trust_coefficient: Positive = 0.001  # eta
-    epsilon: NonNegative = 0.0  # is added to the norms below the line
-    form: Literal["lars", "larc_scale", "larc_clip"] = "lars"  # LARC: no decay below the line; clip: at most the rate
-    skip: Exempt = "bias_and_norm"  # these take plain momentum SGD, without weight decay
+    epsilon: NonNegative = 0.0  # added to the denominator
+    form: Literal["lars", "larc_scale", "larc_clip"] = (
+        "lars"  # LARC: no weight decay in the denominator; larc_clip: at most the learning rate
+    )
+    skip: Exempt = "bias_and_norm"  # these parameters use momentum SGD without weight decay
 
 
 class LAMB(Spec):
@@ -40,7 +42,7 @@ class LAMB(Spec):
     beta2: Fraction = 0.999
     weight_decay: NonNegative = 0.01
     epsilon: NonNegative = 1e-6
-    skip: Exempt = "bias_and_norm"  # these take plain Adam, without weight decay
+    skip: Exempt = "bias_and_norm"  # these parameters use Adam without weight decay
 
 
 Optimizer = Annotated[SGD | LARS | LAMB, Field(discriminator="kind")]

@@ -1,4 +1,4 @@
-"""How replicas agree."""
+"""The spec of the update rule, by which replicas are synchronized."""
 
 from typing import Annotated, Literal
 
@@ -12,28 +12,28 @@ class Sync(Spec):
     """Synchronous data-parallel SGD: gradients are averaged over all ranks before every step."""
 
     kind: Literal["sync"] = "sync"
-    packed: bool = True  # many layers in one message; false: a message for each
-    overlap: bool = True  # messages leave while backward goes on; false: after it
+    packed: bool = True  # several layers per message; false: one message per layer
+    overlap: bool = True  # send messages during the backward pass; false: after the backward pass
 
     @property
     def survives_workers(self) -> bool:
-        """Whether the run goes on when a rank other than the first is lost."""
+        """Whether the run continues if a rank other than rank 0 fails."""
         return False
 
 
 class EASGD(Spec):
-    """Elastic averaging (You, Buluç & Demmel, 2017): replicas train alone and are tied to a center.
+    """Elastic averaging (You, Buluç & Demmel, 2017): an elastic force between independent replicas and a center.
 
-    original: the center answers in rank order. async: first come, first served; with momentum this is MEASGD.
-    hogwild: async without a lock. sync1: a tree to and from a master. sync2: a center on every rank, moved by the
-    run's collective. sync3: sync2 with the exchange beside forward and backward.
+    original: the center answers in rank order. async: the center answers in order of arrival; with momentum this is
+    MEASGD. hogwild: async without a lock. sync1: a tree to and from a master. sync2: a center on every rank, updated
+    by the run's collective. sync3: sync2 with the exchange in parallel with forward and backward.
     """
 
     kind: Literal["easgd"] = "easgd"
     variant: Literal["original", "async", "hogwild", "sync1", "sync2", "sync3"] = "sync3"
-    rho: Positive | None = None  # elastic force; none: so that the pull, eta rho, is 0.9 over the number of replicas
-    period: Count = 1  # steps between two exchanges
-    packed: bool = True  # all layers in one message; false: a message for each
+    rho: Positive | None = None  # elastic force; None: eta rho = 0.9 / number of replicas
+    period: Count = 1  # number of steps between two exchanges
+    packed: bool = True  # all layers in one message; false: one message per layer
 
     @property
     def is_served(self) -> bool:
@@ -42,25 +42,27 @@ class EASGD(Spec):
 
     @property
     def survives_workers(self) -> bool:
+        """Whether the run continues if a rank other than rank 0 fails."""
         return self.is_served
 
     def force(self, *, rate: float, world: int) -> float:
-        """rho: as stated, or the EASGD authors' 0.9 / (eta P)."""
+        """Return rho: the spec's value, or 0.9 / (eta P) as the EASGD authors use."""
         return self.rho or 0.9 / (rate * world)
 
 
 class AsyncSGD(Spec):
-    """Asynchronous SGD: gradients go to rank 0 as they come. With momentum, kept at rank 0, this is Async MSGD.
+    """Asynchronous SGD: rank 0 applies each gradient on arrival. With momentum at rank 0 this is Async MSGD.
 
     hogwild: without a lock.
     """
 
     kind: Literal["async_sgd"] = "async_sgd"
     variant: Literal["async", "hogwild"] = "async"
-    packed: bool = True  # all layers in one message; false: a message for each
+    packed: bool = True  # all layers in one message; false: one message per layer
 
     @property
     def survives_workers(self) -> bool:
+        """Whether the run continues if a rank other than rank 0 fails."""
         return True
 
 

@@ -1,6 +1,7 @@
-"""A Slurm cluster: submitit writes the script, we hand it in, and Slurm is asked once for all jobs.
+"""Slurm: the cluster whose jobs Slurm runs.
 
-Whether a job lives is asked of Slurm by us: submitit asks for each job, and takes some living states for ends.
+submitit writes the scripts, and this module submits them: submitit would ask for each job's status in a call of its
+own, and takes some states of running jobs for ends.
 """
 
 import re
@@ -11,118 +12,133 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from contract.api.cluster_report import Admits, ClusterReport
-from contract.folder.disk_errors import may_pass
+from contract.api.cluster_report import ClusterReport, SubmitLimits
+from contract.folder.disk_errors import is_transient
 from scheduler.clusters.cluster import (
-    Answer,
-    Array,
-    BusyError,
-    DoubtError,
-    FullError,
-    Held,
-    Job,
+    ArrayRequest,
+    ArrayTooLargeError,
+    JobHandle,
+    JobRequest,
+    JobStatus,
     Limits,
+    NoAnswerError,
+    QueueFullError,
+    RateLimitedError,
     RefusedError,
-    TooManyError,
 )
-from scheduler.clusters.rate_limit import SPARE_SUBMISSIONS_S, Gate, OpenGate, Urgency
-from scheduler.clusters.slurm import report as slurm_report
-from scheduler.clusters.slurm import script as slurm_script
-from scheduler.clusters.slurm.commands import EVERYWHERE, SUBMIT_S, Commands, Said, rows
-from scheduler.clusters.slurm.find import Finder
-from scheduler.clusters.slurm.job_ids import base_of, gather
-from scheduler.clusters.slurm.job_status import how_are
+from scheduler.clusters.rate_limit import SUBMISSION_BACKOFF_S, Priority, RateLimit, UnlimitedRate
+from scheduler.clusters.slurm.commands import (
+    ALL_PARTITIONS,
+    SBATCH_TIMEOUT_S,
+    CommandResult,
+    Commands,
+    parse_rows,
+)
+from scheduler.clusters.slurm.find import JobFinder
+from scheduler.clusters.slurm.job_ids import array_id, merge_array_tasks
+from scheduler.clusters.slurm.job_status import read_job_status
 from scheduler.clusters.slurm.limits import SlurmLimits
-from scheduler.clusters.slurm.sbatch_errors import trouble
+from scheduler.clusters.slurm.report import read_report
+from scheduler.clusters.slurm.sbatch_errors import classify_sbatch_error
+from scheduler.clusters.slurm.script import render_script
 
-FULL_S = 30.0  # how long a Slurm that takes no more is left alone
-CANCEL_CALLS, CANCEL_WAITS_S = 2, 30.0  # squeue and scancel; for how long submissions leave these to a stop that waits
-ENDED = ("invalid job id", "already completing", "already completed", "job/step already")
+QUEUE_FULL_S = 30.0  # without submissions after Slurm accepted no more jobs
+CANCEL_CALLS = 2  # squeue and scancel
+CANCEL_WAITS_S = 30.0  # for so long submissions leave the calls of a cancellation that the rate limit stopped
+JOB_ENDED_MESSAGES = ("invalid job id", "already completing", "already completed", "job/step already")
 
 
 class Slurm:
-    is_here = False
+    """A Slurm cluster; `python` and `setup` are the interpreter and the shell commands of its job scripts."""
 
-    def __init__(self, python: str = "", setup: Sequence[str] = (), gate: Gate | None = None) -> None:
+    is_local = False
+
+    def __init__(self, python: str = "", setup: Sequence[str] = (), rate_limit: RateLimit | None = None) -> None:
         self._python = python or shlex.quote(sys.executable)
         self._setup = list(setup)
-        self._commands = Commands(gate or OpenGate())
-        self._finder = Finder(self._commands)
+        self._commands = Commands(rate_limit or UnlimitedRate())
+        self._finder = JobFinder(self._commands)
         self._limits = SlurmLimits(self._commands)
-        self._full_until = 0.0
+        self._queue_full_until = 0.0
         self._cancel_waits_until = 0.0
 
     def limits(self) -> Limits:
         return self._limits.read()
 
     def may_submit(self, *, besides: int = 0) -> bool:
-        if time.monotonic() <= self._full_until or self._commands.gate.spared(SPARE_SUBMISSIONS_S):
+        rate_limit = self._commands.rate_limit
+        if time.monotonic() <= self._queue_full_until or rate_limit.is_backing_off(SUBMISSION_BACKOFF_S):
             return False
-        kept = besides + (CANCEL_CALLS if time.monotonic() < self._cancel_waits_until else 0)
-        return self._commands.gate.free(Urgency.ACT) > kept
+        reserved = CANCEL_CALLS if time.monotonic() < self._cancel_waits_until else 0
+        return rate_limit.count_free(Priority.SUBMIT) > besides + reserved
 
-    def submit(self, job: Job | Array) -> str:
-        path = job.folder.script if isinstance(job, Array) else job.folder.submission / f"{job.name}.sh"
+    def submit(self, job: JobRequest | ArrayRequest) -> str:
+        path = job.folder.script if isinstance(job, ArrayRequest) else job.folder.submission / f"{job.name}.sh"
         try:
             path.parent.mkdir(exist_ok=True)
             path.write_text(self.script(job))
         except OSError as error:
-            raise (FullError if may_pass(error) else RefusedError)(f"{path} cannot be written: {error}") from error
+            raise (QueueFullError if is_transient(error) else RefusedError)(
+                f"{path} cannot be written: {error}"
+            ) from error
         try:
-            job_id = self._hand_in(path)
-        except FullError as full:
-            self._full_until = time.monotonic() + FULL_S
-            if isinstance(full, TooManyError) and isinstance(job, Array):
-                self._limits.was_too_much(len(job.tasks))
+            job_id = self._call_sbatch(path)
+        except QueueFullError as error:
+            self._queue_full_until = time.monotonic() + QUEUE_FULL_S
+            if isinstance(error, ArrayTooLargeError) and isinstance(job, ArrayRequest):
+                self._limits.record_refused(len(job.tasks))
             raise
-        self._limits.was_taken(len(job.tasks) if isinstance(job, Array) else 1)
+        self._limits.record_accepted(len(job.tasks) if isinstance(job, ArrayRequest) else 1)
         return job_id
 
-    def ask(self, jobs: Sequence[Held]) -> Mapping[Held, Answer]:
-        return how_are(jobs, self._commands) if jobs else {}
+    def status(self, jobs: Sequence[JobHandle]) -> Mapping[JobHandle, JobStatus]:
+        return read_job_status(jobs, self._commands) if jobs else {}
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
         return self._finder.find(names)
 
-    def cancel(self, jobs: Sequence[Held], *, force: bool = False) -> Sequence[Held]:
-        if self._commands.gate.free(Urgency.ACT) < CANCEL_CALLS:
-            # submissions would take each call as it comes free, and there would never be two
+    def cancel(self, jobs: Sequence[JobHandle], *, force: bool = False) -> Sequence[JobHandle]:
+        if self._commands.rate_limit.count_free(Priority.SUBMIT) < CANCEL_CALLS:
+            # submissions would use each free call, and two calls would never be free at once
             self._cancel_waits_until = time.monotonic() + CANCEL_WAITS_S
-            raise BusyError("scancel has to wait: this minute's calls of Slurm are spent")
-        asked = ("squeue", "--me", *EVERYWHERE, "-h", "-o", "%F|%j")
-        # a controller that died gives its last ids again: an ended run's leftover may be somebody else's job by now
-        listed = {tuple(row) for row in rows(self._commands.ask(*asked, urgency=Urgency.ACT), 2)}
-        if ours := [job for job in jobs if (base_of(job.id), job.name) in listed]:
-            self._end([job.id for job in ours], force=force)
-        return ours
-
-    def _end(self, job_ids: Sequence[str], *, force: bool) -> None:
-        # scancel escalates from TERM to KILL by itself, after the cluster's KillWait; an array is one word
-        how = ("--signal=KILL", "--full") if force else ()
-        said = self._commands.run("scancel", *how, *gather(job_ids), urgency=Urgency.ACT)
-        if said.code and not _is_about_ended(said):
-            raise DoubtError(f"scancel: {said.words or f'exit code {said.code}'}")
+            raise RateLimitedError("scancel was not called: the rate limit of Slurm commands is reached")
+        options = ("--me", *ALL_PARTITIONS, "-h", "-o", "%F|%j")
+        # slurmctld may reuse job ids after a crash, so jobs match by id and name
+        listed = {tuple(row) for row in parse_rows(self._commands.ask("squeue", *options, priority=Priority.SUBMIT), 2)}
+        if listed_jobs := [job for job in jobs if (array_id(job.id), job.name) in listed]:
+            self._call_scancel([job.id for job in listed_jobs], force=force)
+        return listed_jobs
 
     def report(self, *, urgent: bool = False) -> ClusterReport:
-        told = slurm_report.report(self._commands, Urgency.ASK if urgent else Urgency.TELL, linear=self._limits.linear)
-        with suppress(DoubtError):  # whoever submits first would ask for it anyway
+        priority = Priority.FOLLOW_UP if urgent else Priority.REPORT
+        report = read_report(self._commands, priority, whole_nodes=self._limits.whole_nodes)
+        with suppress(NoAnswerError):  # the next submission would read the limits anyway
             limits = self._limits.read()
-            return told.model_copy(update={"admits": Admits(tasks=self._limits.largest_array, jobs=limits.jobs)})
-        return told
+            return report.model_copy(
+                update={"admits": SubmitLimits(tasks=self._limits.largest_array, jobs=limits.jobs)}
+            )
+        return report
 
-    def script(self, job: Job | Array) -> str:
-        return slurm_script.script(job, python=self._python, setup=self._setup)
+    def script(self, job: JobRequest | ArrayRequest) -> str:
+        return render_script(job, python=self._python, setup=self._setup)
 
-    def _hand_in(self, script: Path) -> str:
-        said = self._commands.run("sbatch", str(script), urgency=Urgency.ACT, patience_s=SUBMIT_S)
-        if not said.code:
-            if found := re.search(r"job (\d+)", said.out):
-                return found.group(1)
-            raise DoubtError(f"sbatch said nothing of a job: {said.out.strip()!r:.200}")
-        raise trouble(said)
+    def _call_sbatch(self, script: Path) -> str:
+        result = self._commands.run("sbatch", str(script), priority=Priority.SUBMIT, timeout_s=SBATCH_TIMEOUT_S)
+        if result.exit_code:
+            raise classify_sbatch_error(result)
+        if found := re.search(r"job (\d+)", result.stdout):
+            return found.group(1)
+        raise NoAnswerError(f"sbatch printed no job id: {result.stdout.strip()!r:.200}")
+
+    def _call_scancel(self, job_ids: Sequence[str], *, force: bool) -> None:
+        # without --signal, scancel itself sends SIGTERM and, after the cluster's KillWait, SIGKILL
+        options = ("--signal=KILL", "--full") if force else ()
+        result = self._commands.run("scancel", *options, *merge_array_tasks(job_ids), priority=Priority.SUBMIT)
+        if result.exit_code and not _have_jobs_ended(result):
+            raise NoAnswerError(f"scancel: {result.message or f'exit code {result.exit_code}'}")
 
 
-def _is_about_ended(said: Said) -> bool:
-    """Whether all that scancel complains of is jobs that have ended."""
-    complaints = [line for line in said.words.lower().split("; ") if line]
-    return bool(complaints) and all(any(phrase in line for phrase in ENDED) for line in complaints)
+def _have_jobs_ended(result: CommandResult) -> bool:
+    """Return whether all errors of scancel concern jobs that have ended."""
+    errors = [error for error in result.message.lower().split("; ") if error]
+    return bool(errors) and all(any(part in error for part in JOB_ENDED_MESSAGES) for error in errors)

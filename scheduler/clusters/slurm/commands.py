@@ -1,101 +1,110 @@
-"""Slurm's commands: all called here, through the gate, with a time limit, and read without guessing."""
+"""Slurm's commands: every call is counted by the rate limit and has a timeout; answers are parsed without guessing."""
 
 import os
 import subprocess
 import time
 from typing import NamedTuple
 
-from scheduler.clusters.cluster import BusyError, DoubtError, SparedError, goes_with_a_job
-from scheduler.clusters.rate_limit import Gate, Urgency
+from scheduler.clusters.cluster import BackingOffError, NoAnswerError, RateLimitedError, is_passed_to_jobs
+from scheduler.clusters.rate_limit import Priority, RateLimit
 
-PATIENCE_S = 20  # a controller that is down makes its clients wait for minutes
-SUBMIT_S = 12  # what was not answered by then is asked for by name: nobody need wait for sbatch's own time-out
-TIMED_OUT = 124  # timeout's exit code
-ACCOUNTING = ("sacct", "sacctmgr")  # these ask slurmdbd, all others the controller
-# what a command says when the controller could not be asked, or perhaps heard and could not answer
-SILENCES = (
+COMMAND_TIMEOUT_S = 20  # while the controller is down, its commands would wait for minutes
+SBATCH_TIMEOUT_S = 12  # a submission without an answer is found by its name, so sbatch's own timeout need not pass
+TIMEOUT_EXIT_CODE = 124  # of timeout(1)
+ACCOUNTING_COMMANDS = ("sacct", "sacctmgr")  # these call slurmdbd, all others the controller
+# parts of error messages after which it is not known whether the controller got the request
+NO_ANSWER_MESSAGES = (
     *("timed out", "unable to contact", "connection", "no route to host", "authentication", "credential"),
     *("zero bytes were transmitted", "zero length message", "message receive failure", "message send failure"),
     *("standby mode", "configuration source", "i/o error writing script"),
 )
 
 
-class Said(NamedTuple):
-    """What a command answered."""
+class CommandResult(NamedTuple):
+    """What one command returned."""
 
-    code: int
-    out: str
-    words: str  # what it said is wrong
+    exit_code: int
+    stdout: str
+    message: str  # of stderr, the lines joined by semicolons
 
     @property
-    def is_silence(self) -> bool:
-        """Whether there was nobody to answer: it may have been heard, or not."""
-        lower = self.words.lower()
-        return self.code == TIMED_OUT or bool(self.code and any(phrase in lower for phrase in SILENCES))
+    def is_no_answer(self) -> bool:
+        """Return whether the controller gave no answer: the request may have arrived, or not."""
+        message = self.message.lower()
+        return self.exit_code == TIMEOUT_EXIT_CODE or bool(
+            self.exit_code and any(part in message for part in NO_ANSWER_MESSAGES)
+        )
 
 
 class Commands:
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
+    """Slurm's commands under one rate limit."""
 
-    def ask(self, *command: str, urgency: Urgency = Urgency.ASK) -> str:
-        """Run one of Slurm's commands and return what it printed.
+    def __init__(self, rate_limit: RateLimit) -> None:
+        self.rate_limit = rate_limit
 
-        Raise BusyError when it was not called, because others have been, and DoubtError on anything but success.
+    def ask(self, *command: str, priority: Priority = Priority.FOLLOW_UP) -> str:
+        """Run one of Slurm's commands and return its output.
+
+        Raise RateLimitedError if the command was not called, and NoAnswerError if the command failed.
         """
-        said = self.run(*command, urgency=urgency)
-        if said.code == TIMED_OUT:
-            raise DoubtError(f"{command[0]} gave no answer within {PATIENCE_S} s")
-        if said.code:
-            raise DoubtError(f"{command[0]}: {said.words or f'exit code {said.code}'}")
-        return said.out
+        result = self.run(*command, priority=priority)
+        if result.exit_code == TIMEOUT_EXIT_CODE:
+            raise NoAnswerError(f"{command[0]} gave no answer within {COMMAND_TIMEOUT_S} s")
+        if result.exit_code:
+            raise NoAnswerError(f"{command[0]}: {result.message or f'exit code {result.exit_code}'}")
+        return result.stdout
 
-    def run(self, *command: str, urgency: Urgency, patience_s: int = PATIENCE_S) -> Said:
-        """Run one of Slurm's commands to its end, or to the end of our patience.
+    def run(self, *command: str, priority: Priority, timeout_s: int = COMMAND_TIMEOUT_S) -> CommandResult:
+        """Run one of Slurm's commands to its end, or to the timeout.
 
-        Raise SparedError instead when the controller kept silent a moment ago: only looks go on asking then.
+        Raise RateLimitedError if the rate limit is reached, and BackingOffError if the controller gave no answer a
+        moment ago: until the controller answers again, only polls call it.
         """
-        asks_controller = command[0] not in ACCOUNTING
-        if asks_controller and urgency is not Urgency.LOOK and self.gate.spared():
-            raise SparedError(f"{command[0]} has to wait: the controller did not answer a moment ago")
-        if not self.gate.enter(urgency):
-            raise BusyError(f"{command[0]} has to wait: this minute's calls of Slurm are spent")
+        calls_controller = command[0] not in ACCOUNTING_COMMANDS
+        if calls_controller and priority is not Priority.POLL and self.rate_limit.is_backing_off():
+            raise BackingOffError(f"{command[0]} was not called: the controller did not answer a moment ago")
+        if not self.rate_limit.acquire(priority):
+            raise RateLimitedError(f"{command[0]} was not called: the rate limit of Slurm commands is reached")
         began = time.monotonic()
         try:
-            # `timeout` ends the command also when this process is killed meanwhile
-            bounded = ("timeout", str(patience_s), *command)
-            done = subprocess.run(bounded, capture_output=True, text=True, errors="replace", env=_environment())
+            # timeout(1) ends the command even if this process is killed meanwhile
+            bounded = ("timeout", str(timeout_s), *command)
+            done = subprocess.run(bounded, capture_output=True, text=True, errors="replace", env=_command_environment())
         except OSError as error:
-            raise DoubtError(f"{command[0]}: {error}") from error
-        outcome = {0: "ok", TIMED_OUT: "timeout"}.get(done.returncode, "failed")
-        self.gate.note(command[0], outcome, time.monotonic() - began)
-        said = Said(done.returncode, done.stdout, words(done.stderr))
-        if asks_controller:
-            self.gate.heard(silence=said.is_silence)
-        return said
+            raise NoAnswerError(f"{command[0]}: {error}") from error
+        outcome = {0: "ok", TIMEOUT_EXIT_CODE: "timeout"}.get(done.returncode, "failed")
+        self.rate_limit.record(command[0], outcome, time.monotonic() - began)
+        result = CommandResult(done.returncode, done.stdout, parse_error_message(done.stderr))
+        if calls_controller:
+            self.rate_limit.record_answer(no_answer=result.is_no_answer)
+        return result
 
 
-def rows(text: str, fields: int) -> list[list[str]]:
-    """Split the lines of an answer at their bars, the last field taking what is left; others are no answer."""
-    split = [[field.strip() for field in line.split("|", fields - 1)] for line in text.splitlines()]
-    return [row for row in split if len(row) == fields]
+def parse_rows(text: str, columns: int) -> list[list[str]]:
+    """Split lines at their bars into so many columns; the last column may contain bars. Omit lines with fewer."""
+    split = [[field.strip() for field in line.split("|", columns - 1)] for line in text.splitlines()]
+    return [row for row in split if len(row) == columns]
 
 
-def words(stderr: str) -> str:
-    """What Slurm said, without the name of the command on every line."""
+def parse_error_message(stderr: str) -> str:
+    """Return Slurm's error messages without the command's name at the start of each line."""
     lines = [line.split("error:", 1)[-1].strip() for line in stderr.splitlines()]
     return "; ".join(line for line in lines if line)
 
 
-# also in partitions that are hidden, or closed to the user's group: else not even its owner is told of a job there
-EVERYWHERE = ("-a",)
-_LEADING = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")  # to the cluster itself, and in
-# what changes what a command shows (SQUEUE_FORMAT and the like), and what would overrule a script
-_SHAPING = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_")
+# partitions that are hidden or closed to the user's group, too: without the option their jobs are not listed at all
+ALL_PARTITIONS = ("-a",)
+_CONNECTION_VARIABLES = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
+# variables that change what a command prints (SQUEUE_FORMAT and the like), or override options of a script
+_OPTION_PREFIXES = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_")
 
 
-def _environment() -> dict[str, str]:
-    """Ours without what would shape an answer, and without our secrets: a job gets sbatch's environment."""
-    ours = {name: value for name, value in os.environ.items() if goes_with_a_job(name)}
-    kept = {name: value for name, value in ours.items() if not name.startswith(_SHAPING) or name in _LEADING}
-    return kept | {"LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}  # in whole words, and lists of tasks whole
+def _command_environment() -> dict[str, str]:
+    """Return the environment of a command: a job inherits sbatch's, so the service's secrets are not in it."""
+    passed = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name)}
+    plain = {
+        name: value
+        for name, value in passed.items()
+        if not name.startswith(_OPTION_PREFIXES) or name in _CONNECTION_VARIABLES
+    }
+    return plain | {"LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}  # English messages, and lists of tasks in full

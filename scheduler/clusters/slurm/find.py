@@ -1,7 +1,7 @@
-"""Jobs found by their names: of submissions that nobody knows the end of, many in one call of squeue and one of sacct.
+"""JobFinder: jobs found by their names, for submissions with an unknown outcome.
 
-What squeue said is kept until sacct may be called: were both called in one go or not at all, workers that each get one
-call at a time would ask squeue again and again, and never come to an end.
+One call of squeue and one of sacct serve many names. The finder stores squeue's answer until sacct may be called:
+workers that get one call at a time would otherwise call squeue again and again, and never sacct.
 """
 
 import math
@@ -9,94 +9,96 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 
-from scheduler.clusters.cluster import BusyError, DoubtError, SparedError
-from scheduler.clusters.rate_limit import Urgency
-from scheduler.clusters.slurm.commands import EVERYWHERE, Commands
+from scheduler.clusters.cluster import BackingOffError, NoAnswerError, RateLimitedError
+from scheduler.clusters.rate_limit import Priority
+from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands
 
-AGAIN_S = 25.0  # while squeue does not answer, sacct is asked so often: its calls are needed when squeue is back
-SERVES_S = 120.0  # whoever submitted has given up before anybody looks: what is not queued will not be
+ACCOUNTING_RETRY_S = 25.0  # between calls of sacct while squeue fails: the calls are needed when squeue answers again
+ANSWER_VALID_S = 120.0  # a search begins after sbatch's timeout, so a job that is not queued by then never will be
 
 
-class Finder:
+class JobFinder:
+    """Searches for jobs by name, and the names that squeue or sacct lately did not list."""
+
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
-        self._not_queued: dict[str, float] = {}  # since when squeue does not know a name
-        self._not_accounted: dict[str, float] = {}  # the same of sacct
-        self._alone_after = -math.inf  # when sacct may be asked without squeue
+        self._not_queued: dict[str, float] = {}  # when squeue did not list the name
+        self._not_accounted: dict[str, float] = {}  # when sacct did not list the name
+        self._accounting_retry_at = -math.inf
 
     def find(self, names: Sequence[str]) -> dict[str, str | None]:
-        """The id by each name that Slurm has or had (of an array its own), None where it surely has not.
+        """Map each name to its id (an array's own id), or to None if no such job exists; omit unknown names.
 
-        Of what is missing here nobody can say yet; raise DoubtError where that is so of all.
+        Raise NoAnswerError if all are unknown.
         """
-        self._not_queued, self._not_accounted = _lately(self._not_queued), _lately(self._not_accounted)
+        self._not_queued, self._not_accounted = _omit_expired(self._not_queued), _omit_expired(self._not_accounted)
         try:
-            found: dict[str, str | None] = {**self._queued(names)}
-        except DoubtError as doubt:
-            if isinstance(doubt, BusyError) and not isinstance(doubt, SparedError):
+            found: dict[str, str | None] = {**self._find_queued(names)}
+        except NoAnswerError as error:
+            if isinstance(error, RateLimitedError) and not isinstance(error, BackingOffError):
                 raise
-            if ended := self._by_accounting_alone(names):
-                return {**ended}  # of the others only squeue could say that they are not there
+            if accounted := self._find_accounted_only(names):
+                return {**accounted}  # without squeue no job is known not to exist
             raise
         if not (missing := [name for name in names if name not in found]):
             return found
         try:
-            ended = self._ended([name for name in missing if name not in self._not_accounted])
-        except BusyError:
+            accounted = self._find_accounted([name for name in missing if name not in self._not_accounted])
+        except RateLimitedError:
             if not found:
                 raise
             return found
         for name in missing:
             self._not_queued.pop(name, None)
             self._not_accounted.pop(name, None)
-        return found | {name: ended.get(name) for name in missing}
+        return found | {name: accounted.get(name) for name in missing}
 
-    def _queued(self, names: Sequence[str]) -> dict[str, str]:
+    def _find_queued(self, names: Sequence[str]) -> dict[str, str]:
         if not (unasked := [name for name in names if name not in self._not_queued]):
             return {}
-        asked = ("squeue", "--me", *EVERYWHERE, "-h", "-t", "all", f"--name={','.join(unasked)}", "-o", "%F|%j")
-        found = _ids(self._commands.ask(*asked, urgency=Urgency.FIND), unasked)
-        self._not_queued |= _without(found, unasked)
+        options = ("--me", *ALL_PARTITIONS, "-h", "-t", "all", f"--name={','.join(unasked)}", "-o", "%F|%j")
+        found = _parse_ids(self._commands.ask("squeue", *options, priority=Priority.FIND), unasked)
+        self._not_queued |= _absent(found, unasked)
         return found
 
-    def _by_accounting_alone(self, names: Sequence[str]) -> dict[str, str]:
-        if time.monotonic() < self._alone_after:
+    def _find_accounted_only(self, names: Sequence[str]) -> dict[str, str]:
+        if time.monotonic() < self._accounting_retry_at:
             return {}
-        ended = self._ended(names)
-        self._alone_after = time.monotonic() + AGAIN_S
-        return ended
+        found = self._find_accounted(names)
+        self._accounting_retry_at = time.monotonic() + ACCOUNTING_RETRY_S
+        return found
 
-    def _ended(self, names: Sequence[str]) -> dict[str, str]:
+    def _find_accounted(self, names: Sequence[str]) -> dict[str, str]:
         if not names:
             return {}
-        asked = ("sacct", "-X", "-n", "-P", "-S", "now-7days", f"--name={','.join(names)}", "-o", "JobID,JobName")
+        options = ("-X", "-n", "-P", "-S", "now-7days", f"--name={','.join(names)}", "-o", "JobID,JobName")
         try:
-            told = self._commands.ask(*asked, urgency=Urgency.FIND)
-        except BusyError:
+            answer = self._commands.ask("sacct", *options, priority=Priority.FIND)
+        except RateLimitedError:
             raise
-        except DoubtError:  # a cluster without accounting: squeue's answer is all there is
+        except NoAnswerError:  # without accounting, squeue's answer alone decides
             return {}
-        found = _ids(told, names)
-        self._not_accounted |= _without(found, names)
+        found = _parse_ids(answer, names)
+        self._not_accounted |= _absent(found, names)
         return found
 
 
-def _without(found: Mapping[str, str], names: Sequence[str]) -> dict[str, float]:
+def _absent(found: Mapping[str, str], names: Sequence[str]) -> dict[str, float]:
     present = time.monotonic()
     return {name: present for name in names if name not in found}
 
 
-def _lately(since: Mapping[str, float]) -> dict[str, float]:
+def _omit_expired(absent_at: Mapping[str, float]) -> dict[str, float]:
     present = time.monotonic()
-    return {name: at for name, at in since.items() if present - at < SERVES_S}
+    return {name: at for name, at in absent_at.items() if present - at < ANSWER_VALID_S}
 
 
-def _ids(told: str, names: Sequence[str]) -> dict[str, str]:
-    """The first id for each name in lines such as "77_3|bigbatch-cafe-1"; raise DoubtError on any other line."""
+def _parse_ids(answer: str, names: Sequence[str]) -> dict[str, str]:
+    """Return the first id of each name in lines such as "77_3|bigbatch-cafe-1"; raise NoAnswerError on another line."""
     found: dict[str, str] = {}
-    for line in told.splitlines():
+    for line in answer.splitlines():
         match = re.fullmatch(r"(\d+)(?:_\S+)?\|(.*)", line.strip())
         if not match or match[2] not in names:
-            raise DoubtError(f"this is no list of jobs: {told!r:.200}")
+            raise NoAnswerError(f"the answer is no list of jobs: {answer!r:.200}")
         found.setdefault(match[2], match[1])
     return found

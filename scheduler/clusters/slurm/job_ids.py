@@ -1,4 +1,4 @@
-"""Ids of jobs, of tasks in arrays, and names of hosts, as Slurm spells them: 77, 77_3, 77_[0-4,7], gpu[1-3]."""
+"""Ids of jobs and array tasks, and host names, as Slurm writes them: 77, 77_3, 77_[0-4,7], gpu[1-3]."""
 
 import re
 from collections import defaultdict
@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from submitit.slurm.slurm import SlurmParseException, _parse_node_list
 
 
-def spell(tasks: Iterable[int]) -> str:
-    """0, 1, 2, 5 as 0-2,5."""
-    parts: list[list[int]] = []
+def format_tasks(tasks: Iterable[int]) -> str:
+    """Return 0, 1, 2, 5 as "0-2,5"."""
+    ranges: list[list[int]] = []
     for task in sorted(set(tasks)):
-        if parts and parts[-1][1] == task - 1:
-            parts[-1][1] = task
+        if ranges and ranges[-1][1] == task - 1:
+            ranges[-1][1] = task
         else:
-            parts.append([task, task])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+            ranges.append([task, task])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
 
 
-def tasks_in(text: str) -> set[int]:
-    """The tasks that Slurm means by 7, 0-2,5 or 1-9:2%4 (after % how many may run at once); none by other words."""
+def parse_tasks(text: str) -> set[int]:
+    """Return the tasks of "7", "0-2,5" or "1-9:2%4" (%4: four tasks at once); no task for any other text."""
     tasks: set[int] = set()
     for part in text.partition("%")[0].split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
@@ -31,26 +31,26 @@ def tasks_in(text: str) -> set[int]:
     return tasks
 
 
-def gather(job_ids: Iterable[str]) -> list[str]:
-    """The same jobs in fewer words, those of one array together: a command asks the controller once for each word."""
+def merge_array_tasks(job_ids: Iterable[str]) -> list[str]:
+    """Return the same jobs with one id for each array: a command sends the controller one request for each id."""
     arrays: dict[str, list[int]] = defaultdict(list)
-    single = []
+    others = []
     for job_id in job_ids:
-        base, _, task = job_id.partition("_")
+        array, _, task = job_id.partition("_")
         if task.isdigit():
-            arrays[base].append(int(task))
+            arrays[array].append(int(task))
         else:
-            single.append(job_id)
-    return single + [f"{base}_[{spell(tasks)}]" for base, tasks in arrays.items()]
+            others.append(job_id)
+    return others + [f"{array}_[{format_tasks(tasks)}]" for array, tasks in arrays.items()]
 
 
-def base_of(job_id: str) -> str:
-    """The array's own id, or the job's; of a part of a heterogeneous job (77+1) the whole one's."""
+def array_id(job_id: str) -> str:
+    """Return the id of the whole array (77_3) or heterogeneous job (77+1); of any other job its own id."""
     return re.split("[_+]", job_id, maxsplit=1)[0]
 
 
-def hosts_in(text: str) -> list[str]:
-    """The hosts that Slurm means by gpu[1-3,7],knl2; none by other words ("None assigned", "(null)")."""
+def parse_hosts(text: str) -> list[str]:
+    """Return the hosts of "gpu[1-3,7],knl2"; no host for any other text ("None assigned", "(null)")."""
     if not text or " " in text or "(" in text:
         return []
     try:

@@ -1,69 +1,76 @@
-"""Slurm's job states, all of them: which are alive, and what the others mean in one sentence."""
+"""Slurm's job states: which are alive, and the kind of end that each of the others means.
 
-from typing import NamedTuple
+Source: sacct(1) and squeue(1), "JOB STATE CODES", of versions 20.02 to 25.05.
+"""
 
-from contract.lifecycle.pending_reason import Waits
-from contract.spec.retry import Cause
-from scheduler.clusters.cluster import Alive, Answer, Gone
-from scheduler.clusters.slurm.job_ids import hosts_in
-from scheduler.clusters.slurm.pending_reasons import classify
+import re
 
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import EndKind
+from contract.lifecycle.pending_reason import Pending, PendingReason
+from scheduler.clusters.cluster import Alive, Gone, JobStatus, gone
+from scheduler.clusters.slurm.job_ids import parse_hosts
+from scheduler.clusters.slurm.pending_reasons import classify_pending_reason
 
-class State(NamedTuple):
-    """What a state means; `cause` where the job has ended, `waits` where it lives and does not get on."""
-
-    sentence: str
-    cause: Cause | None = None
-    waits: Waits | None = None
-
-
-# sacct(1) and squeue(1), "JOB STATE CODES", of versions 20.02 to 25.05
-STATES = {
-    "PENDING": State("the job waits"),
-    "CONFIGURING": State("its nodes are made ready", waits=Waits.RESOURCES),
-    "RUNNING": State("the job runs"),
-    "COMPLETING": State("the job is ending"),
-    "SUSPENDED": State("the job is suspended and keeps its place", waits=Waits.HELD),
-    "STOPPED": State("the job is stopped and keeps its cores", waits=Waits.HELD),
-    "SIGNALING": State("the job is being sent a signal"),
-    "STAGE_OUT": State("the job's files are carried away", waits=Waits.OTHER),
-    "RESIZING": State("the job is about to change its size", waits=Waits.OTHER),
-    "REQUEUED": State("the job goes back to the queue", waits=Waits.OTHER),
-    "REQUEUE_FED": State("the job goes back to the queue of a federation", waits=Waits.OTHER),
-    "REQUEUE_HOLD": State("the job is held after it was requeued", waits=Waits.HELD),
-    "RESV_DEL_HOLD": State("the job is held because its reservation was deleted", waits=Waits.HELD),
-    "SPECIAL_EXIT": State("the job is held after an exit of a special kind", waits=Waits.HELD),
-    "LAUNCH_FAILED": State("the job could not be launched", Cause.NODE_FAILURE),
-    "COMPLETED": State("the job ended", Cause.DONE),
-    "FAILED": State("the job failed", Cause.FAILURE),
-    "CANCELLED": State("the job was cancelled in Slurm", Cause.CANCELLED),
-    "TIMEOUT": State("the job reached its time limit", Cause.TIME_LIMIT),
-    "DEADLINE": State("the job reached its deadline", Cause.CANCELLED),
-    "PREEMPTED": State("the job was preempted by another", Cause.PREEMPTED),
-    "NODE_FAIL": State("a node of the job failed", Cause.NODE_FAILURE),
-    "BOOT_FAIL": State("a node of the job did not boot", Cause.NODE_FAILURE),
-    "OUT_OF_MEMORY": State("the job ran out of memory", Cause.OUT_OF_MEMORY),
-    "RECONFIG_FAIL": State("a node of the job could not be configured", Cause.NODE_FAILURE),
-    "POWER_UP_NODE": State("its nodes are being powered up", waits=Waits.RESOURCES),
-    "UPDATE_DB": State("the job's record is being written"),
-    "EXPEDITING": State("the job goes back to the queue, to its head", waits=Waits.OTHER),
-    "REVOKED": State("the job went to another cluster", Cause.CANCELLED),
+PENDING = "PENDING"
+END_STATES = {
+    "BOOT_FAIL": EndKind.NODE_BOOT_FAILED,
+    "CANCELLED": EndKind.CANCELLED,
+    "COMPLETED": EndKind.COMPLETED,
+    "DEADLINE": EndKind.DEADLINE,
+    "FAILED": EndKind.FAILED,
+    "LAUNCH_FAILED": EndKind.LAUNCH_FAILED,
+    "NODE_FAIL": EndKind.NODE_FAILED,
+    "OUT_OF_MEMORY": EndKind.OUT_OF_MEMORY,
+    "PREEMPTED": EndKind.PREEMPTED,
+    "RECONFIG_FAIL": EndKind.NODE_CONFIG_FAILED,
+    "REVOKED": EndKind.REVOKED,
+    "TIMEOUT": EndKind.TIME_LIMIT,
 }
+# the reason is None where the job makes progress; a job in the state PENDING has a reason of its own
+ALIVE_STATES = {
+    PENDING: None,
+    "COMPLETING": None,
+    "CONFIGURING": PendingReason.CONFIGURING,
+    "EXPEDITING": PendingReason.REQUEUED_EXPEDITED,
+    "POWER_UP_NODE": PendingReason.NODES_POWER_UP,
+    "REQUEUED": PendingReason.REQUEUED,
+    "REQUEUE_FED": PendingReason.REQUEUED_FEDERATION,
+    "REQUEUE_HOLD": PendingReason.HELD_AFTER_REQUEUE,
+    "RESIZING": PendingReason.RESIZING,
+    "RESV_DEL_HOLD": PendingReason.HELD_AFTER_RESERVATION,
+    "RUNNING": None,
+    "SIGNALING": None,
+    "SPECIAL_EXIT": PendingReason.HELD_AFTER_SPECIAL_EXIT,
+    "STAGE_OUT": PendingReason.STAGE_OUT,
+    "STOPPED": PendingReason.STOPPED,
+    "SUSPENDED": PendingReason.SUSPENDED,
+    "UPDATE_DB": None,
+}
+NO_DETAIL = ("None", "0:0")  # squeue's and sacct's words for no reason and no exit code
 
 
-def answer_for(state: str, detail: str, nodes: str = "") -> Answer | None:
-    """Translate one state ("CANCELLED by 0" counts as CANCELLED); None for a word that Slurm never had before.
+def translate_state(state: str, detail: str, hosts: str = "") -> JobStatus | None:
+    """Return the status that one state means ("CANCELLED by 0" counts as CANCELLED); None for an unknown state.
 
-    `detail` is Slurm's reason or the exit code, `nodes` those that the job had.
+    `detail`: squeue's reason, or sacct's exit code as "4:0". `hosts`: the job's nodes as Slurm writes them.
     """
     word = state.split()[0].rstrip("+") if state else ""
-    known = STATES.get(word)
-    if not known:
+    detail = "" if detail in NO_DETAIL else detail
+    if kind := END_STATES.get(word):
+        return _ended(kind, detail, hosts)
+    if word not in ALIVE_STATES:
         return None
-    detail = "" if detail in ("None", "0:0") else detail
-    if known.cause:
-        ended = Gone(f"{known.sentence} ({detail})" if detail else known.sentence, known.cause)
-        return ended._replace(hosts=tuple(hosts_in(nodes))) if known.cause is Cause.NODE_FAILURE else ended
-    if word == "PENDING":
-        return Alive(*classify(detail)) if detail else Alive()
-    return Alive(f"{known.sentence} ({word})", known.waits) if known.waits else Alive()
+    if word == PENDING:
+        return Alive(classify_pending_reason(detail)) if detail else Alive()
+    reason = ALIVE_STATES[word]
+    return Alive(Pending(reason, word)) if reason else Alive()
+
+
+def _ended(kind: EndKind, detail: str, hosts: str) -> Gone:
+    exit_code = None
+    if codes := re.fullmatch(r"(\d+):(\d+)", detail):  # exit code and signal: only one of them is meant
+        detail = f"exit code {detail}"
+        exit_code = int(codes[1]) if codes[2] == "0" else None
+    ended = gone(kind, detail, exit_code=exit_code)
+    return ended._replace(hosts=tuple(parse_hosts(hosts))) if ended.cause is ExitCause.NODE_FAILURE else ended

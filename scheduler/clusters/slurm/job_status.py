@@ -1,148 +1,163 @@
-"""How our jobs are: squeue is asked for all of them at once, sacct for those that it has forgotten.
+"""Job status from Slurm: squeue lists all jobs in one call, sacct those that squeue no longer lists.
 
-Either alone suffices: a cluster may have no accounting, and a controller that is down has its accounting still. A job
-is known by its id and its name: Slurm gives ids again, and then an answer speaks of another job. That a job is not
-listed is no answer yet.
+Either command alone suffices: a cluster may have no accounting, and accounting works while the controller is down.
+Ids and names together identify a job, because slurmctld may reuse ids after a crash. A missing line is no status.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 
-from contract.spec.retry import Cause
-from scheduler.clusters.cluster import Alive, Answer, BusyError, DoubtError, Gone, Held, Unknown
-from scheduler.clusters.rate_limit import Urgency
-from scheduler.clusters.slurm.commands import EVERYWHERE, Commands, rows
-from scheduler.clusters.slurm.job_ids import base_of, tasks_in
-from scheduler.clusters.slurm.job_states import answer_for
+from contract.lifecycle.job_end import EndKind
+from scheduler.clusters.cluster import Alive, Gone, JobHandle, JobStatus, NoAnswerError, RateLimitedError, Unknown, gone
+from scheduler.clusters.rate_limit import Priority
+from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands, parse_rows
+from scheduler.clusters.slurm.job_ids import array_id, parse_tasks
+from scheduler.clusters.slurm.job_states import translate_state
 
-LEFT = Gone("the job has left Slurm", Cause.LOST, sure=False)
-# a controller that died and lost jobs has its accounting end them so; of one that root cancelled, squeue tells before
-FLUSHED = Gone("the accounting alone has the job, as cancelled by nobody", Cause.LOST, sure=False)
-NO_JOBS = "No jobs in the system"  # scontrol's whole answer where there is none at all
-AT_ONCE = 1000  # ids on a command line
+UNLISTED = gone(EndKind.UNLISTED, is_certain=False)
+# the state that accounting gives jobs that a controller lost in a crash; squeue lists first what root cancelled
+CANCELLED_BY_ROOT = "CANCELLED by 0"
+ACCOUNTING_ONLY = gone(EndKind.ACCOUNTING_ONLY, is_certain=False)
+NO_JOBS = "No jobs in the system"  # scontrol's whole answer if there are none
+NO_SUCH_JOB = "Invalid job id"  # of scontrol's error message for a job that the controller does not have
+MAX_IDS = 1000  # in one command line
+NOT_IN_SQUEUE = Unknown("squeue does not list the job, but the controller may still have the job")
 
 
-def how_are(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
-    """Answer for every job; raise BusyError when squeue may not be called now."""
+def read_job_status(jobs: Sequence[JobHandle], commands: Commands) -> dict[JobHandle, JobStatus]:
+    """Return the status of every job; raise RateLimitedError if squeue may not be called now."""
     try:
-        listed = _listed(commands)
-    except BusyError:
+        listed = _read_queue(commands)
+    except RateLimitedError:
         raise
-    except DoubtError as doubt:
-        return _by_accounting_alone(jobs, commands, doubt)
-    found = {job: answer for job in jobs if (answer := _answer(job, listed))}
+    except NoAnswerError as error:
+        return _read_accounting_only(jobs, commands, error)
+    found = {job: status for job in jobs if (status := _status_in(listed, job))}
     missing = [job for job in jobs if job not in found]
     if not missing:
         return found
-    lasting = [job for job, answer in listed.items() if not isinstance(answer, Gone)]  # an end is forgotten one day
-    return found | _long_gone(missing, lasting, commands)
+    # the controller must have these too; an ended job may disappear between the calls
+    not_ended = [job for job, status in listed.items() if not isinstance(status, Gone)]
+    return found | _read_unlisted(missing, not_ended, commands)
 
 
-def _answer(job: Held, listed: Mapping[tuple[str, str], Answer | None]) -> Answer | None:
-    """What is listed of a job: by itself, or as a part of its array.
+def _status_in(listed: Mapping[tuple[str, str], JobStatus], job: JobHandle) -> JobStatus | None:
+    """Return the status of a job, or of the whole array that the job is a task of.
 
-    Of an array whose waiting tasks were cancelled by their numbers one line is left, without numbers. A task that is
-    left out may be another one that the answer lost, so that this is not sure.
+    When the pending tasks of an array are cancelled by their numbers, Slurm lists one line without numbers. An answer
+    may lack a task's own line, so an end by the array's line is not certain.
     """
     if own := listed.get((job.id, job.name)):
         return own
-    rest = listed.get((base_of(job.id), job.name))
-    return rest._replace(sure=False) if isinstance(rest, Gone) else None
+    whole = listed.get((array_id(job.id), job.name))
+    return whole._replace(is_certain=False) if isinstance(whole, Gone) else None
 
 
-def _listed(commands: Commands) -> dict[tuple[str, str], Answer]:
-    """All of this user's jobs by id and name, each task of an array by itself; a name may hold bars and comes last."""
-    asked = ("squeue", "--me", *EVERYWHERE, "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%j")
-    told = rows(commands.ask(*asked, urgency=Urgency.LOOK), 5)
+def _read_queue(commands: Commands) -> dict[tuple[str, str], JobStatus]:
+    """Return all of this user's jobs by id and name, each array task by itself."""
+    # a name may contain bars, so the name is the last column
+    options = ("--me", *ALL_PARTITIONS, "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%j")
+    rows = parse_rows(commands.ask("squeue", *options, priority=Priority.POLL), 5)
     return {
-        (job_id, name): answer_for(state, why, nodes) or _strange(state) for job_id, state, why, nodes, name in told
+        (job_id, name): translate_state(state, reason, hosts)
+        or Unknown(f"Slurm lists the job in a state that the service does not know ({state})")
+        for job_id, state, reason, hosts, name in rows
     }
 
 
-def _strange(state: str) -> Answer:
-    return Unknown(f"a state of no known name: {state}")
+def _read_accounting(jobs: Sequence[JobHandle], commands: Commands) -> dict[JobHandle, JobStatus]:
+    """Return the status of the jobs that the accounting database has; raise NoAnswerError if sacct fails."""
+    ids = sorted({array_id(job.id) for job in jobs})[:MAX_IDS]
+    options = ("-X", "-n", "-P", "-j", ",".join(ids), "-o", "JobID,State,ExitCode,NodeList,JobName")
+    listed = {
+        (job_id, name): status
+        for job_id, state, codes, hosts, name in parse_rows(commands.ask("sacct", *options), 5)
+        if (status := _accounted_status(state, codes, hosts))
+    }
+    return {job: status for job in jobs if (status := _status_in(listed, job))}
 
 
-def _by_accounting_alone(jobs: Sequence[Held], commands: Commands, why: DoubtError) -> dict[Held, Answer]:
-    """What the accounting says while squeue does not answer; of what it does not know, or is unsure of, nobody can."""
+def _accounted_status(state: str, codes: str, hosts: str) -> JobStatus | None:
+    return ACCOUNTING_ONLY if state == CANCELLED_BY_ROOT else translate_state(state, codes, hosts)
+
+
+def _read_accounting_only(
+    jobs: Sequence[JobHandle], commands: Commands, squeue_error: NoAnswerError
+) -> dict[JobHandle, JobStatus]:
+    """Return what accounting has while squeue fails; jobs that accounting lacks, or has lost, are unknown."""
     try:
-        told = _accounted(jobs, commands)
-    except DoubtError as doubt:
-        return {job: Unknown(f"{why}; {doubt}") for job in jobs}
-    sure = {job: answer for job, answer in told.items() if answer != FLUSHED}
-    return {job: sure.get(job, Unknown(str(why))) for job in jobs}
+        accounted = _read_accounting(jobs, commands)
+    except NoAnswerError as error:
+        return {job: Unknown(f"{squeue_error}; {error}") for job in jobs}
+    status = {job: status for job, status in accounted.items() if not _is_accounting_only(status)}
+    return {job: status.get(job, Unknown(str(squeue_error))) for job in jobs}
 
 
-def _long_gone(jobs: Sequence[Held], listed: Collection[tuple[str, str]], commands: Commands) -> dict[Held, Answer]:
-    """Ask the accounting; for what it does not know, or where there is none, the controller once more.
+def _is_accounting_only(status: JobStatus) -> bool:
+    return isinstance(status, Gone) and status.end.kind is EndKind.ACCOUNTING_ONLY
 
-    `listed`: id and name of the jobs that squeue has told of, and that the controller must know as well.
+
+def _read_unlisted(
+    jobs: Sequence[JobHandle], listed: Collection[tuple[str, str]], commands: Commands
+) -> dict[JobHandle, JobStatus]:
+    """Return the status of jobs that squeue does not list: from accounting, else from the controller.
+
+    `listed`: id and name of the jobs that squeue lists as alive.
     """
     try:
-        told = _accounted(jobs, commands)
-    except BusyError as busy:
-        return {job: Unknown(str(busy)) for job in jobs}
-    except DoubtError:  # a cluster without accounting, or one that is down: squeue and the controller are left
-        told = {}
-    ended: dict[Held, Answer] = {job: answer for job, answer in told.items() if not isinstance(answer, Alive)}
-    left = [job for job in jobs if job not in ended]
-    if not left:
-        return ended
-    # the accounting goes on believing in a job that a controller lost when it died: the controller's word is newer
-    asked = _ask_controller(left, listed, commands)
-    alive = {job: told[job] for job in left if job in told and isinstance(asked[job], Unknown)}
-    return ended | asked | alive
-
-
-def _accounted(jobs: Sequence[Held], commands: Commands) -> dict[Held, Answer]:
-    ids = sorted({base_of(job.id) for job in jobs})[:AT_ONCE]
-    columns = "JobID,State,ExitCode,NodeList,JobName"
-    told = rows(commands.ask("sacct", "-X", "-n", "-P", "-j", ",".join(ids), "-o", columns), 5)
-    listed = {
-        (job_id, name): FLUSHED
-        if state == "CANCELLED by 0"
-        else answer_for(state, "" if code == "0:0" else f"exit code {code}", nodes)
-        for job_id, state, code, nodes, name in told
+        accounted = _read_accounting(jobs, commands)
+    except RateLimitedError as error:
+        return {job: Unknown(str(error)) for job in jobs}
+    except NoAnswerError:  # the cluster has no accounting, or slurmdbd is down
+        accounted = {}
+    ended: dict[JobHandle, JobStatus] = {
+        job: status for job, status in accounted.items() if not isinstance(status, Alive)
     }
-    return {job: answer for job in jobs if (answer := _answer(job, listed))}
+    rest = [job for job in jobs if job not in ended]
+    if not rest:
+        return ended
+    # the controller is right where both differ: accounting lists jobs that a controller lost in a crash as running
+    controlled = _read_controller(rest, listed, commands)
+    alive = {job: accounted[job] for job in rest if job in accounted and isinstance(controlled[job], Unknown)}
+    return ended | controlled | alive
 
 
-def _ask_controller(
-    jobs: Sequence[Held], listed: Collection[tuple[str, str]], commands: Commands
-) -> dict[Held, Answer]:
-    """What squeue left out and the accounting does not know: one job, or the whole list when there are several."""
-    one = jobs[0].id if len({base_of(job.id) for job in jobs}) == 1 else None
+def _read_controller(
+    jobs: Sequence[JobHandle], listed: Collection[tuple[str, str]], commands: Commands
+) -> dict[JobHandle, JobStatus]:
+    """Ask the controller for one job, or for the list of all jobs if there are several."""
+    ids = {array_id(job.id) for job in jobs}
+    only_id = ids.pop() if len(ids) == 1 else None
     try:
-        told = commands.ask("scontrol", *EVERYWHERE, "-o", "show", "job", *([base_of(one)] if one else []))
-    except DoubtError as doubt:
-        # the one answer that says for certain that there is no such job any more
-        answer = LEFT if "Invalid job id" in str(doubt) else Unknown(str(doubt))
-        return dict.fromkeys(jobs, answer)
-    shown = _shown(told)
-    # an answer that is empty might be a torn one, and one that leaves out what squeue has told of is not whole
-    expected = {base_of(job_id) for job_id, _ in listed}
-    if one:
-        expected &= {base_of(one)}
-    is_whole = (bool(shown) or told.strip() == NO_JOBS) and expected <= {job_id for job_id, _ in shown}
-    known = Unknown("squeue does not list the job, the controller knows it")
-    return {job: LEFT if is_whole and not _is_shown(job, shown) else known for job in jobs}
+        answer = commands.ask("scontrol", *ALL_PARTITIONS, "-o", "show", "job", *([only_id] if only_id else []))
+    except NoAnswerError as error:
+        status = UNLISTED if NO_SUCH_JOB in str(error) else Unknown(str(error))
+        return dict.fromkeys(jobs, status)
+    shown = _parse_shown_jobs(answer)
+    # an empty answer may be incomplete, and so is one that lacks jobs that squeue lists
+    expected = {array_id(job_id) for job_id, _ in listed}
+    if only_id:
+        expected &= {only_id}
+    is_complete = (bool(shown) or answer.strip() == NO_JOBS) and expected <= {job_id for job_id, _ in shown}
+    return {job: UNLISTED if is_complete and not _is_shown(job, shown) else NOT_IN_SQUEUE for job in jobs}
 
 
-def _shown(told: str) -> dict[tuple[str, str], set[int] | None]:
-    """What `scontrol -o show job` lists: by id and name the job, with its tasks; None where it may be any of them."""
-    listed: dict[tuple[str, str], set[int] | None] = {}
-    for line in told.splitlines():
-        words = [word.split("=", 1) for word in line.split() if "=" in word]
-        said = dict(reversed(words))  # of equal names the first counts: a command or a comment may hold any words
-        if (name := said.get("JobName")) is not None and (job_id := said.get("ArrayJobId", said.get("JobId"))):
-            before, more = listed.get((job_id, name), set()), tasks_in(said.get("ArrayTaskId", ""))
-            listed[job_id, name] = before | more if before is not None and more else None
-    return listed
+def _parse_shown_jobs(answer: str) -> dict[tuple[str, str], set[int] | None]:
+    """Return the jobs of `scontrol -o show job` by id and name, each with its tasks, or None for any task."""
+    shown: dict[tuple[str, str], set[int] | None] = {}
+    for line in answer.splitlines():
+        pairs = [word.split("=", 1) for word in line.split() if "=" in word]
+        fields = dict(reversed(pairs))  # of equal names the first counts: a comment may contain "JobId=1"
+        if (name := fields.get("JobName")) is None or not (job_id := fields.get("ArrayJobId", fields.get("JobId"))):
+            continue
+        before, more = shown.get((job_id, name), set()), parse_tasks(fields.get("ArrayTaskId", ""))
+        shown[job_id, name] = before | more if before is not None and more else None
+    return shown
 
 
-def _is_shown(job: Held, listed: Mapping[tuple[str, str], set[int] | None]) -> bool:
-    """Whether the job, or its own task of an array, is listed."""
-    key = (base_of(job.id), job.name)
-    if key not in listed:
+def _is_shown(job: JobHandle, shown: Mapping[tuple[str, str], set[int] | None]) -> bool:
+    """Return whether scontrol shows the job, or its own task of an array."""
+    key = (array_id(job.id), job.name)
+    if key not in shown:
         return False
-    tasks = listed[key]
+    tasks = shown[key]
     return tasks is None or int(job.id.partition("_")[2] or 0) in tasks

@@ -1,4 +1,7 @@
-"""How much a Slurm takes: MaxArraySize, MaxJobCount, MinJobAge of its configuration, MaxSubmitJobs of its user."""
+"""SlurmLimits: how much a Slurm cluster accepts, by its configuration and the user's associations.
+
+MaxArraySize, MaxJobCount and MinJobAge come from scontrol, MaxSubmitJobs from sacctmgr.
+"""
 
 import math
 import re
@@ -7,137 +10,136 @@ import time
 from getpass import getuser
 from typing import NamedTuple
 
-from scheduler.clusters.cluster import BusyError, DoubtError, Limits
+from scheduler.clusters.cluster import Limits, NoAnswerError, RateLimitedError
 from scheduler.clusters.slurm.commands import Commands
 
-DEFAULT_TASKS = 1001  # Slurm's own
-SERVES_S = 3600.0  # what was read
-LARGEST = 4_000_001  # that Slurm admits in an array at all
-AGAIN_S, REST_S = 300.0, 10.0  # after an answer that failed; while nothing is known at all
+DEFAULT_TASKS = 1001  # Slurm's default of MaxArraySize
+MAX_TASKS = 4_000_001  # the largest MaxArraySize that Slurm allows
+REFRESH_S = 3600.0  # between readings
+RETRY_S, UNKNOWN_RETRY_S = 300.0, 10.0  # after a failed reading; while no limits are known at all
 
 
-class Configured(NamedTuple):
-    """What a cluster's configuration says."""
+class ConfiguredLimits(NamedTuple):
+    """The limits in a cluster's configuration."""
 
     tasks: int  # in an array; the highest index is one less
     jobs: int | None  # that the controller holds, of all users
-    remembers_s: float | None  # for how long squeue knows a job that has ended; None: for ever, or it does not say
-    linear: bool  # nodes are given whole
+    retention_s: float | None  # for how long squeue lists an ended job; None: for ever, or not known
+    whole_nodes: bool  # the cluster allocates whole nodes, unless a partition is configured otherwise
 
 
 class SlurmLimits:
-    """A Slurm's limits as they were last read. The parts are asked by themselves, and a failure hides none for long."""
+    """The limits as last read. Each source has its own schedule, so the failure of one does not delay the other."""
 
     def __init__(self, commands: Commands) -> None:
-        self._commands, self._alone = commands, threading.Lock()  # several ticks may want them first
-        self._configured: Configured | None = None
-        self._submits = 0  # of this user at once; 0: no limit is known
-        # tasks of an array that are tried, and that were refused; when that may have passed
-        self._taken, self._refused, self._more_after = LARGEST, LARGEST, math.inf
-        self._doubt = ""
-        self._configuration_due = self._submits_due = -math.inf
+        self._commands, self._lock = commands, threading.Lock()  # several ticks may need the limits first
+        self._configured: ConfiguredLimits | None = None
+        self._submit_limit = 0  # of this user's jobs at once; 0: no limit is known
+        # array sizes: the largest to submit, and the smallest that the cluster refused
+        self._largest, self._refused = MAX_TASKS, MAX_TASKS
+        self._refusal_expires = math.inf
+        self._error = ""
+        self._configuration_due = self._submit_limit_due = -math.inf
 
     @property
     def known(self) -> Limits | None:
-        """What is known without a call."""
-        if not (told := self._configured):
+        """Return the limits as far as they are known without a call."""
+        if not (configured := self._configured):
             return None
-        return Limits(min(told.tasks, self._taken), most(told.jobs or 0, self._submits), told.remembers_s)
+        tasks = min(configured.tasks, self._largest)
+        return Limits(tasks, smallest_limit(configured.jobs or 0, self._submit_limit), configured.retention_s)
 
     @property
     def largest_array(self) -> int:
-        """How many tasks the configuration admits in one, whatever was too much lately."""
+        """Return the array size that the configuration allows, whatever was refused lately."""
         return self._configured.tasks if self._configured else 1
 
     @property
-    def linear(self) -> bool:
-        """Whether it is known to give nodes whole wherever a partition does not say otherwise."""
-        return bool(self._configured and self._configured.linear)
+    def whole_nodes(self) -> bool:
+        """Return whether the cluster is known to allocate whole nodes, unless a partition is configured otherwise."""
+        return bool(self._configured and self._configured.whole_nodes)
 
     def read(self) -> Limits:
-        """Ask for what is old; raise DoubtError while the configuration is not known at all."""
-        with self._alone:
-            if time.monotonic() >= self._more_after:
-                self._taken, self._refused, self._more_after = 2 * self._taken, LARGEST, math.inf
+        """Read what is out of date and return the limits; raise NoAnswerError if the configuration is not known."""
+        with self._lock:
+            if time.monotonic() >= self._refusal_expires:
+                self._largest, self._refused, self._refusal_expires = 2 * self._largest, MAX_TASKS, math.inf
             if time.monotonic() >= self._configuration_due:
-                self._read_configuration()
-            if time.monotonic() >= self._submits_due and self._configured:
-                self._read_submit_limit()
+                self._refresh_configuration()
+            if time.monotonic() >= self._submit_limit_due and self._configured:
+                self._refresh_submit_limit()
             if limits := self.known:
                 return limits
-            raise DoubtError(self._doubt)
+            raise NoAnswerError(self._error)
 
-    def was_too_much(self, tasks: int) -> None:
-        """So many were refused, whatever the configuration says: half of them are tried, and more of them later."""
-        self._refused, self._more_after = tasks, time.monotonic() + AGAIN_S
-        self._taken = min(self._taken, max(1, tasks // 2))
+    def record_refused(self, tasks: int) -> None:
+        """Halve the array size after the cluster refused so many tasks, even if the configuration allows them."""
+        self._refused, self._refusal_expires = tasks, time.monotonic() + RETRY_S
+        self._largest = min(self._largest, max(1, tasks // 2))
 
-    def was_taken(self, tasks: int) -> None:
-        """So many were taken: if that is all that was tried, the next may be larger, but not what was just refused."""
-        if tasks >= self._taken:
-            self._taken = min(2 * self._taken, (self._taken + self._refused) // 2)
+    def record_accepted(self, tasks: int) -> None:
+        """Let the next array be larger after one of the largest size was accepted, but smaller than the refused one."""
+        if tasks >= self._largest:
+            self._largest = min(2 * self._largest, (self._largest + self._refused) // 2)
 
-    def _read_configuration(self) -> None:
+    def _refresh_configuration(self) -> None:
         try:
-            self._configured = configured(configuration(self._commands))
-            serves_s = SERVES_S
-        except BusyError:
+            self._configured = parse_limits(read_configuration(self._commands))
+            next_s = REFRESH_S
+        except RateLimitedError:
             if not self._configured:
                 raise
             return
-        except DoubtError as doubt:
-            self._doubt, serves_s = str(doubt), AGAIN_S if self._configured else REST_S
-        self._configuration_due = time.monotonic() + serves_s
+        except NoAnswerError as error:
+            self._error, next_s = str(error), RETRY_S if self._configured else UNKNOWN_RETRY_S
+        self._configuration_due = time.monotonic() + next_s
 
-    def _read_submit_limit(self) -> None:
-        """Until it is known, Slurm itself refuses what is too much, and less is submitted."""
+    def _refresh_submit_limit(self) -> None:
+        """Read MaxSubmitJobs; until the limit is known, sbatch refuses jobs beyond the limit."""
         try:
-            self._submits, serves_s = submit_limit(self._commands), SERVES_S
-        except BusyError:
+            self._submit_limit, next_s = read_submit_limit(self._commands), REFRESH_S
+        except RateLimitedError:
             return
-        except DoubtError:
-            serves_s = AGAIN_S
-        self._submits_due = time.monotonic() + serves_s
+        except NoAnswerError:
+            next_s = RETRY_S
+        self._submit_limit_due = time.monotonic() + next_s
 
 
-def configuration(commands: Commands) -> dict[str, str]:
-    """Slurm's configuration, name by name; raise DoubtError when scontrol does not answer."""
-    told = dict(_pairs(commands.ask("scontrol", "show", "config")))
-    if "MaxArraySize" not in told:
-        raise DoubtError("scontrol: this is no configuration of Slurm")
-    return told
+def read_configuration(commands: Commands) -> dict[str, str]:
+    """Return Slurm's configuration as names and values; raise NoAnswerError if scontrol does not answer."""
+    lines = (line.partition("=") for line in commands.ask("scontrol", "show", "config").splitlines())
+    configuration = {name.strip(): value.strip() for name, _, value in lines}
+    if "MaxArraySize" not in configuration:
+        raise NoAnswerError("scontrol: the answer is no configuration of Slurm")
+    return configuration
 
 
-def configured(told: dict[str, str]) -> Configured:
-    """The limits among what the configuration says."""
-    return Configured(
-        tasks=max(1, number(told["MaxArraySize"])),  # 0: no arrays at all
-        jobs=number(told.get("MaxJobCount", "")) or None,
-        remembers_s=number(told.get("MinJobAge", "")) or None,
-        linear=told.get("SelectType") == "select/linear",
+def parse_limits(configuration: dict[str, str]) -> ConfiguredLimits:
+    """Return the limits of a configuration."""
+    return ConfiguredLimits(
+        tasks=max(1, parse_number(configuration["MaxArraySize"])),  # 0: the cluster accepts no arrays
+        jobs=parse_number(configuration.get("MaxJobCount", "")) or None,
+        retention_s=parse_number(configuration.get("MinJobAge", "")) or None,
+        whole_nodes=configuration.get("SelectType") == "select/linear",
     )
 
 
-def submit_limit(commands: Commands) -> int:
-    """MaxSubmitJobs of this user's associations, the most generous one; 0 where none is set.
+def read_submit_limit(commands: Commands) -> int:
+    """Return the largest MaxSubmitJobs of this user's associations; 0 if one of them has none.
 
-    Raise DoubtError when sacctmgr does not answer.
+    Raise NoAnswerError if sacctmgr does not answer.
     """
-    said = commands.ask("sacctmgr", "-n", "-P", "show", "user", "withassoc", "format=User,MaxSubmitJobs")
-    limits = [line.split("|")[1] for line in said.splitlines() if line.startswith(f"{getuser()}|")]
-    return 0 if "" in limits else max(map(number, limits), default=0)
+    answer = commands.ask("sacctmgr", "-n", "-P", "show", "user", "withassoc", "format=User,MaxSubmitJobs")
+    limits = [line.split("|")[1] for line in answer.splitlines() if line.startswith(f"{getuser()}|")]
+    return 0 if "" in limits else max(map(parse_number, limits), default=0)
 
 
-def most(*limits: int) -> int | None:
-    """The least of the limits that there are, where 0 is none."""
+def smallest_limit(*limits: int) -> int | None:
+    """Return the smallest of the limits, where 0 means no limit; None if there is none."""
     return min((limit for limit in limits if limit), default=None)
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    return [(name.strip(), value.strip()) for name, _, value in (line.partition("=") for line in text.splitlines())]
-
-
-def number(text: str) -> int:
-    """The number that a value begins with, as "60 sec" does; 0 where there is none."""
+def parse_number(text: str) -> int:
+    """Return the number at the start of a value such as "60 sec"; 0 if there is none."""
     found = re.match(r"\d+", text)
     return int(found.group()) if found else 0

@@ -1,75 +1,72 @@
-"""Why Slurm does not start a job: its words for it, each of a kind, with a sentence for people."""
+"""Slurm's words for why a job is pending, each with its PendingReason."""
 
 import re
 
-from contract.lifecycle.pending_reason import Waits
+from contract.lifecycle.pending_reason import Pending, PendingReason
 
-SENTENCES = {
-    "Resources": (Waits.RESOURCES, "it waits for nodes to become free"),
-    "Priority": (Waits.RESOURCES, "jobs of a higher priority come first"),
-    "Prolog": (Waits.RESOURCES, "the nodes' prolog is still running"),
-    "Cleaning": (Waits.RESOURCES, "Slurm is cleaning up after the job's last start"),
-    "BeginTime": (Waits.DEPENDENCY, "it may not begin before a set time, as after a requeue"),
-    "Dependency": (Waits.DEPENDENCY, "it waits for another job"),
-    "DependencyNeverSatisfied": (Waits.DEPENDENCY, "the job that it waits for can never fulfil the dependency"),
-    "Licenses": (Waits.RESOURCES, "it waits for a license"),
-    "JobHeldUser": (Waits.HELD, "it was put on hold by its user: scontrol release"),
-    "JobHeldAdmin": (Waits.HELD, "it was put on hold by an administrator"),
-    "JobHoldMaxRequeue": (Waits.HELD, "it was requeued too often and put on hold"),
-    "JobArrayTaskLimit": (Waits.QUOTA, "as many runs of its experiment run as max_parallel admits"),
-    "SchedDefer": (Waits.OTHER, "it asked to start at once, which this Slurm does not do"),
-    "WaitingForScheduling": (Waits.OTHER, "Slurm has not looked at it yet"),
-    "DeadLine": (Waits.OTHER, "it could not end before its deadline"),
-    "PartitionConfig": (Waits.QUOTA, "its partition, as it is set up, does not admit what it asks for"),
-    "AccountingPolicy": (Waits.QUOTA, "a limit of its account or QOS is reached"),
-    "QOSUsageThreshold": (Waits.QUOTA, "its account has used too much for what its QOS demands"),
-    "MaxMemPerLimit": (Waits.QUOTA, "it asks for more memory per core or node than a job may have"),
-    "ReqNodeNotAvail": (Waits.RESOURCES, "a node that it needs is down, drained or reserved"),
-    "Nodes_required_for_job_are_DOWN": (Waits.RESOURCES, "the nodes that it needs are down, drained or reserved"),
-    "NodeDown": (Waits.RESOURCES, "a node that it needs is down"),
-    "PartitionDown": (Waits.RESOURCES, "its partition is down"),
-    "PartitionInactive": (Waits.RESOURCES, "its partition takes no jobs now"),
-    "PartitionNodeLimit": (Waits.QUOTA, "it wants more nodes than its partition gives a job"),
-    "PartitionTimeLimit": (Waits.QUOTA, "its time limit is above its partition's"),
-    "TimeLimit": (Waits.QUOTA, "its time limit is above what it may have"),
-    "Reservation": (Waits.RESERVATION, "it waits for its reservation to begin"),
-    "ReservationDeleted": (Waits.RESERVATION, "its reservation was deleted"),
-    "Reserved_for_maintenance": (Waits.RESERVATION, "the nodes are reserved for maintenance"),
-    "May_be_reserved_for_other_job": (Waits.RESERVATION, "a node that it needs may be reserved for another job"),
-    "BadConstraints": (Waits.OTHER, "no node has what its constraint asks for"),
-    "FrontEndDown": (Waits.RESOURCES, "no front end is there to run it"),
-    "InvalidAccount": (Waits.QUOTA, "its account is not valid"),
-    "InvalidQOS": (Waits.QUOTA, "its QOS is not valid"),
-    "AccountNotAllowed": (Waits.QUOTA, "its account may not use the partition"),
-    "QOSNotAllowed": (Waits.QUOTA, "its QOS may not be used with the account or partition"),
-    "launch_failed_requeued_held": (Waits.HELD, "its launch failed, and it was put on hold"),
-    "job_requeued_in_held_state": (Waits.HELD, "it was requeued and put on hold"),
+REASONS = {
+    "AccountingPolicy": PendingReason.ACCOUNTING_LIMIT,
+    "AccountNotAllowed": PendingReason.ACCOUNT_NOT_ALLOWED,
+    "BadConstraints": PendingReason.CONSTRAINT,
+    "BeginTime": PendingReason.BEGIN_TIME,
+    "Cleaning": PendingReason.CLEANING,
+    "DeadLine": PendingReason.DEADLINE,
+    "Dependency": PendingReason.DEPENDENCY,
+    "DependencyNeverSatisfied": PendingReason.DEPENDENCY_NEVER_SATISFIED,
+    "FrontEndDown": PendingReason.FRONT_END_DOWN,
+    "InvalidAccount": PendingReason.ACCOUNT_INVALID,
+    "InvalidQOS": PendingReason.QOS_INVALID,
+    "JobArrayTaskLimit": PendingReason.ARRAY_TASK_LIMIT,
+    "JobHeldAdmin": PendingReason.HELD_BY_ADMIN,
+    "JobHeldUser": PendingReason.HELD_BY_USER,
+    "JobHoldMaxRequeue": PendingReason.HELD_AFTER_TOO_MANY_REQUEUES,
+    "job_requeued_in_held_state": PendingReason.HELD_AFTER_REQUEUE,
+    "launch_failed_requeued_held": PendingReason.HELD_AFTER_LAUNCH_FAILURE,
+    "Licenses": PendingReason.LICENSES,
+    "MaxMemPerLimit": PendingReason.MEMORY_LIMIT,
+    "May_be_reserved_for_other_job": PendingReason.NODE_MAYBE_RESERVED,
+    "NodeDown": PendingReason.NODE_DOWN,
+    "Nodes_required_for_job_are_DOWN": PendingReason.NODES_DOWN,
+    "PartitionConfig": PendingReason.PARTITION_CONFIG,
+    "PartitionDown": PendingReason.PARTITION_DOWN,
+    "PartitionInactive": PendingReason.PARTITION_INACTIVE,
+    "PartitionNodeLimit": PendingReason.PARTITION_NODE_LIMIT,
+    "PartitionTimeLimit": PendingReason.PARTITION_TIME_LIMIT,
+    "Priority": PendingReason.PRIORITY,
+    "Prolog": PendingReason.PROLOG,
+    "QOSNotAllowed": PendingReason.QOS_NOT_ALLOWED,
+    "QOSUsageThreshold": PendingReason.QOS_USAGE,
+    "ReqNodeNotAvail": PendingReason.NODE_NOT_AVAILABLE,
+    "Reservation": PendingReason.RESERVATION,
+    "ReservationDeleted": PendingReason.RESERVATION_DELETED,
+    "Reserved_for_maintenance": PendingReason.MAINTENANCE,
+    "Resources": PendingReason.RESOURCES,
+    "SchedDefer": PendingReason.SCHED_DEFER,
+    "TimeLimit": PendingReason.TIME_LIMIT,
+    "WaitingForScheduling": PendingReason.WAITING_FOR_SCHEDULING,
 }
-# AssocMaxCpuPerJobLimit, QOSMaxWallDurationPerJobLimit, QOSMaxCpuPerNode...: to wait does not help
-TOO_MUCH = re.compile(r"^(Assoc|QOS)Max.*Per(Job|Node)(Limit)?$")
-TOO_LITTLE = re.compile(r"^QOSMin.*")
-# AssocGrpCPUMinutesLimit, QOSMaxJobsPerUserLimit, MaxMemPerLimit, AssociationJobLimit...
-LIMIT = re.compile(r"^(Assoc|QOS|Max|Grp|Resv).*|.*Limit$")
+# AssocMaxCpuPerJobLimit, QOSMaxWallDurationPerJobLimit, QOSMaxCpuPerNode...
+PER_JOB_LIMIT = re.compile(r"(Assoc|QOS)Max.*Per(Job|Node)(Limit)?")
+# AssocGrpCPUMinutesLimit, QOSMaxJobsPerUserLimit, AssociationJobLimit...
+ACCOUNTING_LIMIT = re.compile(r"(Assoc|QOS|Max|Grp|Resv).*|.*Limit")
 
 
-def classify(reason: str) -> tuple[str, Waits]:
-    """One sentence and the kind of a reason; Slurm's own word stands in brackets, for whoever wants to look it up."""
-    reason = reason.removeprefix("(").removesuffix(")") if reason.startswith("(") else reason
-    word, *more = [part.strip("_) ") for part in re.split(r"[,(]", reason.replace(" ", "_"))]
-    # "ReqNodeNotAvail, Reserved for maintenance": the second says more
-    if said := next((SENTENCES[part] for part in [*more, word] if part in SENTENCES), None):
-        return f"{said[1]} ({reason})", said[0]
-    if TOO_MUCH.match(word):
-        return (
-            f"it asks for more than its account or QOS gives one job, so waiting does not help ({reason})",
-            Waits.QUOTA,
-        )
-    if TOO_LITTLE.match(word):
-        return f"it asks for less than its QOS demands ({reason})", Waits.QUOTA
-    if "eserv" in reason:
-        return f"it waits for a reservation ({reason})", Waits.RESERVATION
+def classify_pending_reason(text: str) -> Pending:
+    """Return the reason that Slurm's text means, with the text without its parentheses as the detail."""
+    text = text.removeprefix("(").removesuffix(")") if text.startswith("(") else text
+    word, *more = [part.strip("_) ") for part in re.split(r"[,(]", text.replace(" ", "_"))]
+    # of "ReqNodeNotAvail, Reserved for maintenance" the second word is the more exact one
+    known = next((REASONS[part] for part in [*more, word] if part in REASONS), None)
+    return Pending(known or _match_pattern(word, text), text)
+
+
+def _match_pattern(word: str, text: str) -> PendingReason:
+    if PER_JOB_LIMIT.fullmatch(word):
+        return PendingReason.PER_JOB_LIMIT
+    if word.startswith("QOSMin"):
+        return PendingReason.MINIMUM_OF_QOS
+    if "eserv" in text:  # "Reserved", "reservation"
+        return PendingReason.RESERVATION
     if word.lower().endswith(("held", "hold")):
-        return f"it is on hold ({reason})", Waits.HELD
-    if LIMIT.match(word):
-        return f"a limit of its account or QOS is reached ({reason})", Waits.QUOTA
-    return f"Slurm says: {reason}", Waits.OTHER
+        return PendingReason.HELD
+    return PendingReason.ACCOUNTING_LIMIT if ACCOUNTING_LIMIT.fullmatch(word) else PendingReason.OTHER

@@ -1,33 +1,38 @@
-"""A Slurm cluster as it describes itself: partitions, nodes, queue."""
+"""The report of a Slurm cluster: partitions and nodes from sinfo, the queue from squeue."""
 
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
-from scheduler.clusters.cluster import BusyError, DoubtError
-from scheduler.clusters.rate_limit import Urgency
-from scheduler.clusters.slurm.commands import EVERYWHERE, Commands, rows
+from scheduler.clusters.cluster import NoAnswerError, RateLimitedError
+from scheduler.clusters.rate_limit import Priority
+from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands, parse_rows
 
-CALLS = 2  # that a report takes
+CALLS = 2  # of a report: sinfo and squeue
+EXCLUSIVE, NOT_SHARED = "EXCLUSIVE", "NO"  # sinfo's words for OverSubscribe
 
 
-def report(commands: Commands, urgency: Urgency, *, linear: bool = False) -> ClusterReport:
-    """Ask sinfo and squeue once each; raise BusyError unless both may be asked, DoubtError when one does not answer.
+def read_report(commands: Commands, priority: Priority, *, whole_nodes: bool = False) -> ClusterReport:
+    """Call sinfo and squeue once each and return the report.
 
-    `linear`: the cluster gives whole nodes (select/linear) wherever a partition does not say otherwise.
+    Raise RateLimitedError unless both may be called, and NoAnswerError if one does not answer. `whole_nodes`: the
+    cluster allocates whole nodes (select/linear) unless a partition is configured otherwise.
     """
-    if commands.gate.free(urgency) < CALLS:  # else sinfo would take each call as it comes free
-        raise BusyError("this minute's calls of Slurm are spent")
-    sinfo = commands.ask("sinfo", *EVERYWHERE, "-h", "-N", "-o", "%N|%P|%a|%l|%h|%T|%C|%m|%G|%f", urgency=urgency)
-    squeue = commands.ask("squeue", *EVERYWHERE, "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", urgency=urgency)
+    if commands.rate_limit.count_free(priority) < CALLS:  # otherwise sinfo alone would use up each free call
+        raise RateLimitedError("sinfo and squeue were not called: the rate limit of Slurm commands is reached")
+    sinfo = commands.ask("sinfo", *ALL_PARTITIONS, "-h", "-N", "-o", "%N|%P|%a|%l|%h|%T|%C|%m|%G|%f", priority=priority)
+    # a name may contain bars, so the name is the last column
+    squeue = commands.ask("squeue", *ALL_PARTITIONS, "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", priority=priority)
+    rows = parse_rows(sinfo, 10)
     try:
-        nodes = _nodes(listed := rows(sinfo, 10))
-        return ClusterReport(partitions=_partitions(listed, nodes, linear=linear), nodes=nodes, queue=_queue(squeue))
+        nodes = _parse_nodes(rows)
+        partitions = _parse_partitions(rows, nodes, whole_nodes=whole_nodes)
+        return ClusterReport(partitions=partitions, nodes=nodes, queue=_parse_queue(squeue))
     except ValueError as error:
-        raise DoubtError(f"sinfo and squeue: this is no description of a cluster: {error}") from error
+        raise NoAnswerError(f"sinfo and squeue: the answer is no report of a cluster: {error}") from error
 
 
-def _nodes(listed: list[list[str]]) -> list[Node]:
-    """One node per name; sinfo gives a line for each of its partitions."""
+def _parse_nodes(rows: list[list[str]]) -> list[Node]:
+    """Return one node for each name; sinfo prints one line for each of the node's partitions."""
     nodes: dict[str, Node] = {}
-    for name, partition, _, _, _, state, cpus, memory, gres, features in listed:
+    for name, partition, _, _, _, state, cpus, memory, gres, features in rows:
         busy, _, _, total = cpus.split("/")  # allocated/idle/other/total
         before = nodes[name].partitions if name in nodes else []
         nodes[name] = Node(
@@ -37,52 +42,50 @@ def _nodes(listed: list[list[str]]) -> list[Node]:
             cpus=int(total),
             busy_cpus=int(busy),
             memory_mb=int(memory.rstrip("+")),
-            gres=_plain(gres),
-            features=_plain(features).split(",") if _plain(features) else [],
+            gres=_omit_null(gres),
+            features=_omit_null(features).split(",") if _omit_null(features) else [],
         )
     return list(nodes.values())
 
 
-def _partitions(listed: list[list[str]], nodes: list[Node], *, linear: bool) -> list[Partition]:
-    spelled = {row[1]: (row[2], row[3], row[4]) for row in listed}  # "gpu*" is the default one
+def _parse_partitions(rows: list[list[str]], nodes: list[Node], *, whole_nodes: bool) -> list[Partition]:
+    by_name = {row[1]: (row[2], row[3], row[4]) for row in rows}  # "gpu*" is the default partition
     partitions = []
-    for name, (state, limit, shared) in spelled.items():
-        plain = name.rstrip("*")
-        mine = [node for node in nodes if plain in node.partitions]
+    for marked_name, (state, time_limit, shared) in by_name.items():
+        name = marked_name.rstrip("*")
+        members = [node for node in nodes if name in node.partitions]
         partitions.append(
             Partition(
-                name=plain,
-                is_default=name.endswith("*"),
+                name=name,
+                is_default=marked_name.endswith("*"),
                 state=state,
-                nodes=len(mine),
-                idle_nodes=sum(node.state.startswith("idle") for node in mine),
-                cpus=sum(node.cpus for node in mine),
-                time_limit=limit,
-                gres=", ".join(sorted({node.gres for node in mine if node.gres})),
-                whole_nodes=shared == "EXCLUSIVE" or (linear and shared == "NO"),
+                nodes=len(members),
+                idle_nodes=sum(node.state.startswith("idle") for node in members),
+                cpus=sum(node.cpus for node in members),
+                time_limit=time_limit,
+                gres=", ".join(sorted({node.gres for node in members if node.gres})),
+                whole_nodes=shared == EXCLUSIVE or (whole_nodes and shared == NOT_SHARED),
             )
         )
     return partitions
 
 
-def _queue(text: str) -> list[QueuedJob]:
-    """The jobs of everybody; a name may have bars of its own and therefore comes last."""
-    jobs = []
-    for job_id, user, partition, state, nodes, elapsed, reason, name in rows(text, 8):
-        jobs.append(
-            QueuedJob(
-                job_id=job_id,
-                name=name,
-                user=user,
-                partition=partition,
-                state=state,
-                nodes=int(nodes),
-                elapsed=elapsed,
-                reason=reason.strip("()"),
-            )
+def _parse_queue(text: str) -> list[QueuedJob]:
+    """Return the jobs of all users."""
+    return [
+        QueuedJob(
+            job_id=job_id,
+            name=name,
+            user=user,
+            partition=partition,
+            state=state,
+            nodes=int(nodes),
+            elapsed=elapsed,
+            reason=reason.strip("()"),
         )
-    return jobs
+        for job_id, user, partition, state, nodes, elapsed, reason, name in parse_rows(text, 8)
+    ]
 
 
-def _plain(word: str) -> str:
-    return "" if word == "(null)" else word
+def _omit_null(text: str) -> str:
+    return "" if text == "(null)" else text

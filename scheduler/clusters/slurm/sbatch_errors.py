@@ -1,24 +1,25 @@
-"""What it means when sbatch hands nothing in: a limit that is reached, a refusal, or nothing to be sure of.
+"""Error messages of sbatch, classified: a limit that is reached, a refusal, or an unknown outcome.
 
-The words are Slurm's own (slurm_strerror, and what sbatch says before it asks). A sentence of no known kind is doubt:
-to look for the job and try again later costs a little, to end a run that Slurm would have taken costs the run.
+The messages are Slurm's own (slurm_strerror, and the checks that sbatch makes itself). An unknown message counts as an
+unknown outcome: a search for the job and another submission cost little, a wrong refusal would end a valid run.
 """
 
 import re
 
-from scheduler.clusters.cluster import DoubtError, FullError, RefusedError, TooManyError
-from scheduler.clusters.slurm.commands import SUBMIT_S, Said
+from scheduler.clusters.cluster import ArrayTooLargeError, NoAnswerError, QueueFullError, RefusedError
+from scheduler.clusters.slurm.commands import SBATCH_TIMEOUT_S, CommandResult
 
-TOO_MANY = re.compile(
+TOO_MANY_JOBS = re.compile(
     r"submit limit|max_?submit|submit_?jobs?_?limit|job array specification|array size", re.IGNORECASE
 )
-FULL = re.compile(
+TEMPORARY = re.compile(
     r"temporarily unable|submissions disabled|try again|in down state|\(inactive or drain\)"
     r"|\(down, drained or reserved\)|not available now",
     re.IGNORECASE,
 )
-# a limit by its name, as AssocMaxSubmitJobLimit; only those of submissions, and of a group, are full now and free later
-LIMIT = re.compile(r"\b(?:Assoc|QOS|Partition)\w*Limit\b")
+LIMIT_NAME = re.compile(r"\b(?:Assoc|QOS|Partition)\w*Limit\b")  # AssocMaxSubmitJobLimit
+# only limits of submissions, and of a group, are reached now and free later
+TEMPORARY_LIMIT = re.compile("submit|grp", re.IGNORECASE)
 REFUSAL = re.compile(
     r"invalid|denied|violates|exceed|not (?:permitted|available|supported|allowed|in this partition)|required|too long"
     r"|more (?:processors|tasks|ports)|no partition specified|needs to be|\bmust\b|dependency|duplicate|insufficient"
@@ -27,18 +28,19 @@ REFUSAL = re.compile(
 )
 
 
-def trouble(said: Said) -> FullError | RefusedError | DoubtError:
-    """What to raise for what sbatch said as it failed."""
-    if said.is_silence:
-        return DoubtError(f"sbatch: {said.words or f'no answer within {SUBMIT_S} s'}")
-    limits = LIMIT.findall(said.words)
-    if any(not re.search("submit|grp", name, re.IGNORECASE) for name in limits):
-        return RefusedError(said.words)  # what asks for more than a limit allows does so tomorrow too
-    # after the limit's name comes a sentence on all kinds of them, which speaks of submissions too
-    if TOO_MANY.search(" ".join(limits) if limits else said.words):
-        return TooManyError(said.words)
-    if limits or FULL.search(said.words):
-        return FullError(said.words)
-    if REFUSAL.search(said.words):
-        return RefusedError(said.words)
-    return DoubtError(f"sbatch: {said.words or f'exit code {said.code}'}")
+def classify_sbatch_error(result: CommandResult) -> QueueFullError | RefusedError | NoAnswerError:
+    """Return the exception to raise for a failed sbatch."""
+    message = result.message
+    if result.is_no_answer:
+        return NoAnswerError(f"sbatch: {message or f'no answer within {SBATCH_TIMEOUT_S} s'}")
+    limits = LIMIT_NAME.findall(message)
+    if any(not TEMPORARY_LIMIT.search(name) for name in limits):
+        return RefusedError(message)  # the job asks for more than the limit allows, now and later
+    # if a limit is named, the rest of the message is one sentence for all limits, submissions included
+    if TOO_MANY_JOBS.search(" ".join(limits) if limits else message):
+        return ArrayTooLargeError(message)
+    if limits or TEMPORARY.search(message):
+        return QueueFullError(message)
+    if REFUSAL.search(message):
+        return RefusedError(message)
+    return NoAnswerError(f"sbatch: {message or f'exit code {result.exit_code}'}")

@@ -1,9 +1,9 @@
-"""The batch script of a job or an array: submitit writes it, around a command of ours.
+"""The batch script of a job or an array: submitit writes the script around this project's command.
 
-The job runs `python -m trainers FOLDER --attempt N`, not a pickle of submitit's: that gets its final name only after
-sbatch has returned, so a worker that dies in between would strand the job. Slurm keeps a copy of the script itself.
-Where runs share a job, it asks for so many times what one needs, and trainers/packed_runs.py begins a step for each of
-them.
+The job runs `python -m trainers FOLDER --attempt N` instead of a pickle of submitit's: submitit gives the pickle its
+final name only after sbatch has returned, so a worker that dies in between would leave the job without its pickle.
+Slurm stores a copy of the script itself. A job that several runs share requests the resources of all of them, and
+trainers/packed_runs.py starts one srun step for each run.
 """
 
 import shlex
@@ -12,101 +12,104 @@ from typing import Any
 
 from submitit.slurm.slurm import SlurmExecutor
 
-from contract.folder.job_identity import warning_s
-from contract.spec.checks.packing import together
+from contract.folder.job_identity import time_limit_warning_s
+from contract.spec.checks.packing import combined_resources
 from contract.spec.resources import Slurm as SlurmResources
-from scheduler.clusters.cluster import Array, Job
-from scheduler.clusters.slurm.job_ids import spell
+from scheduler.clusters.cluster import ArrayRequest, JobRequest
+from scheduler.clusters.slurm.job_ids import format_tasks
 
 
 class _Executor(SlurmExecutor):
-    """submitit's executor, where there may be no Slurm: a script can be shown anywhere."""
+    """submitit's executor without its check that Slurm is installed: a dry run prints scripts on any machine."""
 
     @classmethod
     def affinity(cls) -> int:
         return 1
 
 
-def script(job: Job | Array, *, python: str, setup: Sequence[str]) -> str:
-    """The exact text that sbatch is given."""
-    need = job.spec.resources
-    assert isinstance(need, SlurmResources), need
-    folder, log = _places(job)
-    pack = job.pack if isinstance(job, Array) else None
-    step = _step(job.spec.rule.survives_workers, need, "{}/out.log" if pack else log)
+def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequence[str]) -> str:
+    """Return the exact text of the script that sbatch gets."""
+    resources = job.spec.resources
+    assert isinstance(resources, SlurmResources), resources
+    folder, log = _folder_and_log(job)
+    pack = job.pack if isinstance(job, ArrayRequest) else None
+    # trainers/packed_runs.py replaces {} by each run's folder
+    srun_options = _srun_options(job.spec.rule.survives_workers, resources, "{}/out.log" if pack else log)
     executor = _Executor(folder=job.folder.path)
     executor.update_parameters(
-        **_asked(together(need, pack) if pack else need),
+        **_submitit_parameters(combined_resources(resources, pack) if pack else resources),
         job_name=job.name,
         comment=job.name,
-        signal_delay_s=warning_s(need.minutes),
+        signal_delay_s=time_limit_warning_s(resources.minutes),
         setup=list(setup) or None,
         stderr_to_stdout=True,
-        wckey=None,  # submitit's default is refused where wckeys are enforced
+        wckey=None,  # clusters that enforce wckeys refuse submitit's default
         exclude=",".join(job.excluded) or None,
-        additional_parameters=_additional(job, log),
-        srun_args=step,
+        additional_parameters=_additional_parameters(job, log),
+        srun_args=srun_options,
         use_srun=pack is None,
     )
-    trains = f"{python} -P -u -m trainers {'{}' if pack else folder} --attempt {job.attempt}"
-    carries = f"{python} -P -u -m trainers.packed_runs {folder} --attempt {job.attempt} --"
-    own = shlex.join(["srun", "--unbuffered", *_own_part(need), *step])
-    return str(executor._make_submission_file_text(f"{carries} {own} {trains}" if pack else trains, ""))
+    command = f"{python} -P -u -m trainers {'{}' if pack else folder} --attempt {job.attempt}"
+    if pack:
+        step = shlex.join(["srun", "--unbuffered", *_step_resources(resources), *srun_options])
+        command = f"{python} -P -u -m trainers.packed_runs {folder} --attempt {job.attempt} -- {step} {command}"
+    return str(executor._make_submission_file_text(command, ""))
 
 
-def _step(survives_workers: bool, need: SlurmResources, log: str) -> list[str]:
-    """How srun begins the ranks of a run; later options win over submitit's."""
+def _srun_options(survives_workers: bool, resources: SlurmResources, log: str) -> list[str]:
+    """Return how srun starts the ranks of a run; later options override submitit's."""
     return [
-        # all ranks into one log, each line with its rank; one rank's end ends all or, by rule, none
+        # all ranks write one log, each line labelled with its rank; the end of one rank ends all, unless the rule
+        # survives the loss of workers
         f"--output={log}",
         "--open-mode=append",
         "--label",
         f"--kill-on-bad-exit={int(not survives_workers)}",
-        f"--cpus-per-task={need.rank_cpus}",  # srun does not take it over from sbatch
-        # the ranks cut a many-core chip themselves, by its NUMA nodes, and read afterwards what they were bound to
-        *(["--cpu-bind=none"] if need.many_core else []),
+        f"--cpus-per-task={resources.rank_cpus}",  # srun does not inherit the option from sbatch
+        # ranks bind themselves to the NUMA nodes of a many-core chip and then read their binding
+        *(["--cpu-bind=none"] if resources.many_core else []),
     ]
 
 
-def _own_part(need: SlurmResources) -> list[str]:
-    """What srun takes of the job for one of the runs in it."""
-    ranks = need.node_ranks
+def _step_resources(resources: SlurmResources) -> list[str]:
+    """Return the srun options for one run's share of a shared job."""
+    ranks = resources.node_ranks
     return [
         *("--exact", "--nodes=1", f"--ntasks={ranks}", f"--ntasks-per-node={ranks}"),
-        # 0: where nothing is said of memory the runs share the job's, else the first would have all of it
-        f"--mem={need.memory_gb}GB" if need.memory_gb else "--mem=0",
-        *([f"--gres={need.gres}"] if need.gres else []),
+        # 0 lets the runs share the job's memory; without the option the first step would get all of it
+        f"--mem={resources.memory_gb}GB" if resources.memory_gb else "--mem=0",
+        *([f"--gres={resources.gres}"] if resources.gres else []),
     ]
 
 
-def _places(job: Job | Array) -> tuple[str, str]:
-    """The run's folder as the shell finds it, and its log as Slurm does; of a pack the task's own."""
-    if isinstance(job, Array):
+def _folder_and_log(job: JobRequest | ArrayRequest) -> tuple[str, str]:
+    """Return the run's folder in the shell's notation and its log in Slurm's; for a shared job, the task's own."""
+    if isinstance(job, ArrayRequest):
         log = "out.log" if job.pack is None else "job.log"
         return f"{shlex.quote(str(job.folder.path))}/$SLURM_ARRAY_TASK_ID", f"{job.folder.path}/%a/{log}"
     return shlex.quote(str(job.folder.path)), str(job.folder.log)
 
 
-def _additional(job: Job | Array, log: str) -> dict[str, Any]:
-    # the scheduler submits again, the node never does
+def _additional_parameters(job: JobRequest | ArrayRequest, log: str) -> dict[str, Any]:
+    # only the scheduler submits another attempt, so Slurm must not requeue the job
     options: dict[str, Any] = {"output": log, "no-requeue": True}
-    if isinstance(job, Array):
-        options["array"] = spell(job.tasks) + (f"%{job.parallel}" if job.parallel else "")
+    if isinstance(job, ArrayRequest):
+        options["array"] = format_tasks(job.tasks) + (f"%{job.parallel}" if job.parallel else "")
     return options
 
 
-def _asked(need: SlurmResources) -> dict[str, object]:
-    """The resources in submitit's words."""
+def _submitit_parameters(resources: SlurmResources) -> dict[str, object]:
+    """Return the resources under submitit's names."""
     return {
-        "partition": need.partition,
-        "nodes": need.nodes,
-        "ntasks_per_node": need.node_ranks,
-        "cpus_per_task": need.rank_cpus,
-        "exclusive": True if need.many_core else None,  # nobody else's processes on cores that ranks are pinned to
-        "gres": need.gres,
-        "constraint": need.features,
-        "time": need.minutes,
-        "mem": f"{need.memory_gb}GB" if need.memory_gb else None,
-        "account": need.account,
-        "qos": need.qos,
+        "partition": resources.partition,
+        "nodes": resources.nodes,
+        "ntasks_per_node": resources.node_ranks,
+        "cpus_per_task": resources.rank_cpus,
+        "exclusive": True if resources.many_core else None,  # other jobs' processes would disturb pinned ranks
+        "gres": resources.gres,
+        "constraint": resources.features,
+        "time": resources.minutes,
+        "mem": f"{resources.memory_gb}GB" if resources.memory_gb else None,
+        "account": resources.account,
+        "qos": resources.qos,
     }

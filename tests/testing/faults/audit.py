@@ -39,20 +39,20 @@ def audit(
     written = stored = finished = 0
     for run_id in run_ids:
         run = service.get(f"/runs/{run_id}")
-        said, folder = events(Path(run["folder"])), Path(run["folder"])
+        reported, folder = events(Path(run["folder"])), Path(run["folder"])
         if run["state"] in ends:
             finished += 1
         else:
             lost.append(run_id)
             faults.append(f"run {run_id} is {run['state']}: {run['reason']}")
-        if why := _twice(said, folder):
+        if why := _twice(reported, folder):
             doubled.append(run_id)
             faults.append(f"run {run_id}: {why}")
-        mine, theirs = steps_written(said), steps_stored(service, run_id)
+        mine, theirs = steps_written(reported), steps_stored(service, run_id)
         written, stored = written + len(mine), stored + len(theirs)
         if mine != theirs:
             faults.append(f"run {run_id}: {len(mine)} steps written, {len(theirs)} stored")
-        if run["state"] == "done" and (mine != list(range(1, run["steps"] + 1)) or said[-1]["kind"] != "finished"):
+        if run["state"] == "done" and (mine != list(range(1, run["steps"] + 1)) or reported[-1]["kind"] != "finished"):
             faults.append(f"run {run_id} is said to be done, its {run['steps']} steps are {len(mine)}")
     return Audit(len(run_ids), finished, lost, doubled, written, stored, faults)
 
@@ -80,25 +80,27 @@ def hosts_of(run: dict[str, Any]) -> list[str]:
     return list(starts[-1]) if starts else []
 
 
-def steps_written(said: Sequence[dict[str, Any]]) -> list[int]:
+def steps_written(reported: Sequence[dict[str, Any]]) -> list[int]:
     """The steps of which a loss was told; what is taken again after a resume counts once."""
-    return sorted({line["step"] for line in said if line["kind"] == "points" and "loss" in line["values"]})
+    return sorted({line["step"] for line in reported if line["kind"] == "points" and "loss" in line["values"]})
 
 
 def steps_stored(service: Service, run_id: int) -> list[int]:
     return list(service.get(f"/runs/{run_id}/points", name="loss")["series"].get("loss", {"steps": []})["steps"])
 
 
-def _twice(said: Sequence[dict[str, Any]], folder: Path) -> str | None:
+def _twice(reported: Sequence[dict[str, Any]], folder: Path) -> str | None:
     """Whether two jobs have trained in one attempt, or an attempt went on beside a later one."""
-    starts = Counter(line["attempt"] for line in said if line["kind"] == "started")
+    starts = Counter(line["attempt"] for line in reported if line["kind"] == "started")
     if most := [attempt for attempt, count in starts.items() if count > 1]:
         return f"attempt {most[0]} began {starts[most[0]]} times"
     for attempt in starts:
         if not (folder / "attempts" / f"{attempt}.json").exists():
             return f"attempt {attempt} began without a claim"
-    order = [line["attempt"] for line in said]
+    order = [line["attempt"] for line in reported]
     if order != sorted(order):
         return "an attempt went on beside a later one"
-    taken = [(line["attempt"], line["step"]) for line in said if line["kind"] == "points" and "loss" in line["values"]]
+    taken = [
+        (line["attempt"], line["step"]) for line in reported if line["kind"] == "points" and "loss" in line["values"]
+    ]
     return "a step was taken twice in one attempt" if len(taken) != len(set(taken)) else None

@@ -1,7 +1,7 @@
 """The points at which a launcher can be killed, found by watching one at work: each line of ours, by how it came there.
 
-A point is the chain of our own lines on the stack, as "launch.py:91 > launches.py:72". Nothing in the program knows of
-them, so they cost nothing when nobody watches, and a line that is added later is a point at once.
+A point is the chain of our own lines on the stack, as "submission.py:91 > submissions.py:72". Nothing in the program
+knows of them, so they cost nothing when nobody watches, and a line that is added later is a point at once.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Any
 
 HOUSE = Path(__file__).parents[3]
 ROOMS = tuple(f"{HOUSE / room}{os.sep}" for room in ("scheduler", "store", "contract"))
-TICK = "launch.py"  # a chain begins in this file: what other ticks do is not a launcher's
+STARTS = ("submission.py", "folders.py")  # a chain starts in one of these files: other ticks are no submissions
 
 
 def point_of(frame: FrameType) -> str | None:
@@ -29,7 +29,7 @@ def point_of(frame: FrameType) -> str | None:
         at = at.f_back
     chain.reverse()
     # whoever calls the tick does not matter; the folders are written by threads of their own, whose chains begin there
-    begin = next((number for number, line in enumerate(chain) if line.startswith(TICK)), None)
+    begin = next((number for number, line in enumerate(chain) if line.startswith(STARTS)), None)
     return None if begin is None else " > ".join(chain[begin:])
 
 
@@ -37,15 +37,15 @@ def point_of(frame: FrameType) -> str | None:
 def watched(see: Callable[[str], None]) -> Iterator[None]:
     """Call `see` with every point, in this thread and all that begin meanwhile, before its line is carried out."""
 
-    def follow(frame: FrameType, event: str, _: Any) -> Any:
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
         if not frame.f_code.co_filename.startswith(ROOMS):
             return None
         if event in ("line", "return") and (point := point_of(frame)):
             see(point)
-        return follow
+        return trace
 
-    threading.settrace(follow)
-    sys.settrace(follow)
+    threading.settrace(trace)
+    sys.settrace(trace)
     try:
         yield
     finally:

@@ -13,13 +13,13 @@ from pathlib import Path
 from lab import layout, processes
 from lab.services import daemons
 from lab.services.daemons import Daemon
-from lab.state_folder import Folder, chosen
+from lab.state_folder import StateFolder, selected_folder
 from tests.testing.faults.truth import UNDER_WAY, Job
 
 
 def mend() -> None:
     """Bring back whatever is missing; what runs goes on."""
-    folder = chosen()
+    folder = selected_folder()
     there = layout.load(folder.layout)
     assert there
     words = ["--rate", there.rate] if there.rate else []
@@ -34,7 +34,7 @@ def mend() -> None:
 
 def hosts() -> list[str]:
     """The hosts of the partition that our runs use."""
-    there = layout.load(chosen().layout)
+    there = layout.load(selected_folder().layout)
     assert there
     return [host.name for host in there.hosts if host.gpus]
 
@@ -51,22 +51,26 @@ def freeze_daemon(name: str) -> None:
 
 
 def _daemon(name: str) -> Daemon:
-    (daemon,) = [daemon for daemon in daemons.on_the_head(chosen()) if daemon.name == name]
+    (daemon,) = [daemon for daemon in daemons.head_daemons(selected_folder()) if daemon.name == name]
     return daemon
 
 
 def kill_host(host: str) -> None:
     """SIGKILL to a host's slurmd and to every process on it."""
-    folder = chosen()
+    folder = selected_folder()
     there = layout.load(folder.layout)
     assert there
-    (daemon,) = [daemon for daemon in daemons.on_the_hosts(there, folder) if daemon.name == f"slurmd-{host}"]
+    (daemon,) = [daemon for daemon in daemons.host_daemons(there, folder) if daemon.name == f"slurmd-{host}"]
     _kill(daemon)
 
 
 def _kill(daemon: Daemon) -> None:
     alive = daemon.processes()
-    there = processes.living_in(process.network for process in alive) if daemon.host else processes.children(alive)
+    there = (
+        processes.find_in_networks(process.network for process in alive)
+        if daemon.host
+        else processes.find_children(alive)
+    )
     for process in [*alive, *there]:
         kill(process.pid)
 
@@ -75,7 +79,7 @@ def ranks_of(folder: str) -> list[int]:
     """The processes of a run's ranks, by the folder on their command lines, rank 0 first."""
     wanted = {folder, str(Path(folder).resolve())}
     ranks: dict[int, int] = {}
-    for process in processes.everyone():
+    for process in processes.iter_processes():
         if any(word.startswith("/") and str(Path(word).resolve()) in wanted for word in process.words):
             environment = _environment(process.pid)
             if "SLURM_PROCID" in environment and process.program.startswith(("python", "pt_")):
@@ -96,9 +100,9 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def slurm(*words: str, folder: Folder | None = None) -> str:
+def slurm(*words: str, folder: StateFolder | None = None) -> str:
     """Call one of the lab's own commands by hand."""
-    environment = {**os.environ, "SLURM_CONF": str((folder or chosen()).slurm_conf)}
+    environment = {**os.environ, "SLURM_CONF": str((folder or selected_folder()).slurm_conf)}
     return subprocess.run(words, env=environment, check=True, capture_output=True, text=True, timeout=90).stdout
 
 
@@ -126,20 +130,24 @@ def requeue(job_id: str) -> None:
 
 def preempt(host: str, seconds: int = 3) -> str:
     """A job of the higher partition takes the host, all of it, for so long."""
-    said = slurm("sbatch", "-p", "urgent", "-w", host, "--exclusive", "-o", "/dev/null", "--wrap", f"sleep {seconds}")
-    return re.findall(r"\d+", said)[0]
+    reported = slurm(
+        "sbatch", "-p", "urgent", "-w", host, "--exclusive", "-o", "/dev/null", "--wrap", f"sleep {seconds}"
+    )
+    return re.findall(r"\d+", reported)[0]
 
 
 def sbatch_waits(folder: str) -> bool:
     """Whether an sbatch has begun that hands in the script of the run in this folder, and has not ended."""
     mine = f"{Path(folder).resolve()}/"
-    return any(p.program == "sbatch" and any(word.startswith(mine) for word in p.words) for p in processes.everyone())
+    return any(
+        p.program == "sbatch" and any(word.startswith(mine) for word in p.words) for p in processes.iter_processes()
+    )
 
 
 def jobs() -> list[Job]:
     """What Slurm says of every job that it still knows."""
-    told = answered("squeue", "-h", "-r", "-t", "all", "-o", "%i|%T|%j")
-    return [Job(job_id, name, state) for job_id, state, name in (line.split("|", 2) for line in told.splitlines())]
+    answer = answered("squeue", "-h", "-r", "-t", "all", "-o", "%i|%T|%j")
+    return [Job(job_id, name, state) for job_id, state, name in (line.split("|", 2) for line in answer.splitlines())]
 
 
 def is_under_way(job_id: str, *states: str) -> bool:
@@ -150,6 +158,6 @@ def is_under_way(job_id: str, *states: str) -> bool:
 def accounting(since: float) -> list[tuple[str, str]]:
     """Id and name of every job of ours that Slurm's accounting has since then; one that was requeued counts once."""
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since))
-    told = answered("sacct", "-X", "-n", "-P", "-D", "-a", "-S", start, "-o", "JobID,JobName")
-    rows = [line.split("|", 1) for line in told.splitlines()]
+    answer = answered("sacct", "-X", "-n", "-P", "-D", "-a", "-S", start, "-o", "JobID,JobName")
+    rows = [line.split("|", 1) for line in answer.splitlines()]
     return sorted({(job_id, name) for job_id, name in rows if name.startswith("bigbatch-")})

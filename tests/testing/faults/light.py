@@ -11,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from contract.folder.job_identity import PAUSED
+from contract.folder.job_identity import PAUSED_EXIT_CODE
 from contract.folder.run_folder import RunFolder
-from trainers.attempt_claim import Refused, settle
-from trainers.job import LATE_S, NOT_OURS, await_spec
-from trainers.progress.reporter import Report
+from trainers.attempt_claim import ClaimRefused, claim_attempt
+from trainers.job import CLAIM_REFUSED, SPEC_WAIT_S, wait_for_spec
+from trainers.progress.reporter import Reporter
 from trainers.ranks import heartbeat
 
 HOUSE = Path(__file__).parents[3]
@@ -45,14 +45,14 @@ def train(folder: RunFolder, attempt: int) -> int:
     asked: list[int] = []
     for signum in (signal.SIGTERM, signal.SIGUSR2):
         signal.signal(signum, lambda number, _: asked.append(number))
-    await_spec(folder, LATE_S)
+    wait_for_spec(folder, SPEC_WAIT_S)
     try:
-        settle(folder, attempt, job=_job())
-    except Refused as refusal:
+        claim_attempt(folder, attempt, job=_job())
+    except ClaimRefused as refusal:
         print(refusal, file=sys.stderr)
-        return NOT_OURS
-    heartbeat.start(folder, attempt, every_s=2.0)
-    spec, report, kept = folder.read_spec(), Report(folder, attempt, rank=0), folder.path / "kept.json"
+        return CLAIM_REFUSED
+    heartbeat.start_heartbeat(folder, attempt, every_s=2.0)
+    spec, report, kept = folder.read_spec(), Reporter(folder, attempt, rank=0), folder.path / "kept.json"
     while (folder.path.parent / MEETING).exists():
         time.sleep(0.05)
     report.started([os.environ["SLURMD_NODENAME"]], device="cpu", steps=spec.steps, versions={})
@@ -69,14 +69,14 @@ def train(folder: RunFolder, attempt: int) -> int:
         if asked:
             kept.write_text(json.dumps(step))
             report.paused(step, saved_step=step, reason=f"{signal.Signals(asked[0]).name} to rank 0")
-            return PAUSED
+            return PAUSED_EXIT_CODE
     report.finished(step)
     return 0
 
 
 def _set_clock(ahead_s: float) -> None:
     """Let this host's clock be off: in events, and in stamps of files where the file system takes a host's time."""
-    right, beat, claim = time.time, RunFolder.beat, RunFolder.claim
+    right, beat, claim = time.time, RunFolder.write_heartbeat, RunFolder.claim
 
     def stamp(path: Path) -> None:
         if ahead_s:
@@ -92,7 +92,7 @@ def _set_clock(ahead_s: float) -> None:
         return holder
 
     time.time = lambda: right() + ahead_s
-    RunFolder.beat, RunFolder.claim = beat_and_stamp, claim_and_stamp
+    RunFolder.write_heartbeat, RunFolder.claim = beat_and_stamp, claim_and_stamp
 
 
 def _job() -> str:

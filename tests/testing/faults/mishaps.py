@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contract.lifecycle.state import LIVE
-from lab.fake_slurm.state import Stage
+from lab.fake_slurm.state import ClusterState
 from tests.testing.faults import lab
 from tests.testing.faults.audit import hosts_of
 from tests.testing.servers import Server
@@ -21,7 +21,7 @@ class Field:
     """All that can be struck."""
 
     service: Service
-    stage: Stage  # puts faults before the lab's own commands
+    stage: ClusterState  # puts faults before the lab's own commands
     postgres: Server
     redis: Server
     dice: random.Random
@@ -50,13 +50,13 @@ def part_killed(part: str) -> Mishap:
 
 def answers_spoilt(command: str, fault: str) -> Mishap:
     def strike(on: Field) -> bool:
-        calls = on.stage.calls(command)
-        on.stage.switch(command, fault, times=on.dice.randint(1, 2))
+        calls = on.stage.count_calls(command)
+        on.stage.set_fault(command, fault, times=on.dice.randint(1, 2))
         until = time.monotonic() + 15
-        while on.stage.calls(command) == calls and time.monotonic() < until:
+        while on.stage.count_calls(command) == calls and time.monotonic() < until:
             time.sleep(0.2)
-        struck = on.stage.calls(command) > calls
-        on.stage.switch(command, None)
+        struck = on.stage.count_calls(command) > calls
+        on.stage.set_fault(command, None)
         return struck
 
     return strike

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import httpx
 import psutil
 
-from contract.folder.array_folder import ArrayFolder, members_in
-from contract.folder.job_identity import MARK, local_job_id
+from contract.folder.array_folder import ArrayFolder, read_members
+from contract.folder.job_identity import JOB_NAME_VARIABLE, local_job_id
 from contract.folder.run_folder import RunFolder
 from tests.testing.faults.audit import events
 from tests.testing.service import Service
@@ -45,12 +45,12 @@ class So(NamedTuple):
     """What is so of one attempt at a run."""
 
     jobs: Sequence[Job]  # under way, and not bound to leave because another job has the attempt
-    claimed_by: str | None
-    said: Sequence[str]  # the kinds of its events, each once
+    holder: str | None
+    reported: Sequence[str]  # the kinds of its events, each once
 
     def __str__(self) -> str:
         jobs = ", ".join(f"job {job.id} ({job.name}) is {job.state}" for job in self.jobs) or "no job is under way"
-        return f"{jobs}; the attempt belongs to {self.claimed_by}; it said {', '.join(self.said) or 'nothing'}"
+        return f"{jobs}; the attempt belongs to {self.holder}; it said {', '.join(self.reported) or 'nothing'}"
 
 
 Past = dict[tuple[int, int], list[tuple[float, So]]]  # by run and attempt: what was so, and when
@@ -102,18 +102,18 @@ def _untrue(service: Service, run_id: int, there: Sequence[Job], past: Past) -> 
     past[run_id, attempt].append((present, so))
     if any(agree(run, was) for at, was in past[run_id, attempt] if present - at <= LAG_S):
         return None
-    told = f"run {run_id} is told to be {run['state']} in attempt {run['attempt']} with job {run['job_id']}"
-    return f"{told}, unknown since {run['unknown_since']}; so is: {so}"
+    result = f"run {run_id} is told to be {run['state']} in attempt {run['attempt']} with job {run['job_id']}"
+    return f"{result}, unknown since {run['unknown_since']}; so is: {so}"
 
 
 def what_is_so(run: dict[str, Any], there: Sequence[Job]) -> So:
     folder = RunFolder(Path(run["folder"]))
     attempt: int = run["attempt"]
-    holder = folder.claimed_by(attempt) if attempt else None
+    holder = folder.read_claim(attempt) if attempt else None
     mine = [job for job in there if job.state in UNDER_WAY and _carries(job, folder, attempt)]
-    said = dict.fromkeys(line["kind"] for line in events(folder.path) if line["attempt"] == attempt)
+    reported = dict.fromkeys(line["kind"] for line in events(folder.path) if line["attempt"] == attempt)
     # where runs share a job, who has the attempt is known by the job and a place in there
-    return So([job for job in mine if holder is None or holder.partition(" ")[0] == job.id], holder, list(said))
+    return So([job for job in mine if holder is None or holder.partition(" ")[0] == job.id], holder, list(reported))
 
 
 def _carries(job: Job, folder: RunFolder, attempt: int) -> bool:
@@ -126,9 +126,9 @@ def _carries(job: Job, folder: RunFolder, attempt: int) -> bool:
     _, _, task = job.id.partition("_")
     if task:
         place = ArrayFolder.of(folder.path.parent, job.name).path / task
-        carried = [place, *(member.path for member in members_in(place).values())]
+        carried = [place, *(member.path for member in read_members(place).values())]
         mine = folder.path.resolve() in [path.resolve() for path in carried]
-        return mine and folder.end_status(attempt) is None
+        return mine and folder.read_part_exit(attempt) is None
     return job.name == f"bigbatch-{folder.path.name.rpartition('-')[2]}-{attempt}"
 
 
@@ -136,10 +136,10 @@ def agree(run: dict[str, Any], so: So) -> bool:
     """Whether what is told is so."""
     here = [job for job in so.jobs if job.id == run["job_id"]]
     runs = any(job.state in RUNS for job in here)
-    last_word, started = LAST_WORDS.intersection(so.said), "started" in so.said
+    last_word, started = LAST_WORDS.intersection(so.reported), "started" in so.reported
     match run["state"]:
         case "queued":
-            return not so.jobs and "finished" not in so.said
+            return not so.jobs and "finished" not in so.reported
         case "submitting":
             return False
         case "pending":
@@ -149,7 +149,7 @@ def agree(run: dict[str, Any], so: So) -> bool:
         case "paused":
             return bool(here) and bool(last_word)
         case "done":
-            return "finished" in so.said
+            return "finished" in so.reported
         case "failed" | "cancelled":
             return bool(last_word) or not so.jobs
     raise AssertionError(f"a state of no known name: {run['state']}")
@@ -163,9 +163,9 @@ def jobs_of_this_machine() -> list[Job]:
 def _leaders() -> Iterator[tuple[psutil.Process, str]]:
     for process in psutil.process_iter():
         try:
-            name = process.environ().get(MARK)
+            name = process.environ().get(JOB_NAME_VARIABLE)
             parent = process.parent()
-            if name and (parent is None or parent.environ().get(MARK) != name):
+            if name and (parent is None or parent.environ().get(JOB_NAME_VARIABLE) != name):
                 yield process, name
         except psutil.Error:
             continue

@@ -1,4 +1,4 @@
-"""Whole attempts at a run on forked ranks, which can be made to die or to hear a signal at a step of one's choice."""
+"""Run whole attempts on forked ranks, which can be killed or receive a signal at a chosen step."""
 
 import os
 import signal
@@ -15,25 +15,25 @@ from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from tests.testing.trainers.forked_ranks import CONTEXT
 from tests.testing.trainers.jobs import events
-from trainers.build import models
-from trainers.checkpoints.checkpoint_writer import Writer
-from trainers.progress.reporter import Report
-from trainers.ranks import rank_process as rank
-from trainers.ranks.rank_info import here
-from trainers.recovery import checkpoint_coordinator as keeper
-from trainers.recovery.preemption_signal import Notice, leave_at_once
+from trainers.checkpoints.checkpoint_writer import CheckpointWriter
+from trainers.progress.reporter import Reporter
+from trainers.ranks import rank_process
+from trainers.ranks.rank_info import local_rank_info
+from trainers.recovery import checkpoint_coordinator
+from trainers.recovery.preemption_signal import PreemptionSignal, exit_now
+from trainers.training import engine
 
 PATIENCE_S = 150
-Blow = Callable[[int], None]  # carried out on a rank that has just told a step, with that step
+Blow = Callable[[int], None]  # called on a rank with each step that the rank has reported
 
 
 def attempt(
     folder: RunFolder, number: int, *, blow: Blow | None = None, victims: Sequence[int] = (0,), net: str = ""
 ) -> list[int | None]:
-    """Carry out one attempt to its end; return the exit status of every rank."""
+    """Run one attempt to its end; return the exit status of every rank."""
     world = folder.read_spec().resources.world
     processes: list[BaseProcess] = [
-        CONTEXT.Process(target=_live, args=(folder, number, r, world, blow if r in victims else None, net))
+        CONTEXT.Process(target=_run, args=(folder, number, r, world, blow if r in victims else None, net))
         for r in range(world)
     ]
     for process in processes:
@@ -49,9 +49,9 @@ def attempt(
 
 
 class Signal:
-    """Send this process a signal after a step, and wait until it is heard: a busy machine could take steps before."""
+    """Send this process a signal after a step, and wait until it is handled, so that no further step is taken."""
 
-    notice: Notice | None = None  # of the process that is hit
+    preemption: PreemptionSignal | None = None  # of the process that receives the signal
 
     def __init__(self, number: signal.Signals, *, after: int) -> None:
         self.number, self.after = number, after
@@ -59,15 +59,15 @@ class Signal:
     def __call__(self, step: int) -> None:
         if step == self.after:
             os.kill(os.getpid(), self.number)
-            while self.notice and self.notice.reason is None:
+            while self.preemption and self.preemption.reason is None:
                 time.sleep(0.002)
 
 
-class Falls:
-    """On all ranks: SIGKILL to a rank after a step of its own, while those that wait for nobody stay with rank 0.
+class KillAtStep:
+    """On all ranks: send SIGKILL to a rank after a step of its own, and keep independent ranks close to rank 0.
 
-    Rank 0 serves and evaluates beside its own steps: left alone, the others could be through before it has come to
-    the step at which it falls. One that is ahead waits, but half a second a step at most: rank 0 may wait for it.
+    Rank 0 serves and evaluates besides its own steps, so other ranks could finish before rank 0 reaches the step at
+    which it is killed. A rank that is ahead waits, but at most half a second per step, because rank 0 may wait for it.
     """
 
     def __init__(self, step_by_rank: dict[int, int]) -> None:
@@ -87,54 +87,56 @@ class Falls:
 
 
 def curve(folder: RunFolder, name: str = "loss") -> dict[int, float | None]:
-    """A series by step; a step that was told twice must have been told alike."""
+    """Return a series by step; a step that was reported twice must have the same value."""
     found: dict[int, float | None] = {}
     for event in events(folder):
         if isinstance(event, Points) and name in event.values:
             value = event.values[name]
-            assert found.setdefault(event.step, value) == value, f"step {event.step} was told otherwise before"
+            assert found.setdefault(event.step, value) == value, (
+                f"step {event.step} was reported with another value before"
+            )
     return found
 
 
-def _live(folder: RunFolder, number: int, r: int, world: int, blow: Blow | None, net: str) -> None:
+def _run(folder: RunFolder, number: int, r: int, world: int, blow: Blow | None, net: str) -> None:
     torch.set_num_threads(1)
-    notice = Notice(leave_at_once)
-    notice.listen()
+    preemption = PreemptionSignal(exit_now)
+    preemption.listen()
     if net:
-        models.model = lambda run: _net(net, run.seed)  # type: ignore[assignment]
+        engine.build_model = lambda run: _net(net, run.seed)  # type: ignore[assignment]
     _write_at_once()
-    keeper.LOOK_S = 0.0
+    checkpoint_coordinator.PAUSE_POLL_S = 0.0
     if isinstance(blow, Signal):
-        blow.notice = notice
+        blow.preemption = preemption
     if blow:
         _strike(blow)
-    rank.live(folder, number, here(r, world), notice=notice)
+    rank_process.run_rank(folder, number, local_rank_info(r, world), preemption=preemption)
 
 
 def _write_at_once() -> None:
-    """Steps of a millisecond would be over before a checkpoint is on disk: wait, so that tests know the last one."""
-    save = Writer.save
+    """Wait for every save, because steps of a millisecond could end before a checkpoint is on disk."""
+    save = CheckpointWriter.save
 
-    def patiently(self: Writer, *state: Any) -> None:
+    def save_and_wait(self: CheckpointWriter, *state: Any) -> None:
         save(self, *state)
         self.wait()
 
-    Writer.save = patiently  # type: ignore[method-assign, assignment]
+    CheckpointWriter.save = save_and_wait  # type: ignore[method-assign, assignment]
 
 
 def _strike(blow: Blow) -> None:
-    points = Report.points
+    points = Reporter.points
 
-    def told(self: Report, step: int, values: dict[str, float]) -> None:
+    def report_and_blow(self: Reporter, step: int, values: dict[str, float]) -> None:
         points(self, step, values)
         if "loss" in values:
             blow(step)
 
-    Report.points = told  # type: ignore[method-assign, assignment]
+    Reporter.points = report_and_blow  # type: ignore[method-assign, assignment]
 
 
 def _net(kind: str, seed: int) -> nn.Module:
-    """A net for the digits that draws random numbers, or one in which no image depends on the others of its batch."""
+    """Return a model for the digits with dropout, or a model in which images of a batch do not depend on each other."""
     torch.manual_seed(seed)
     middle: list[nn.Module] = [nn.Dropout(0.5), nn.BatchNorm1d(32)] if kind == "dropout" else []
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 32), *middle, nn.ReLU(), nn.Linear(32, 10))

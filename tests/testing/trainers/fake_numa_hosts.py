@@ -1,13 +1,13 @@
-"""Hosts that this machine is not: NUMA trees as Linux lays them out below /sys, made in a folder."""
+"""Write the NUMA topology of other hosts to a folder, as Linux shows it under /sys."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-LOCAL, QUADRANT, NEAR_FAST, FAR_FAST = 10, 21, 31, 41  # distances, as a Knights Landing's firmware states them
+LOCAL, QUADRANT, NEAR_FAST, FAR_FAST = 10, 21, 31, 41  # distances, as the firmware of a Knights Landing reports them
 
 
 def knl(root: Path, *, quadrants: Sequence[int], is_flat: bool) -> Path:
-    """A chip with so many cores in each quadrant (one number: quad mode), four threads each, MCDRAM as nodes if flat.
+    """Write a chip with these cores in each quadrant (one number: quad mode), four threads each, MCDRAM nodes if flat.
 
     Linux numbers the first threads of all cores, then the second ones, and so on.
     """
@@ -31,7 +31,7 @@ def knl(root: Path, *, quadrants: Sequence[int], is_flat: bool) -> Path:
 def host(
     root: Path, nodes: Sequence[Sequence[int]], distances: Sequence[Sequence[int]], cores: Sequence[Sequence[int]]
 ) -> Path:
-    """A host of nodes with these cpus, and cores of these cpus."""
+    """Write a host of nodes with these cpus, and cores of these cpus."""
     for number, cpus in enumerate(nodes):
         folder = root / "node" / f"node{number}"
         folder.mkdir(parents=True)
@@ -42,5 +42,5 @@ def host(
             folder = root / "cpu" / f"cpu{cpu}" / "topology"
             folder.mkdir(parents=True)
             (folder / "thread_siblings_list").write_text(",".join(map(str, core)) + "\n")
-    (root / "cpu" / "cpufreq").mkdir(parents=True, exist_ok=True)  # stands there as well, and is no cpu
+    (root / "cpu" / "cpufreq").mkdir(parents=True, exist_ok=True)  # a real tree has this folder, which is no cpu
     return root

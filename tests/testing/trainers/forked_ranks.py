@@ -1,4 +1,4 @@
-"""Runs a function on N gloo ranks, each a process, and hands back what every rank returned."""
+"""Run a function on N gloo ranks, each a process, and return the result of every rank."""
 
 import pickle
 import tempfile
@@ -26,7 +26,7 @@ def on_ranks(world: int, function: Callable[..., Any], *arguments: Any, victim: 
         pipes = [CONTEXT.Pipe(duplex=False) for _ in range(world)]
         processes = [
             CONTEXT.Process(
-                target=_live, args=(rank, world, Path(folder) / "store", pipe[1], function, arguments, victim is None)
+                target=_run, args=(rank, world, Path(folder) / "store", pipe[1], function, arguments, victim is None)
             )
             for rank, pipe in enumerate(pipes)
         ]
@@ -37,11 +37,11 @@ def on_ranks(world: int, function: Callable[..., Any], *arguments: Any, victim: 
             return [None if rank == victim else _received(rank, pipe[0]) for rank, pipe in enumerate(pipes)]
         finally:
             for process in processes:
-                process.kill()  # one that is stopped would not hear SIGTERM
+                process.kill()  # a stopped process would not handle SIGTERM
                 process.join()
 
 
-def _live(
+def _run(
     rank: int,
     world: int,
     store: Path,
@@ -62,7 +62,7 @@ def _live(
 
 
 def _send(pipe: Connection, is_well: bool, result: Any) -> None:
-    # by value: torch would share the tensors' memory, which ends with this process
+    # by value, because torch would share the memory of tensors, which ends with this process
     pipe.send_bytes(pickle.dumps((is_well, result)))
 
 
@@ -70,6 +70,6 @@ def _received(rank: int, pipe: Connection) -> Any:
     try:
         is_well, result = pickle.loads(pipe.recv_bytes())
     except EOFError:
-        is_well, result = False, "it left without a word"
+        is_well, result = False, "the process ended without a result"
     assert is_well, f"rank {rank}: {result}"
     return result

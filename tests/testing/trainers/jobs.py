@@ -1,4 +1,4 @@
-"""Starts whole jobs as a user or a scheduler does, and reads what they leave."""
+"""Start whole jobs as a user or the scheduler does, and read their results."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from contract.folder.events import Event, Points, reader
+from contract.folder.events import Event, Points, event_reader
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 
@@ -20,7 +20,7 @@ PID_MAX = int(Path("/proc/sys/kernel/pid_max").read_text())
 
 
 def prepare(path: Path, **choices: Any) -> RunFolder:
-    """Make a run folder: digits on four local ranks, unless told otherwise."""
+    """Make a run folder: digits on four local ranks, except for the given choices."""
     small = {
         "optimizer": {"kind": "lars"},
         "schedule": {"kind": "polynomial", "rate": 7.0, "warmup_epochs": 1.0},
@@ -35,7 +35,7 @@ def prepare(path: Path, **choices: Any) -> RunFolder:
 
 
 def start(folder: RunFolder, *words: str, environment: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
-    """Start `python -m trainers FOLDER` as the head of a process group."""
+    """Start `python -m trainers FOLDER` as the leader of a process group."""
     return subprocess.Popen(
         [sys.executable, "-m", "trainers", str(folder.path), *words],
         cwd=HOUSE,
@@ -48,7 +48,7 @@ def start(folder: RunFolder, *words: str, environment: Mapping[str, str] | None 
 
 
 def finish(job: "subprocess.Popen[str]") -> tuple[int, str]:
-    """Return a job's exit status and what it said on stderr."""
+    """Return a job's exit status and its stderr."""
     _, errors = job.communicate(timeout=PATIENCE_S)
     return job.returncode, errors
 
@@ -56,8 +56,8 @@ def finish(job: "subprocess.Popen[str]") -> tuple[int, str]:
 def events(folder: RunFolder) -> list[Event]:
     if not folder.events.exists():
         return []
-    whole, _, _ = folder.events.read_bytes().rpartition(b"\n")  # the last line may be half there
-    return [reader.validate_json(line) for line in whole.splitlines()]
+    whole, _, _ = folder.events.read_bytes().rpartition(b"\n")  # the last line may be incomplete
+    return [event_reader.validate_json(line) for line in whole.splitlines()]
 
 
 def losses(folder: RunFolder) -> list[float | None]:
@@ -67,20 +67,20 @@ def losses(folder: RunFolder) -> list[float | None]:
 def until(holds: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
-        assert time.monotonic() < deadline, "it did not come to pass"
+        assert time.monotonic() < deadline, "the condition did not become true"
         time.sleep(0.02)
 
 
 def ranks_of(job: "subprocess.Popen[str]") -> list[psutil.Process]:
-    """The processes of the ranks, in their order: grandchildren of the job, which a server forks."""
+    """Return the processes of the ranks in order: grandchildren of the job, which its fork server starts."""
     ranks = [(rank, server.pid) for server in psutil.Process(job.pid).children() for rank in server.children()]
-    # within a tick of the clock they go by their numbers, which begin anew after the last
+    # process ids order those of one clock tick; they restart at 0 after the largest id
     ranks.sort(key=lambda it: (it[0].create_time(), (it[0].pid - it[1]) % PID_MAX))
     return [rank for rank, _ in ranks]
 
 
 def group(number: int) -> list[psutil.Process]:
-    """All processes of a group that still run."""
+    """Return all running processes of a process group."""
     alive = []
     for process in psutil.process_iter():
         try:
@@ -93,3 +93,17 @@ def group(number: int) -> list[psutil.Process]:
 
 def _without_slurm() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+
+
+def task(number: int, tasks: int = 2, **more: str) -> dict[str, str]:
+    """What srun tells task `number` of those that share one node."""
+    return {
+        "SLURM_JOB_ID": "77",
+        "SLURM_PROCID": str(number),
+        "SLURM_NTASKS": str(tasks),
+        "SLURM_LOCALID": str(number),
+        "SLURM_NODEID": "0",
+        "SLURM_STEP_TASKS_PER_NODE": str(tasks),
+        "SLURMD_NODENAME": "localhost",
+        **more,
+    }

@@ -1,4 +1,4 @@
-"""A rank for tests of the loader: it says which processes work for it, and waits in the middle of an epoch."""
+"""A rank for tests of the loader: it writes the ids of its workers and waits in the middle of an epoch."""
 
 import signal
 import threading
@@ -16,7 +16,7 @@ from trainers.data.split import Batch
 
 
 class Slow:
-    """Samples that take a while."""
+    """Samples that load slowly."""
 
     def __len__(self) -> int:
         return 1000
@@ -26,28 +26,29 @@ class Slow:
         return index_B.float(), index_B
 
 
-def live(told: Path) -> None:
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # its server may have blocked it
+def run_rank(pids: Path) -> None:
+    """Load one batch, write the ids of the workers to `pids`, and wait."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # the forkserver may have blocked it
     batches = load(Slow(), torch.arange(1000).split(2), workers=2)
     next(batches)
-    told.write_text(" ".join(str(child.pid) for child in active_children()))
+    pids.write_text(" ".join(str(child.pid) for child in active_children()))
     time.sleep(300)
 
 
-def struck() -> None:
-    """Make all batches while whatever works for this process gets SIGTERM after SIGTERM."""
-    over = threading.Event()
-    threading.Thread(target=_strike_all, args=(over,)).start()
+def load_under_signals() -> None:
+    """Load all batches while all child processes get SIGTERM repeatedly."""
+    stop = threading.Event()
+    threading.Thread(target=_signal_children, args=(stop,)).start()
     try:
-        made = [target for _, target in load(Slow(), torch.arange(40).split(2), workers=2)]
+        targets = [target for _, target in load(Slow(), torch.arange(40).split(2), workers=2)]
     finally:
-        over.set()
-    assert torch.equal(torch.cat(made), torch.arange(40))
+        stop.set()
+    assert torch.equal(torch.cat(targets), torch.arange(40))
 
 
-def _strike_all(over: threading.Event) -> None:
-    while not over.wait(0.005):
+def _signal_children(stop: threading.Event) -> None:
+    while not stop.wait(0.005):
         for child in psutil.Process().children(recursive=True):
-            with suppress(psutil.Error):  # it may have ended meanwhile
+            with suppress(psutil.Error):  # the process may have ended
                 if not any("resource_tracker" in word for word in child.cmdline()):
                     child.terminate()

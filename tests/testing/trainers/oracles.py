@@ -1,4 +1,4 @@
-"""What the tests of optimizers share: layers to train, and the numbers of a tensor as a list."""
+"""Helpers for the tests of optimizers: layers to train, and tensors as lists of numbers."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def trained(
     layout: str = "alike",
     dtype: torch.dtype = torch.float64,
 ) -> tuple[list[Tensor], list[list[Tensor]], list[Tensor]]:
-    """Step layers once per rate; return their starts, each layer's gradients, and their ends.
+    """Run one step per rate; return the initial layers, the gradients of each layer, and the final layers.
 
     The last layer starts at 0, and the second has a gradient of 0 at first. In a "mixed" layout the gradients lie in
     memory otherwise than their weights.
@@ -44,5 +44,5 @@ def trained(
 
 
 def turned(tensor: Tensor) -> Tensor:
-    """The same tensor, its first dimension the last in memory."""
+    """Return the same tensor with its first dimension last in memory."""
     return tensor.movedim(0, -1).contiguous().movedim(-1, 0)

@@ -7,7 +7,7 @@ from PIL import Image
 
 
 def draw(folder: Path, *, count: int, side: tuple[int, int] = (48, 40), seed: int = 0) -> None:
-    """Write images of a random color each, every third a PNG."""
+    """Write images with one random color each; every third is a PNG."""
     folder.mkdir(parents=True, exist_ok=True)
     color_N3 = np.random.default_rng(seed).integers(0, 256, (count, 3))
     for number, color in enumerate(color_N3.tolist()):
@@ -15,7 +15,7 @@ def draw(folder: Path, *, count: int, side: tuple[int, int] = (48, 40), seed: in
 
 
 def tree(root: Path, counts: dict[str, int]) -> Path:
-    """Write class folders: {"train/cat": 5} is five images of a cat."""
+    """Write class folders; {"train/cat": 5} means five images of the class cat."""
     for number, (name, count) in enumerate(counts.items()):
         draw(root / name, count=count, seed=number)
     return root

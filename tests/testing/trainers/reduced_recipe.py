@@ -1,4 +1,4 @@
-"""A paper's run made small: two ranks of this machine, a few small synthetic images, all else as it stands."""
+"""Reduce a paper's run to two local ranks and a few small synthetic images, with all else unchanged."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ LEAST_PIXELS = 33
 
 
 def reduced(run: RunSpec) -> RunSpec:
-    """The same net, optimizer, schedule and epochs, with every batch divided by one number, in float32."""
+    """Return the same model, optimizer, schedule and epochs, with all batches divided by one number, in float32."""
     spec = run.model_dump(mode="json")
     factor = run.batch // (RANKS * SHARE)
     spec["batch"] = run.batch // factor
     for stage in spec["batch_stages"]:
         stage["batch"] //= factor
-    spec["precision"] = "float32"  # 16-bit passes crawl on CPUs
+    spec["precision"] = "float32"  # 16-bit passes are slow on CPUs
     spec["micro_batch"] = SHARE // 2 if run.micro_batch else None
     pixels = max(run.model.smallest, LEAST_PIXELS)
     spec["data"] = {
@@ -33,5 +33,5 @@ def reduced(run: RunSpec) -> RunSpec:
 
 
 def _for_two(collective: dict[str, Any]) -> dict[str, Any]:
-    """The same collective; what counts ranks counts both."""
+    """Return the same collective; its parameters that count ranks become the number of ranks."""
     return {name: RANKS if name in ("rows", "group") and value else value for name, value in collective.items()}

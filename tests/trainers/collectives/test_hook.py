@@ -1,4 +1,4 @@
-"""A plain DDP script gets the torus in two lines, and learns what DDP alone would have learnt."""
+"""A plain DDP script uses the torus with two lines, and gets the same weights as with DDP alone."""
 
 from threading import Event
 
@@ -18,8 +18,8 @@ def net() -> nn.Module:
     return nn.Sequential(nn.Linear(32, 400), nn.Tanh(), nn.Linear(400, 400), nn.Tanh(), nn.Linear(400, 1))
 
 
-def learnt(wire: torch.dtype | None, *, with_torus: bool) -> Tensor:
-    # buckets of 0.1 MB: several are under way while backward goes on
+def train(wire: torch.dtype | None, *, with_torus: bool) -> Tensor:
+    # with 0.1 MB per bucket, several buckets are in flight during the backward pass
     model = DistributedDataParallel(net(), bucket_cap_mb=0.1)
     if with_torus:
         hook.torus(model, wire=wire)
@@ -32,23 +32,23 @@ def learnt(wire: torch.dtype | None, *, with_torus: bool) -> Tensor:
     return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
-def both_ways(wire: torch.dtype | None) -> tuple[Tensor, Tensor]:
-    return learnt(wire, with_torus=True), learnt(wire, with_torus=False)
+def train_both_ways(wire: torch.dtype | None) -> tuple[Tensor, Tensor]:
+    return train(wire, with_torus=True), train(wire, with_torus=False)
 
 
 @pytest.mark.parametrize(("wire", "tolerance"), [(None, 1e-5), (torch.bfloat16, 1e-2)])
-def test_ddp_with_the_torus_learns_what_ddp_learns(wire: torch.dtype | None, tolerance: float) -> None:
-    results = on_ranks(4, both_ways, wire)
-    for ours_N, theirs_N in results:
-        torch.testing.assert_close(ours_N, theirs_N, rtol=tolerance, atol=tolerance)
-        assert torch.equal(ours_N, results[0][0])
+def test_ddp_with_the_torus_trains_the_same_weights_as_ddp(wire: torch.dtype | None, tolerance: float) -> None:
+    results = on_ranks(4, train_both_ways, wire)
+    for torus_N, ddp_N in results:
+        torch.testing.assert_close(torus_N, ddp_N, rtol=tolerance, atol=tolerance)
+        assert torch.equal(torus_N, results[0][0])
 
 
-def break_off() -> str:
+def lose_a_rank() -> str:
     model = DistributedDataParallel(net())
     hook.torus(model, timeout_s=2.0)
     if dist.get_rank() == 1:
-        dist.barrier()  # never comes to the sum
+        dist.barrier()  # this rank never starts the sum
         return ""
     try:
         model(torch.ones(1, 32)).sum().backward()
@@ -59,12 +59,12 @@ def break_off() -> str:
 
 
 def test_backward_raises_when_a_rank_is_lost() -> None:
-    assert "rank 1 said nothing" in on_ranks(2, break_off)[0]
+    assert "rank 1 did not respond" in on_ranks(2, lose_a_rank)[0]
 
 
-def sum_waits_for_the_rest_of_backward() -> list[bool]:
+def wait_in_the_sum_for_the_first_layer() -> list[bool]:
     torch.manual_seed(0)
-    layers = [nn.Linear(600, 600) for _ in range(4)]  # 1.4 MB each: a bucket each
+    layers = [nn.Linear(600, 600) for _ in range(4)]  # 1.4 MB each, so one bucket each
     model = DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=1)
     is_first_layer_done, seen = Event(), list[bool]()
     layers[0].weight.register_post_accumulate_grad_hook(lambda _: is_first_layer_done.set())
@@ -74,14 +74,14 @@ def sum_waits_for_the_rest_of_backward() -> list[bool]:
         dist.all_reduce(flat_N)
 
     hook.attach(model, allreduce)
-    for _ in range(2):  # DDP has one bucket in the first pass, whatever its size
+    for _ in range(2):  # in the first pass DDP uses a single bucket of any size
         is_first_layer_done.clear()
         seen.clear()
         model(torch.ones(1, 600)).sum().backward()
     return seen
 
 
-def test_backward_goes_on_while_a_bucket_is_summed() -> None:
-    for seen in on_ranks(2, sum_waits_for_the_rest_of_backward):
+def test_backward_continues_while_a_bucket_is_summed() -> None:
+    for seen in on_ranks(2, wait_in_the_sum_for_the_first_layer):
         assert len(seen) > 1
         assert all(seen)

@@ -1,6 +1,7 @@
-"""A rank that dies or stalls in the middle of a sum: the others say which one and in which round, and soon.
+"""When a rank dies or stalls during a sum, all other ranks name it and the round, within the timeout.
 
-Every collective that a run can ask for, on four real ranks of its own; all of them at once, as stalled ranks only wait.
+Every collective of a run runs on its own four real ranks. All collectives run at the same time, because stalled ranks
+only wait.
 """
 
 import os
@@ -22,16 +23,16 @@ from torch.distributed import FileStore  # type: ignore[attr-defined]
 from contract.folder.run_folder import RunFolder
 from contract.spec.choices.collectives import Collective
 from tests.testing.trainers.forked_ranks import CONTEXT, on_ranks
-from trainers.build.collectives import allreduce as built
-from trainers.collectives.runners.timeout import neighbors, watched
+from trainers.build.collectives import build_allreduce
+from trainers.collectives.runners.timeout import backend_allreduce, neighbors
 from trainers.collectives.wire.frame import DONE, Frame
-from trainers.collectives.wire.group_connections import mesh_of
+from trainers.collectives.wire.group_connections import connections_of
 from trainers.collectives.wire.rank_lost import RankLost
-from trainers.progress.auto_choice_store import Kept
+from trainers.progress.auto_choice_store import AutoChoiceStore
 
 WORLD, VICTIM, TIMEOUT_S = 4, 2, 10.0
-LATE_S = 5.0  # 44 ranks share the machine: who has to say it has to wait for its turn
-OTHERS = [rank for rank in range(WORLD) if rank != VICTIM]
+LATE_S = 5.0  # 44 ranks share the machine, so a report may wait for a core
+SURVIVORS = [rank for rank in range(WORLD) if rank != VICTIM]
 COLLECTIVES: dict[str, dict[str, Any]] = {
     "native": {"kind": "native"},
     "ring": {"kind": "ring"},
@@ -48,72 +49,72 @@ COLLECTIVES: dict[str, dict[str, Any]] = {
 reader: TypeAdapter[Collective] = TypeAdapter(Collective)
 
 
-class Word(NamedTuple):
-    """What a rank said when its sum broke."""
+class Report(NamedTuple):
+    """The error that ended the sums of a rank."""
 
     message: str
     lost: list[int]
-    is_silent: bool
+    is_unresponsive: bool
     at: float
 
 
-def sum_until_it_breaks(rank: int, folder: Path, name: str, blow: signal.Signals) -> None:
+def sum_until_failure(rank: int, folder: Path, name: str, fatal_signal: signal.Signals) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=FileStore(str(folder / "store"), WORLD), rank=rank, world_size=WORLD)
-    kept = Kept(RunFolder(folder), lambda *_: None)
+    choice_store = AutoChoiceStore(RunFolder(folder), lambda *_: None)
     choice = reader.validate_python({**COLLECTIVES[name], "timeout_s": TIMEOUT_S})
-    allreduce, x_N = built(choice, WORLD, kept=kept, nodes=2), torch.zeros(1 << 20)
+    allreduce, x_N = build_allreduce(choice, WORLD, choice_store=choice_store, nodes=2), torch.zeros(1 << 20)
     allreduce(x_N)
     dist.barrier()
     if rank == VICTIM:
-        strike_oneself(name, lambda: note(folder / "struck", time.time()), blow)
+        send_itself(fatal_signal, name, before=lambda: write(folder / "signalled", time.time()))
     try:
         while True:
             allreduce(x_N)
     except RankLost as error:
-        note(folder / f"said-{rank}", Word(str(error), error.ranks, error.is_silent, time.time()))
-    time.sleep(600)  # a rank that has reported must not help the others by leaving
+        write(folder / f"report-{rank}", Report(str(error), error.ranks, error.is_unresponsive, time.time()))
+    time.sleep(600)  # a rank that has reported must not reveal the failure to other ranks by its exit
 
 
-def strike_oneself(name: str, before: Callable[[], None], blow: signal.Signals) -> None:
-    """Let the blow fall in the middle of a sum: with a plan's third part, or 20 ms into the backend's sums."""
+def send_itself(fatal_signal: signal.Signals, name: str, *, before: Callable[[], None]) -> None:
+    """Send the signal in the middle of a sum: at a plan's third part, or 20 ms into the backend's sums."""
 
-    def strike() -> None:
+    def kill() -> None:
         before()
-        os.kill(os.getpid(), blow)
+        os.kill(os.getpid(), fatal_signal)
 
     if name == "native":
-        threading.Timer(0.02, strike).start()
+        threading.Timer(0.02, kill).start()
         return
-    mesh = mesh_of(None)
-    take_in, at = mesh.arrived, mesh.arrivals + 3
+    connections = connections_of(None)
+    process_frame, last_part = connections.on_frame, connections.state.received_parts + 3
 
-    def arrived(peer: int, frame: Frame) -> None:
-        take_in(peer, frame)
-        if mesh.arrivals == at:
-            strike()
+    def on_frame(peer: int, frame: Frame) -> None:
+        process_frame(peer, frame)
+        if connections.state.received_parts == last_part:
+            kill()
 
-    mesh.arrived = arrived  # type: ignore[method-assign]
+    connections.on_frame = on_frame  # type: ignore[method-assign]  # the test needs a signal at an exact frame
 
 
-def note(path: Path, said: Any) -> None:
+def write(path: Path, report: Any) -> None:
     draft = path.with_suffix(".draft")
-    draft.write_bytes(pickle.dumps(said))
+    draft.write_bytes(pickle.dumps(report))
     draft.rename(path)
 
 
 @pytest.fixture(scope="module", params=[signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
-def blow(request: pytest.FixtureRequest) -> signal.Signals:
-    struck: signal.Signals = request.param
-    return struck
+def fatal_signal(request: pytest.FixtureRequest) -> signal.Signals:
+    chosen: signal.Signals = request.param
+    return chosen
 
 
 @pytest.fixture(scope="module")
-def fields(blow: signal.Signals, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """A folder for each collective, in which its ranks say how their sum broke."""
+def folders(fatal_signal: signal.Signals, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """Start the ranks of every collective; yield the folder of each collective, in which its ranks report."""
     folders = {name: tmp_path_factory.mktemp(name.replace(" ", "-")) for name in COLLECTIVES}
     ranks = [
-        CONTEXT.Process(target=sum_until_it_breaks, args=(rank, folder, name, blow))
+        CONTEXT.Process(target=sum_until_failure, args=(rank, folder, name, fatal_signal))
         for name, folder in folders.items()
         for rank in range(WORLD)
     ]
@@ -129,56 +130,56 @@ def fields(blow: signal.Signals, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.mark.parametrize("name", COLLECTIVES)
-def test_all_others_name_a_lost_rank_within_the_time_out(
-    name: str, blow: signal.Signals, fields: dict[str, Path]
+def test_all_other_ranks_name_the_failed_rank_within_the_timeout(
+    name: str, fatal_signal: signal.Signals, folders: dict[str, Path]
 ) -> None:
-    """SIGKILL and SIGSTOP, by which rank 2 strikes itself in the middle of a sum."""
-    struck = read(fields[name] / "struck")
-    for rank in OTHERS:
-        word: Word = read(fields[name] / f"said-{rank}")
-        assert word.lost == [VICTIM], (rank, word.message)
-        assert re.search(rf"^rank {VICTIM} (died|said nothing).* in round \d+", word.message), word.message
-        assert word.is_silent == (blow == signal.SIGSTOP)
-        assert word.at - struck < TIMEOUT_S + LATE_S, (rank, word.at - struck)
+    """Rank 2 sends itself SIGKILL or SIGSTOP in the middle of a sum."""
+    signalled_at = wait_and_read(folders[name] / "signalled")
+    for rank in SURVIVORS:
+        report: Report = wait_and_read(folders[name] / f"report-{rank}")
+        assert report.lost == [VICTIM], (rank, report.message)
+        assert re.search(rf"^rank {VICTIM} (died|did not respond).* in round \d+", report.message), report.message
+        assert report.is_unresponsive == (fatal_signal == signal.SIGSTOP)
+        assert report.at - signalled_at < TIMEOUT_S + LATE_S, (rank, report.at - signalled_at)
 
 
-def read(path: Path) -> Any:
-    until = time.monotonic() + 150
+def wait_and_read(path: Path) -> Any:
+    deadline = time.monotonic() + 150
     while not path.exists():
-        assert time.monotonic() < until, f"{path.name} never came"
+        assert time.monotonic() < deadline, f"no rank wrote {path.name}"
         time.sleep(0.02)
     return pickle.loads(path.read_bytes())
 
 
-def one_is_done_and_one_is_lost() -> str:
-    group = dist.new_group()  # which stays in the middle of a sum
-    # a fifth of the time-out is for an answer, and who waits for the backend looks every quarter of a second only
-    allreduce, x_N = watched(group=group, timeout_s=TIMEOUT_S / 2), torch.zeros(1000)
+def sum_with_one_done_and_one_stalled() -> str:
+    group = dist.new_group()  # whose connections stay in the middle of a sum
+    # a fifth of the timeout is for a PONG, but a rank in a backend call reads frames only every quarter of a second
+    allreduce, x_N = backend_allreduce(group=group, timeout_s=TIMEOUT_S / 2), torch.zeros(1000)
     allreduce(x_N)
     store, rank = dist.distributed_c10d._get_default_store(), dist.get_rank()
-    if rank == 1:  # as if its part of the backend's work had come to an end before the others'
-        mesh = mesh_of(group)
-        for line in mesh.lines.values():
-            line.post(Frame(DONE, segment=mesh.next_segment))
+    if rank == 1:  # as if the backend had completed on this rank first
+        connections = connections_of(group)
+        for connection in connections.to.values():
+            connection.send(Frame(DONE, segment=connections.state.next_segment))
     elif rank != VICTIM:
         with pytest.raises(RankLost) as caught:
             allreduce(x_N)
-        store.set(f"said-{rank}", str(caught.value))
-    return "; ".join(store.get(f"said-{rank}").decode() for rank in (0, 3))  # waits for both
+        store.set(f"report-{rank}", str(caught.value))
+    return "; ".join(store.get(f"report-{rank}").decode() for rank in (0, 3))  # get() waits for both
 
 
-def test_a_rank_that_is_done_is_not_taken_for_the_one_that_is_lost() -> None:
-    """Rank 1 has its sum and does other work, rank 2 never comes to it: the others must blame rank 2 alone."""
-    for said in on_ranks(WORLD, one_is_done_and_one_is_lost):
-        assert said.count("rank 2 said nothing") == 2, said
-        assert "ranks" not in said
+def test_a_rank_that_is_done_is_not_taken_for_the_failed_rank() -> None:
+    """Rank 1 has its sum and does other work, rank 2 never starts the sum: the other ranks must name rank 2 alone."""
+    for reports in on_ranks(WORLD, sum_with_one_done_and_one_stalled):
+        assert reports.count("rank 2 did not respond") == 2, reports
+        assert "ranks" not in reports
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 5, 8, 13, 64, 100])
-def test_whoever_is_watched_watches_and_a_loss_is_known_to_all_within_log_n_steps(world: int) -> None:
-    watch = {rank: neighbors(rank, world) for rank in range(world)}
-    assert all(rank in watch[peer] for rank in watch for peer in watch[rank])
-    known, steps = {0}, 0
-    while len(known) < world:
-        known, steps = known | {peer for rank in known for peer in watch[rank]}, steps + 1
+def test_neighbors_are_mutual_and_a_report_reaches_all_ranks_in_log_n_steps(world: int) -> None:
+    all_neighbors = {rank: neighbors(rank, world) for rank in range(world)}
+    assert all(rank in all_neighbors[peer] for rank in all_neighbors for peer in all_neighbors[rank])
+    reached, steps = {0}, 0
+    while len(reached) < world:
+        reached, steps = reached | {peer for rank in reached for peer in all_neighbors[rank]}, steps + 1
     assert steps <= (world - 1).bit_length()

@@ -1,4 +1,4 @@
-"""The runner sums as dist.all_reduce does, for every world, length and type, with the same bits everywhere."""
+"""make_allreduce() gives the sum of dist.all_reduce for every world, length and type, with equal bits on all ranks."""
 
 import pytest
 import torch
@@ -8,14 +8,14 @@ from torch import Tensor
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.collectives.plan import Round, Send
 from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
-from trainers.collectives.runners.allreduce import Allreduce, follow
+from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
 
 LENGTHS = (0, 1, 2, 5, 64, 1009)
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
-def bound_plans(world: int) -> dict[str, Allreduce]:
-    """Every algorithm on one host, in every shape that is unlike the others; over two hosts where these matter."""
+def allreduces(world: int) -> dict[str, Allreduce]:
+    """Return every algorithm in every different shape on one host, and on two hosts if the plan depends on hosts."""
     ranks = range(world)
     one, two = [ranks], [part for part in (ranks[: world // 2], ranks[world // 2 :]) if part]
     plans = {"ring": ring.plan(one), "halving_doubling": halving_doubling.plan(one)}
@@ -24,7 +24,7 @@ def bound_plans(world: int) -> dict[str, Allreduce]:
     plans |= {f"{k} colors": colors.plan(one, k=k) for k in (2, 3, 4) if k <= world}
     plans |= {f"groups of {size}": hierarchical.plan(one, group=size) for size in (2, 3, 4) if size <= world}
     plans |= {f"{servers} servers": server.plan(one, servers=servers) for servers in sorted({1, min(2, world), world})}
-    return {name: follow(plan, chunks=plan.chunks) for name, plan in plans.items()}
+    return {name: make_allreduce(plan, chunks=plan.chunks) for name, plan in plans.items()}
 
 
 def part(rank: int, length: int, dtype: torch.dtype) -> Tensor:
@@ -32,10 +32,10 @@ def part(rank: int, length: int, dtype: torch.dtype) -> Tensor:
 
 
 def sum_all() -> dict[tuple[str, int, torch.dtype], tuple[Tensor, Tensor, Tensor]]:
-    """Per plan, length and type: the plan's sum, its repeat, and what the backend says."""
+    """Return for each plan, length and type the plan's sum, the same sum again, and the backend's sum."""
     rank, world = dist.get_rank(), dist.get_world_size()
     out = {}
-    for name, allreduce in bound_plans(world).items():
+    for name, allreduce in allreduces(world).items():
         for dtype in TYPES:
             for length in LENGTHS:
                 x_N, again_N, native_N = (part(rank, length, dtype) for _ in range(3))
@@ -47,10 +47,10 @@ def sum_all() -> dict[tuple[str, int, torch.dtype], tuple[Tensor, Tensor, Tensor
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 6])
-def test_every_plan_sums_as_the_backend_does_with_the_same_bits_on_every_rank(world: int) -> None:
+def test_every_plan_gives_the_backends_sum_with_the_same_bits_on_every_rank(world: int) -> None:
     results = on_ranks(world, sum_all)
     for case, (x_N, again_N, native_N) in results[0].items():
-        # each of world - 1 sums rounds once
+        # each of world - 1 additions rounds once
         torch.testing.assert_close(
             x_N, native_N, rtol=world * torch.finfo(case[2]).eps, atol=world * 1e-2, msg=f"{case}"
         )
@@ -60,10 +60,10 @@ def test_every_plan_sums_as_the_backend_does_with_the_same_bits_on_every_rank(wo
 
 
 def sum_integers() -> list[Tensor]:
-    """Whole numbers sum exactly in every type, so nothing hides behind a tolerance."""
+    """Sum whole numbers, which are exact in every type, so the comparison needs no tolerance."""
     rank, world = dist.get_rank(), dist.get_world_size()
     parts = [(torch.arange(length) * (rank + 1) % 7).to(dtype) for length in LENGTHS for dtype in TYPES]
-    for allreduce in bound_plans(world).values():
+    for allreduce in allreduces(world).values():
         for x_N in parts:
             expected_N = x_N.clone()
             dist.all_reduce(expected_N)
@@ -77,16 +77,16 @@ def test_whole_numbers_sum_exactly() -> None:
     on_ranks(4, sum_integers)
 
 
-def odd_shapes() -> None:
+def sum_several_parts_per_round() -> None:
     world = dist.get_world_size()
-    # two parts for one rank in one round, then a slice that is received while it was sent a round before
+    # rank 0 receives two parts in one round; then a rank receives a slice that it sent in the round before
     rounds: list[Round] = [
         [Send(1, 0, range(2), add=True), Send(2, 0, range(2), add=True)],
         [Send(0, 1, range(2), add=False)],
         [Send(1, 2, range(2), add=False)],
     ]
-    allreduce = follow(rounds, chunks=2)
-    for length in (3, 30, 7):  # the buffers grow, and serve shorter vectors too
+    allreduce = make_allreduce(rounds, chunks=2)
+    for length in (3, 30, 7):  # the buffers grow, and are reused for shorter vectors
         x_N = torch.full((length,), float(dist.get_rank() + 1))
         allreduce(x_N)
         assert torch.equal(x_N, torch.full((length,), 6.0)), x_N
@@ -98,16 +98,16 @@ def odd_shapes() -> None:
 
 
 def test_a_rank_may_receive_several_parts_at_once() -> None:
-    on_ranks(3, odd_shapes)
+    on_ranks(3, sum_several_parts_per_round)
 
 
-def in_a_group() -> list[float]:
+def sum_in_group() -> list[float]:
     group = dist.new_group([0, 2], backend="gloo")
     x_N = torch.full((5,), float(dist.get_rank()))
     if dist.get_rank() in (0, 2):
-        follow(ring.allreduce(range(2), range(2)), chunks=2, group=group)(x_N)
+        make_allreduce(ring.allreduce(range(2), range(2)), chunks=2, group=group)(x_N)
     return x_N.tolist()
 
 
-def test_a_plan_runs_within_a_group() -> None:
-    assert on_ranks(3, in_a_group) == [[2.0] * 5, [1.0] * 5, [2.0] * 5]
+def test_a_plan_runs_in_a_group() -> None:
+    assert on_ranks(3, sum_in_group) == [[2.0] * 5, [1.0] * 5, [2.0] * 5]

@@ -1,4 +1,4 @@
-"""The backend's collectives under watch."""
+"""The backend's collectives with a timeout."""
 
 from datetime import timedelta
 from unittest.mock import patch
@@ -7,11 +7,11 @@ import torch
 import torch.distributed as dist
 
 from tests.testing.trainers.forked_ranks import on_ranks
-from trainers.collectives.runners.timeout import Watch
+from trainers.collectives.runners.timeout import BackendCollectives
 
 
-class JustInTime:
-    """Forces a collective that ends between the end of our patience and the look whether it has ended."""
+class WorkThatEndsLate:
+    """Work that completes between the timeout of wait() and the call of is_completed()."""
 
     def __init__(self) -> None:
         self.waits = 0
@@ -26,12 +26,12 @@ class JustInTime:
         return True
 
 
-def summed_just_in_time() -> int:
-    work = JustInTime()
+def sum_that_ends_late() -> int:
+    work = WorkThatEndsLate()
     with patch.object(dist, "all_reduce", return_value=work):
-        Watch(timeout_s=5).all_reduce(torch.ones(1))
+        BackendCollectives(timeout_s=5).all_reduce(torch.ones(1))
     return work.waits
 
 
-def test_what_ends_just_after_a_look_has_ended_well() -> None:
-    assert on_ranks(1, summed_just_in_time) == [2]
+def test_work_that_completes_just_after_a_wait_is_no_error() -> None:
+    assert on_ranks(1, sum_that_ends_late) == [2]

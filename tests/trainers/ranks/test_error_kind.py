@@ -1,4 +1,4 @@
-"""Of what kind an error is. The errors are real ones, raised by what raises them."""
+"""Errors are classified by kind. The tests raise real errors of PyTorch and the operating system."""
 
 import ctypes
 import importlib
@@ -14,18 +14,18 @@ import torch.distributed as dist
 from contract.lifecycle.failure import FailureKind
 from trainers.collectives.wire.rank_lost import RankLost
 from trainers.models.imported import imported
-from trainers.ranks.error_kind import kind_of
+from trainers.ranks.error_kind import classify_error
 
 BEYOND = 1 << 62  # bytes
 
 
-def wait_in_vain() -> None:
+def time_out() -> None:
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=1))
-    store.get("what nobody says")
+    store.get("a key that no rank sets")
 
 
-def lose(rank: int, *, is_silent: bool) -> None:
-    raise RankLost(f"rank {rank} is lost", [rank], is_silent=is_silent)
+def lose(rank: int, *, is_unresponsive: bool) -> None:
+    raise RankLost(f"rank {rank} is lost", [rank], is_unresponsive=is_unresponsive)
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ def lose(rank: int, *, is_silent: bool) -> None:
         (lambda: importlib.import_module("a_module_that_nobody_has"), FailureKind.WRONG_ENVIRONMENT),
         (lambda: imported("a_module_that_nobody_has:net"), FailureKind.WRONG_ENVIRONMENT),
         (lambda: ctypes.CDLL("liba_library_that_nobody_has.so.1"), FailureKind.WRONG_ENVIRONMENT),
-        (wait_in_vain, FailureKind.COLLECTIVE_TIMEOUT),
-        (lambda: lose(2, is_silent=True), FailureKind.COLLECTIVE_TIMEOUT),
-        (lambda: lose(2, is_silent=False), FailureKind.PYTHON_ERROR),
+        (time_out, FailureKind.COLLECTIVE_TIMEOUT),
+        (lambda: lose(2, is_unresponsive=True), FailureKind.COLLECTIVE_TIMEOUT),
+        (lambda: lose(2, is_unresponsive=False), FailureKind.PYTHON_ERROR),
         (lambda: [][0], FailureKind.PYTHON_ERROR),
         (lambda: Path("/no/such/file").read_text(), FailureKind.PYTHON_ERROR),
     ],
 )
-def test_an_error_is_of_the_kind_that_has_to_be_mended(fault: Callable[[], object], kind: FailureKind) -> None:
+def test_an_error_has_its_kind(fault: Callable[[], object], kind: FailureKind) -> None:
     with pytest.raises((Exception, MemoryError)) as raised:
         fault()
-    assert kind_of(raised.value) is kind, raised.value
+    assert classify_error(raised.value) is kind, raised.value

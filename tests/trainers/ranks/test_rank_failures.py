@@ -1,4 +1,4 @@
-"""What a job leaves when something goes wrong. Each docstring says what the test forces."""
+"""The records and the end of a job after a failure. Each docstring states the failure that the test forces."""
 
 import os
 import signal
@@ -9,32 +9,31 @@ from typing import Any
 import pytest
 
 from contract.folder.events import Failed, Paused, Points
-from contract.folder.rank_failure import Fall
+from contract.folder.rank_failure import RankFailure
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
 from tests.testing.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
 from trainers.collectives.wire.rank_lost import RankLost
-from trainers.ranks import rank_failures as falls
-from trainers.ranks import rank_info as place
-from trainers.rules.centers.center_protocol import call
+from trainers.ranks import rank_failures, rank_info
+from trainers.rules.centers.center_protocol import connect_to_center
 
 ENDLESS = 100_000  # epochs
-STALL_S = 6.0  # a busy machine may hold one that is well for seconds
+STALL_S = 6.0  # a busy machine may delay a working rank for seconds
 
 
 def endless(path: Path, **choices: Any) -> RunFolder:
     return prepare(path, epochs=ENDLESS, **choices)
 
 
-def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
-    """SIGKILL to rank 2, as the kernel does when memory runs out: it cannot say a word itself."""
+def test_a_killed_rank_ends_the_job_and_is_reported(tmp_path: Path) -> None:
+    """SIGKILL to rank 2, as the kernel sends when memory runs out: the rank cannot record its failure."""
     folder = endless(tmp_path / "run")
     job = start(folder)
     until(lambda: len(losses(folder)) > 2)
     ranks_of(job)[2].kill()
     status, _ = finish(job)
     assert status == 1
-    fall = folder.falls(1)[0]
+    fall = folder.read_rank_failures(1)[0]
     assert fall.rank == 2
     assert fall.reason.endswith("killed by SIGKILL")
     assert fall.kind is FailureKind.SIGNAL
@@ -44,8 +43,8 @@ def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
-def test_a_rank_that_stalls_is_named_in_the_last_word(tmp_path: Path) -> None:
-    """SIGSTOP to rank 2: nobody sees it die, so those who wait for it note its fall."""
+def test_a_rank_that_stalls_is_reported(tmp_path: Path) -> None:
+    """SIGSTOP to rank 2: its process does not end, so the ranks that wait for it record its failure."""
     folder = endless(tmp_path / "run", collective={"kind": "native", "timeout_s": STALL_S})
     job = start(folder)
     until(lambda: len(losses(folder)) > 2)
@@ -57,90 +56,94 @@ def test_a_rank_that_stalls_is_named_in_the_last_word(tmp_path: Path) -> None:
     failed = events(folder)[-1]
     assert isinstance(failed, Failed)
     assert failed.rank == 2
-    assert failed.reason.startswith("rank 2 said nothing for ")
-    first = folder.falls(1)[0]
+    assert failed.reason.startswith("rank 2 did not respond for ")
+    first = folder.read_rank_failures(1)[0]
     assert (first.rank, first.kind, first.host) == (2, FailureKind.COLLECTIVE_TIMEOUT, socket.gethostname())
     assert first.round is not None
     until(lambda: not group(job.pid))
 
 
-def test_a_rank_that_stalls_in_an_evaluation_is_named_too(tmp_path: Path) -> None:
-    """SIGSTOP by which rank 3 strikes itself where the ranks are about to judge the net together."""
+def test_a_rank_that_stalls_in_an_evaluation_is_reported(tmp_path: Path) -> None:
+    """Rank 3 sends itself SIGSTOP before the ranks evaluate the model together."""
     folder = endless(tmp_path / "run", collective={"kind": "ring", "timeout_s": STALL_S})
-    job = start(folder, environment=fault_at_evaluation(tmp_path, "os.kill(os.getpid(), signal.SIGSTOP)"))
+    job = start(folder, environment=fail_at_evaluation(tmp_path, "os.kill(os.getpid(), signal.SIGSTOP)"))
     assert finish(job)[0] == 1
     failed = events(folder)[-1]
     assert isinstance(failed, Failed)
     assert failed.rank == 3
-    assert failed.reason.startswith("rank 3 said nothing for ")
+    assert failed.reason.startswith("rank 3 did not respond for ")
     until(lambda: not group(job.pid))
 
 
-def test_a_rank_that_lost_another_notes_whom(tmp_path: Path) -> None:
-    """As on Slurm, where no parent sees how the other rank ended: what the collective saw must not be lost."""
+def test_a_rank_records_which_rank_it_lost(tmp_path: Path) -> None:
+    """As on Slurm, where no parent process sees the end of the other rank: the rank records its collective's error."""
     folder = prepare(tmp_path / "run")
     lost = RankLost("rank 2 died: rank 0 waited in round 3 of the collective", [2])
-    first = falls.note(folder, 1, place.here(0, 4), lost)
+    first = rank_failures.record_failure(folder, 1, rank_info.local_rank_info(0, 4), lost)
     assert first.echo
     assert first.reason.endswith(": rank 2 died: rank 0 waited in round 3 of the collective")
 
 
-def test_a_connection_of_the_user_s_own_that_breaks_is_no_echo(tmp_path: Path) -> None:
-    """A data set's server resets its connection, in code that is not ours: no other rank has fallen."""
+def test_a_broken_connection_of_user_code_is_no_echo(tmp_path: Path) -> None:
+    """A data set's server resets its connection in user code: no other rank has failed."""
     folder = prepare(tmp_path / "run")
     try:
         raise ConnectionResetError("Connection reset by peer")
     except ConnectionResetError as error:
-        fall = falls.note(folder, 1, place.here(2, 4), error)
+        fall = rank_failures.record_failure(folder, 1, rank_info.local_rank_info(2, 4), error)
     assert (fall.rank, fall.echo) == (2, False)
     assert fall.reason.endswith("ConnectionResetError: Connection reset by peer")
 
 
-def test_a_connection_of_ours_that_breaks_within_the_standard_library_is_an_echo(tmp_path: Path) -> None:
-    """Rank 0's door is closed: the error is raised in socket.py, by a call of ours; another's fall is waited for."""
+def test_a_broken_connection_of_the_trainer_within_the_standard_library_is_an_echo(tmp_path: Path) -> None:
+    """Rank 0's port is closed: a call of the trainer raises the error in socket.py, and the cause is awaited."""
     folder = prepare(tmp_path / "run")
-    folder.note_fall(1, Fall(at=0.0, rank=0, host="h", reason="killed by SIGKILL", kind=FailureKind.SIGNAL))
+    folder.write_rank_failure(
+        1, RankFailure(at=0.0, rank=0, host="h", reason="killed by SIGKILL", kind=FailureKind.SIGNAL)
+    )
     with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))  # so that no other process opens a door there meanwhile
+        closed.bind(("127.0.0.1", 0))  # so that no other process can open this port
         with pytest.raises(ConnectionRefusedError) as refused:
-            call(closed.getsockname(), b"0123456789abcdef", rank=2, timeout_s=5.0)
-    assert falls.note(folder, 1, place.here(2, 4), refused.value).rank == 0
-    assert [fall.echo for fall in folder.falls(1)] == [False, True]
+            connect_to_center(closed.getsockname(), b"0123456789abcdef", rank=2, timeout_s=5.0)
+    assert rank_failures.record_failure(folder, 1, rank_info.local_rank_info(2, 4), refused.value).rank == 0
+    assert [fall.echo for fall in folder.read_rank_failures(1)] == [False, True]
 
 
-def test_a_rank_whose_net_calls_exit_says_so(tmp_path: Path) -> None:
-    """sys.exit in a module of the user's own, on every rank."""
+def test_a_rank_whose_model_calls_exit_records_it(tmp_path: Path) -> None:
+    """sys.exit in a user's module, on every rank."""
     (tmp_path / "leaves_at_once.py").write_text("import sys\nsys.exit('no licence is left')\n")
     model = {"kind": "import", "function": "leaves_at_once:net"}
     folder = prepare(tmp_path / "run", model=model)
     status, _ = finish(start(folder, environment={"PYTHONPATH": str(tmp_path)}))
     assert status == 1
-    assert folder.falls(1)[0].reason.endswith("SystemExit: no licence is left")
+    assert folder.read_rank_failures(1)[0].reason.endswith("SystemExit: no licence is left")
 
 
-def test_a_rank_that_stalled_and_is_woken_does_not_hide_that_it_stalled(tmp_path: Path) -> None:
-    """As on Slurm, which wakes a stopped process to end it: it finds that its peers are gone."""
+def test_a_resumed_rank_does_not_overwrite_the_record_of_its_stall(tmp_path: Path) -> None:
+    """As on Slurm, which resumes a stopped process to end it: the process finds that its peers have exited."""
     folder = prepare(tmp_path / "run")
-    silent = RankLost("rank 2 said nothing for 5.0 s", [2], is_silent=True, in_round=3)
-    falls.note(folder, 1, place.here(0, 4), silent)
-    first = falls.note(folder, 1, place.here(2, 4), RankLost("rank 0 died", [0], in_round=3))
+    silent = RankLost("rank 2 did not respond for 5.0 s", [2], is_unresponsive=True, in_round=3)
+    rank_failures.record_failure(folder, 1, rank_info.local_rank_info(0, 4), silent)
+    first = rank_failures.record_failure(
+        folder, 1, rank_info.local_rank_info(2, 4), RankLost("rank 0 died", [0], in_round=3)
+    )
     assert (first.rank, first.kind, first.round) == (2, FailureKind.COLLECTIVE_TIMEOUT, 3)
 
 
-def test_when_rank_0_is_killed_its_fall_is_noted_by_the_parent(tmp_path: Path) -> None:
-    """SIGKILL to rank 0, which alone may write events: the notes have to do."""
+def test_the_parent_records_that_rank_0_was_killed(tmp_path: Path) -> None:
+    """SIGKILL to rank 0, which alone may write events: only the record remains."""
     folder = endless(tmp_path / "run")
     job = start(folder)
     until(lambda: len(losses(folder)) > 2)
     ranks_of(job)[0].kill()
     assert finish(job)[0] == 1
-    assert folder.falls(1)[0].rank == 0
+    assert folder.read_rank_failures(1)[0].rank == 0
     assert isinstance(events(folder)[-1], Points)
     until(lambda: not group(job.pid))
 
 
-def test_a_killed_parent_leaves_no_rank_behind(tmp_path: Path) -> None:
-    """SIGKILL to the parent alone, so that nobody is left to end the ranks."""
+def test_no_rank_survives_a_killed_parent(tmp_path: Path) -> None:
+    """SIGKILL to the parent process only."""
     folder = endless(tmp_path / "run")
     job = start(folder)
     until(lambda: len(losses(folder)) > 2)
@@ -149,8 +152,8 @@ def test_a_killed_parent_leaves_no_rank_behind(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
-def test_a_signal_to_the_group_pauses_all_together(tmp_path: Path) -> None:
-    """SIGTERM to the process group, as the scheduler stops a local job."""
+def test_a_signal_to_the_process_group_pauses_all_ranks(tmp_path: Path) -> None:
+    """SIGTERM to the process group, as the scheduler sends to a local job."""
     folder = endless(tmp_path / "run")
     job = start(folder)
     until(lambda: len(losses(folder)) > 2)
@@ -161,8 +164,8 @@ def test_a_signal_to_the_group_pauses_all_together(tmp_path: Path) -> None:
     assert not any(isinstance(event, Failed) for event in events(folder))
 
 
-def test_a_loss_that_is_not_finite_stops_the_run_and_says_where(tmp_path: Path) -> None:
-    """A learning rate of 1e30 with plain SGD: the weights leave float32 within a few steps."""
+def test_a_loss_that_is_not_finite_ends_the_run_and_is_located(tmp_path: Path) -> None:
+    """A learning rate of 1e30 with SGD: the weights exceed float32's range within a few steps."""
     rates = {"kind": "constant", "rate": 1e30}
     folder = prepare(tmp_path / "run", optimizer={"kind": "sgd"}, schedule=rates, epochs=5)
     status, errors = finish(start(folder))
@@ -177,32 +180,32 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_where(tmp_path: Path) 
     assert "Traceback" in errors
 
 
-def test_the_first_fall_is_the_reason_and_its_echoes_are_not(tmp_path: Path) -> None:
-    """Rank 3 alone cannot load its data: the others only see their connections break."""
+def test_the_first_failure_is_the_reason_and_not_its_echoes(tmp_path: Path) -> None:
+    """Only rank 3 cannot load its data: the connections of the other ranks break."""
     folder = prepare(tmp_path / "run")
-    status, _ = finish(start(folder, environment=fault_at_evaluation(tmp_path, "raise OSError('the disk is gone')")))
+    status, _ = finish(start(folder, environment=fail_at_evaluation(tmp_path, "raise OSError('the disk is gone')")))
     assert status == 1
     failed = events(folder)[-1]
     assert isinstance(failed, Failed)
     assert failed.rank == 3
     assert "rank 3 on " in failed.reason
     assert "OSError: the disk is gone" in failed.reason
-    assert "OSError" in folder.falls(1)[0].trace
+    assert "OSError" in folder.read_rank_failures(1)[0].trace
 
 
-def test_of_two_ranks_that_fall_the_first_is_named_though_its_clock_goes_ahead(tmp_path: Path) -> None:
-    """Rank 3 falls a second after rank 1, whose clock goes ten minutes ahead.
+def test_the_first_of_two_failures_is_reported_despite_a_fast_clock(tmp_path: Path) -> None:
+    """Rank 3 fails a second after rank 1, whose clock is ten minutes fast.
 
     The ranks compare their clocks as they leave their first sum: on a busy machine some leave it later than others.
     """
     folder = prepare(tmp_path / "run")
     first_note = str(folder.path / "attempts" / "1.rank-1.json")
     after = f"[time.sleep(0.01) for _ in iter(lambda: os.path.exists({first_note!r}), True)]; time.sleep(1)"
-    environment = fault_at_evaluation(tmp_path, f"{after}; raise KeyError('second')", "raise KeyError('first')")
+    environment = fail_at_evaluation(tmp_path, f"{after}; raise KeyError('second')", "raise KeyError('first')")
     with (tmp_path / "sitecustomize.py").open("a") as script:
         script.write(CLOCK_OF_RANK_1_AHEAD)
     assert finish(start(folder, environment=environment))[0] == 1
-    first, second, *echoes = folder.falls(1)
+    first, second, *echoes = folder.read_rank_failures(1)
     assert ((first.rank, second.rank), [fall.echo for fall in echoes]) == ((1, 3), [True, True])
     assert 0.3 < second.at - first.at < 5
     failed = events(folder)[-1]
@@ -210,13 +213,13 @@ def test_of_two_ranks_that_fall_the_first_is_named_though_its_clock_goes_ahead(t
     assert failed.rank == 1
 
 
-def fault_at_evaluation(path: Path, fault: str, fault_of_rank_1: str = "pass") -> dict[str, str]:
-    """The environment in which rank 3 carries out the statement `fault` at its first evaluation, rank 1 another."""
+def fail_at_evaluation(path: Path, fault: str, fault_of_rank_1: str = "pass") -> dict[str, str]:
+    """Return an environment in which ranks 3 and 1 execute statements at their first evaluation."""
     (path / "sitecustomize.py").write_text(FAULTY_RANKS.replace("FAULT_1", fault_of_rank_1).replace("FAULT_3", fault))
     return {"PYTHONPATH": str(path)}
 
 
-# ranks are named as processes before they know their number
+# the processes have names before they know their ranks
 CLOCK_OF_RANK_1_AHEAD = """
 from multiprocessing import current_process
 real = time.time

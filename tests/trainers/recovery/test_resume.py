@@ -1,4 +1,4 @@
-"""A run that is killed and goes on is the run that was never stopped, bit for bit."""
+"""A run that is killed and resumed equals the uninterrupted run bit for bit."""
 
 import json
 import signal
@@ -11,9 +11,9 @@ from contract.folder.events import Failed, Finished, Paused, Resumed, Saved
 from contract.folder.run_folder import RunFolder
 from tests.testing.trainers.attempts import Signal, attempt, curve
 from tests.testing.trainers.jobs import events, prepare
-from trainers.checkpoints import checkpoint_writer as writer
-from trainers.checkpoints.checkpoint_directory import Shelf
-from trainers.ranks.heartbeat import OVERTAKEN
+from trainers.checkpoints import checkpoint_writer
+from trainers.checkpoints.checkpoint_directory import CheckpointDirectory
+from trainers.ranks.heartbeat import SUPERSEDED
 
 TWO = {"kind": "local", "ranks_per_node": 2}
 SGD = {"kind": "sgd", "momentum": 0.9, "nesterov": True, "weight_decay": 0.001}
@@ -52,7 +52,7 @@ def resumed(folder: RunFolder) -> list[Resumed]:
     ],
     ids=["nesterov", "lars", "dropout-lamb-average", "float16-loss-scale", "stages-passes-group-norm"],
 )
-def test_a_run_killed_again_and_again_has_the_losses_of_one_never_stopped(
+def test_a_run_killed_several_times_has_the_losses_of_an_uninterrupted_run(
     net: str, choices: dict[str, Any], tmp_path: Path
 ) -> None:
     """SIGKILL to rank 0, to rank 1, to both: before the first checkpoint, at an epoch's end, and at the last step."""
@@ -68,16 +68,16 @@ def test_a_run_killed_again_and_again_has_the_losses_of_one_never_stopped(
         assert curve(killed, name) == curve(whole, name)
     assert isinstance(events(killed)[-1], Finished)
     marks = [(event.attempt, event.step, event.lost_steps) for event in resumed(killed)]
-    assert marks == [(2, 0, 1), (3, 4, 1), (4, 8, 2)], "what is taken again from the first step is told as well"
+    assert marks == [(2, 0, 1), (3, 4, 1), (4, 8, 2)], "a restart from the first step is reported too"
 
 
-def test_a_damaged_checkpoint_is_passed_over_by_all_ranks_and_said(tmp_path: Path) -> None:
-    """Forces the fault: one bit of rank 1's part of the newest checkpoint is wrong, which rank 0 cannot know."""
+def test_all_ranks_skip_a_damaged_checkpoint_and_report_it(tmp_path: Path) -> None:
+    """Forces a wrong bit in rank 1's part of the newest checkpoint, which rank 0 does not read."""
     whole = prepare(tmp_path / "whole", **SMALL)
     attempt(whole, 1)
     folder = prepare(tmp_path / "run", **SMALL)
     attempt(folder, 1, blow=Signal(KILL, after=9))
-    newest, before = Shelf(folder.checkpoints, keep=2).names()
+    newest, before = CheckpointDirectory(folder.checkpoints, retained=2).list_complete()
     part = folder.checkpoints / newest / "rank-1.pt"
     whole_part = part.read_bytes()
     part.write_bytes(whole_part[:-1] + bytes([whole_part[-1] ^ 1]))
@@ -89,8 +89,8 @@ def test_a_damaged_checkpoint_is_passed_over_by_all_ranks_and_said(tmp_path: Pat
     assert curve(folder) == curve(whole)
 
 
-def test_on_another_number_of_ranks_a_run_sees_the_same_images_in_the_same_steps(tmp_path: Path) -> None:
-    """Losses equal to rounding, with a net in which no image depends on the others of its rank."""
+def test_with_another_number_of_ranks_a_run_has_the_same_images_in_each_step(tmp_path: Path) -> None:
+    """The losses are equal to rounding, with a model in which images do not depend on each other."""
     whole = prepare(tmp_path / "whole", **SMALL)
     assert attempt(whole, 1, net="plain") == [0, 0]
     folder = prepare(tmp_path / "run", **SMALL)
@@ -111,12 +111,12 @@ def local(folder: RunFolder, ranks: int) -> Any:
 
 
 def curve_of_last(folder: RunFolder) -> dict[int, float]:
-    """The losses by step, the last word on each."""
-    told = [json.loads(line) for line in folder.events.read_text().splitlines()]
-    return {line["step"]: line["values"]["loss"] for line in told if "loss" in line.get("values", {})}
+    """Return the last reported loss of each step."""
+    results = [json.loads(line) for line in folder.events.read_text().splitlines()]
+    return {line["step"]: line["values"]["loss"] for line in results if "loss" in line.get("values", {})}
 
 
-def test_a_checkpoint_of_another_run_is_refused_with_what_differs(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_run_is_refused_with_the_differences(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **SMALL)
     attempt(folder, 1, blow=Signal(TERM, after=3))
     other = {"optimizer": {**SGD, "momentum": 0.8}, "model": {"kind": "convnet", "width": 8}, "seed": 1}
@@ -132,18 +132,18 @@ def test_a_checkpoint_of_another_run_is_refused_with_what_differs(tmp_path: Path
     assert attempt(folder, 3) == [0, 0]
 
 
-def test_a_net_that_has_changed_under_the_same_name_is_refused_with_its_layer(tmp_path: Path) -> None:
+def test_a_changed_model_with_the_same_name_is_refused_with_its_layer(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **SMALL)
     attempt(folder, 1, blow=Signal(TERM, after=3), net="dropout")
     assert attempt(folder, 2, net="plain")[0] == 1
     failed = events(folder)[-1]
     assert isinstance(failed, Failed)
-    assert "a checkpoint of another net" in failed.reason
+    assert "a checkpoint of another model" in failed.reason
 
 
 @pytest.mark.parametrize("victims", [[1], [0], [0, 1]], ids=["one", "first", "all"])
 @pytest.mark.parametrize("blow", [TERM, signal.SIGUSR2])
-def test_a_signal_pauses_all_ranks_at_one_step_whoever_got_it(
+def test_a_signal_to_any_rank_pauses_all_ranks_at_one_step(
     blow: signal.Signals, victims: list[int], tmp_path: Path
 ) -> None:
     folder = prepare(tmp_path / "run", **SMALL | {"checkpoint": {}})
@@ -152,7 +152,7 @@ def test_a_signal_pauses_all_ranks_at_one_step_whoever_got_it(
     assert isinstance(saved, Saved)
     assert isinstance(paused, Paused)
     assert (paused.step, paused.saved_step, saved.error) == (max(curve(folder)), saved.step, None)
-    assert paused.step in (5, 6), "a signal after step 4 is heard of in step 5, or a moment later"
+    assert paused.step in (5, 6), "a signal after step 4 is handled in step 5 or shortly after"
     assert paused.step == saved.step
     assert paused.reason.startswith(f"{blow.name} to rank ")
     assert attempt(folder, 2) == [0, 0]
@@ -161,8 +161,8 @@ def test_a_signal_pauses_all_ranks_at_one_step_whoever_got_it(
     assert list(curve(folder)) == list(range(1, STEPS + 1))
 
 
-def test_a_run_that_cannot_be_saved_goes_on_and_says_so(tmp_path: Path) -> None:
-    """Forces the fault: every file of rank 1's that is to be saved meets a full disk."""
+def test_a_run_that_cannot_be_saved_continues_and_reports_it(tmp_path: Path) -> None:
+    """Forces a full disk for every checkpoint part of rank 1."""
     folder = prepare(tmp_path / "run", **SMALL)
     assert attempt(folder, 1, blow=fill_disk, victims=[1]) == [0, 0]
     saves = [event for event in events(folder) if isinstance(event, Saved)]
@@ -176,12 +176,12 @@ def fill_disk(step: int) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    writer.Shelf.write_part = full  # type: ignore[method-assign, assignment]
+    checkpoint_writer.CheckpointDirectory.write_part = full  # type: ignore[method-assign, assignment]
 
 
-def test_an_attempt_that_another_has_overtaken_leaves_and_saves_nothing_more(tmp_path: Path) -> None:
-    """Forces the fault: the scheduler took attempt 1 for dead, and it lives."""
+def test_a_superseded_attempt_exits_and_saves_nothing(tmp_path: Path) -> None:
+    """Forces a claim of attempt 2 while attempt 1 is running."""
     folder = prepare(tmp_path / "run", **SMALL | {"resources": {"kind": "local", "ranks_per_node": 1}})
     folder.claim(2, "another")
-    assert attempt(folder, 1) == [OVERTAKEN]
-    assert Shelf(folder.checkpoints, keep=2).names() == []
+    assert attempt(folder, 1) == [SUPERSEDED]
+    assert CheckpointDirectory(folder.checkpoints, retained=2).list_complete() == []

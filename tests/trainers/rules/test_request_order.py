@@ -1,4 +1,4 @@
-"""When a served center's talks begin and end: turns with receipts, and the pace of those that take no turns."""
+"""When exchanges with a served center begin and end: in rank order with receipts, or limited by the pace."""
 
 import socket
 import threading
@@ -8,47 +8,49 @@ import pytest
 import torch
 
 from tests.testing.trainers.jobs import until
-from trainers.collectives.wire.handshake import read
-from trainers.rules.centers.center_protocol import GO, HEADER, RECEIPT, call, receive, send
-from trainers.rules.centers.center_server import Keeper
-from trainers.rules.centers.center_update import Towards
-from trainers.rules.centers.replica_pace import Pace
-from trainers.rules.centers.request_order import FirstCome, LockFree, Order, RankOrder
+from trainers.collectives.wire.handshake import receive_exactly
+from trainers.rules.centers.center_protocol import HEADER, PERMISSION, RECEIPT, connect_to_center, receive, send
+from trainers.rules.centers.center_server import CenterServer
+from trainers.rules.centers.center_update import ElasticUpdate
+from trainers.rules.centers.replica_pace import ReplicaPace
+from trainers.rules.centers.request_order import FirstComeOrder, LockFreeOrder, RankOrder, RequestOrder
 
 SECRET, PATIENCE_S, AWHILE_S = b"0123456789abcdef", 60.0, 0.2
 FOREVER_S = 120.0
-SPEAKS, LEAVES = HEADER.pack(True, 0.5, 0.0), HEADER.pack(False, 0.0, 0.0)
+EXCHANGES, FINISHES = HEADER.pack(True, 0.5, 0.0), HEADER.pack(False, 0.0, 0.0)
 
 
-def served(order: Order, *, timeout_s: float = PATIENCE_S) -> tuple[Keeper, socket.socket, socket.socket]:
-    """A center of eight zeros that rank 0 serves to ranks 1 and 2, whose every byte the test reads itself."""
-    keeper = Keeper(Towards(torch.zeros(8)), order, [slice(None)], world=3)
-    door = socket.create_server(("127.0.0.1", 0))
-    opening = threading.Thread(target=keeper.open, args=(door, SECRET), kwargs={"timeout_s": timeout_s})
+def serve(order: RequestOrder, *, timeout_s: float = PATIENCE_S) -> tuple[CenterServer, socket.socket, socket.socket]:
+    """Serve a center of eight zeros to ranks 1 and 2; the test itself reads and writes their connections."""
+    server = CenterServer(ElasticUpdate(torch.zeros(8)), order, [slice(None)], world=3)
+    listener = socket.create_server(("127.0.0.1", 0))
+    opening = threading.Thread(target=server.open, args=(listener, SECRET), kwargs={"timeout_s": timeout_s})
     opening.start()
-    first, second = (call(door.getsockname(), SECRET, rank=rank, timeout_s=PATIENCE_S) for rank in (1, 2))
+    first, second = (
+        connect_to_center(listener.getsockname(), SECRET, rank=rank, timeout_s=PATIENCE_S) for rank in (1, 2)
+    )
     opening.join()
-    return keeper, first, second
+    return server, first, second
 
 
-def take_turn(keeper: Keeper) -> None:
-    keeper.exchange(torch.ones(8), 0.5, [0.0], answer_N=torch.empty(8))
+def exchange_rank_0(server: CenterServer) -> None:
+    server.exchange(torch.ones(8), 0.5, [0.0], answer_N=torch.empty(8))
 
 
-def speak(sock: socket.socket) -> None:
-    """All of an exchange but its answer, which then comes into this replica's buffer."""
-    sock.sendall(SPEAKS)
-    read(sock, GO.size)
+def send_message(sock: socket.socket) -> None:
+    """Make an exchange without reading its answer, which stays in this replica's buffer."""
+    sock.sendall(EXCHANGES)
+    receive_exactly(sock, PERMISSION.size)
     send(sock, torch.ones(8))
 
 
-def heard(sock: socket.socket) -> torch.Tensor:
+def receive_answer(sock: socket.socket) -> torch.Tensor:
     answer_8 = torch.empty(8)
     receive(sock, answer_8)
     return answer_8
 
 
-def hears_nothing(sock: socket.socket) -> bool:
+def receives_nothing(sock: socket.socket) -> bool:
     sock.settimeout(AWHILE_S)
     try:
         return not sock.recv(1, socket.MSG_PEEK)
@@ -58,105 +60,109 @@ def hears_nothing(sock: socket.socket) -> bool:
         sock.settimeout(PATIENCE_S)
 
 
-def test_in_rank_order_the_next_talk_begins_when_the_last_answer_was_read() -> None:
-    """Forces a replica that reads slowly: its answer has long left the center when it says that it has it."""
-    keeper, slow, following = served(RankOrder(3, timeout_s=PATIENCE_S))
-    take_turn(keeper)
-    speak(slow)
-    following.sendall(SPEAKS)
-    assert hears_nothing(following)
-    assert heard(slow).tolist() == [0.5] * 8
-    assert hears_nothing(following)
+def test_in_rank_order_the_next_exchange_begins_after_the_receipt() -> None:
+    """Forces a replica that reads slowly: the center has sent the answer long before the receipt."""
+    server, slow, following = serve(RankOrder(3, timeout_s=PATIENCE_S))
+    exchange_rank_0(server)
+    send_message(slow)
+    following.sendall(EXCHANGES)
+    assert receives_nothing(following)
+    assert receive_answer(slow).tolist() == [0.5] * 8
+    assert receives_nothing(following)
     slow.sendall(RECEIPT)
-    assert len(read(following, GO.size)) == GO.size
+    assert len(receive_exactly(following, PERMISSION.size)) == PERMISSION.size
 
 
-@pytest.mark.parametrize("order", [FirstCome, LockFree])
-def test_without_turns_nobody_waits_for_another_to_read(order: type[FirstCome | LockFree]) -> None:
-    """Forces the same slow reader; no receipt is asked for, and none sent."""
-    keeper, slow, following = served(order(3, timeout_s=PATIENCE_S))
-    speak(slow)
-    speak(following)
-    assert sorted([*heard(following)[:1].tolist(), *heard(slow)[:1].tolist()])[0] == 0.0
+@pytest.mark.parametrize("order", [FirstComeOrder, LockFreeOrder])
+def test_without_rank_order_no_rank_waits_for_another_to_read(order: type[FirstComeOrder | LockFreeOrder]) -> None:
+    """Forces the same slow replica; these orders need no receipt."""
+    server, slow, following = serve(order(3, timeout_s=PATIENCE_S))
+    send_message(slow)
+    send_message(following)
+    assert sorted([*receive_answer(following)[:1].tolist(), *receive_answer(slow)[:1].tolist()])[0] == 0.0
     for sock in (slow, following):
-        sock.sendall(LEAVES)
-    keeper.settle()
-    assert keeper.left() == {1: None, 2: None}
+        sock.sendall(FINISHES)
+    server.wait_for_all()
+    assert server.departed_ranks() == {1: None, 2: None}
 
 
-def test_a_replica_that_falls_before_its_receipt_holds_nobody() -> None:
-    """Forces the end of rank 1 after its answer; what it brought has moved the center, and counts."""
-    keeper, falls, following = served(RankOrder(3, timeout_s=PATIENCE_S))
-    take_turn(keeper)
-    speak(falls)
-    heard(falls)
-    falls.close()
-    speak(following)
-    assert heard(following).tolist() == [0.75] * 8
+def test_a_replica_that_fails_before_its_receipt_blocks_no_rank() -> None:
+    """Forces the end of rank 1 after its answer; its message has moved the center and counts."""
+    server, failures, following = serve(RankOrder(3, timeout_s=PATIENCE_S))
+    exchange_rank_0(server)
+    send_message(failures)
+    receive_answer(failures)
+    failures.close()
+    send_message(following)
+    assert receive_answer(following).tolist() == [0.75] * 8
     following.sendall(RECEIPT)
-    assert keeper.where().tolist() == [0.875] * 8
-    until(lambda: keeper.left() == {1: "its connection ended"})  # its turn is over a moment before it counts as lost
-    assert keeper.state_dict()["updates"] == [1, 1, 1]
+    assert server.read_center().tolist() == [0.875] * 8
+    until(
+        lambda: server.departed_ranks() == {1: "its connection ended"}
+    )  # the exchange ends shortly before the rank counts as lost
+    assert server.state_dict()["updates"] == [1, 1, 1]
 
 
 class Ahead:
-    """Rank 0 of four, which has had a talk, comes for its second."""
+    """Rank 0 of four has made one exchange and waits for its second."""
 
     def __init__(self, *, timeout_s: float = PATIENCE_S) -> None:
-        self.pace = Pace(4, timeout_s=timeout_s)
-        self.talk(0)
-        self._second = threading.Thread(target=self.talk, args=(0,), daemon=True)
+        self.pace = ReplicaPace(4, timeout_s=timeout_s)
+        self.exchange(0)
+        self._second = threading.Thread(target=self.exchange, args=(0,), daemon=True)
         self._second.start()
 
-    def talk(self, rank: int) -> None:
-        with self.pace.talk(rank):
+    def exchange(self, rank: int) -> None:
+        with self.pace.exchange(rank):
             pass
 
     def waits(self) -> bool:
         self._second.join(AWHILE_S)
         return self._second.is_alive()
 
-    def goes_on(self) -> bool:
+    def continues(self) -> bool:
         self._second.join(PATIENCE_S)
         return not self._second.is_alive()
 
 
-def test_nobody_takes_a_second_talk_before_half_of_the_others_had_their_first() -> None:
+def test_a_second_exchange_waits_for_half_of_the_other_ranks() -> None:
     ahead = Ahead()
-    ahead.talk(2)
+    ahead.exchange(2)
     assert ahead.waits()
-    ahead.talk(3)
-    assert ahead.goes_on()
-    for _ in range(2):  # the slower half waits for nobody
-        ahead.talk(1)
+    ahead.exchange(3)
+    assert ahead.continues()
+    for _ in range(2):  # the slower half never waits
+        ahead.exchange(1)
 
 
-def test_a_rank_that_has_left_holds_nobody() -> None:
+def test_no_rank_waits_for_a_departed_rank() -> None:
     ahead = Ahead()
-    ahead.pace.leave(1)
+    ahead.pace.remove_rank(1)
     assert ahead.waits()
-    ahead.pace.leave(2)
-    assert ahead.goes_on()
+    ahead.pace.remove_rank(2)
+    assert ahead.continues()
 
 
-def test_ranks_that_never_come_hold_the_others_once() -> None:
-    """Forces a time-out; who was late then may still come."""
+def test_late_ranks_delay_other_ranks_once() -> None:
+    """Forces a time-out; a late rank may still exchange."""
     ahead = Ahead(timeout_s=1.0)
-    assert ahead.goes_on()
+    assert ahead.continues()
     ahead.pace._timeout_s = FOREVER_S
     began_s = time.monotonic()
     for rank in (0, 0, 1):
-        ahead.talk(rank)
+        ahead.exchange(rank)
     assert time.monotonic() - began_s < FOREVER_S
 
 
-@pytest.mark.parametrize("order", [FirstCome, LockFree, RankOrder])
-def test_a_replica_that_hangs_does_not_hold_the_run_at_its_end(order: type[FirstCome | LockFree | RankOrder]) -> None:
-    """Forces a replica that neither speaks nor closes its connection; the other one says goodbye."""
-    keeper, hanging, well = served(order(3, timeout_s=PATIENCE_S))
-    well.sendall(LEAVES)
-    until(lambda: keeper.done == {2})
-    keeper._timeout_s = 0.5  # from now on, so that a busy machine does not make the other one late as well
-    keeper.settle()
-    assert keeper.left() == {1: "it did not come to the center for 0.5 s", 2: None}
+@pytest.mark.parametrize("order", [FirstComeOrder, LockFreeOrder, RankOrder])
+def test_an_unresponsive_replica_does_not_block_the_end_of_the_run(
+    order: type[FirstComeOrder | LockFreeOrder | RankOrder],
+) -> None:
+    """Forces a replica that neither sends nor closes its connection; the other replica has finished."""
+    server, hanging, well = serve(order(3, timeout_s=PATIENCE_S))
+    well.sendall(FINISHES)
+    until(lambda: server.finished == {2})
+    server._timeout_s = 0.5  # only now, so that a busy machine does not delay the other replica too
+    server.wait_for_all()
+    assert server.departed_ranks() == {1: "it did not come to the center for 0.5 s", 2: None}
     hanging.close()

@@ -1,4 +1,4 @@
-"""Whole runs under rules whose replicas differ: what is reported, and what a lost rank means."""
+"""Whole runs with rules whose replicas differ: their events, and the effect of a lost rank."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ ELASTIC = {
     ],
     ids=lambda rule: rule.get("variant", rule["kind"]),
 )
-def test_a_run_learns_by_every_kind_of_rule(rule: dict[str, object], tmp_path: Path) -> None:
+def test_a_run_learns_with_every_kind_of_rule(rule: dict[str, object], tmp_path: Path) -> None:
     folder = prepare(tmp_path, **{**ELASTIC, "rule": rule, "epochs": 6})
     assert attempt(folder, 1) == [0, 0, 0]
     accuracies = [e.values["heldout_accuracy"] for e in events(folder) if isinstance(e, Points) and "epoch" in e.values]
@@ -39,7 +39,7 @@ def test_a_run_learns_by_every_kind_of_rule(rule: dict[str, object], tmp_path: P
     assert accuracies[-1] > 0.8
 
 
-def test_an_asynchronous_run_goes_on_without_a_killed_worker(tmp_path: Path) -> None:
+def test_an_asynchronous_run_continues_without_a_killed_worker(tmp_path: Path) -> None:
     """Forces SIGKILL of rank 2 after a few steps of rank 0."""
     folder = prepare(tmp_path, **{**ELASTIC, "rule": {"kind": "easgd", "variant": "async"}, "epochs": 80})
     job = start(folder)
@@ -47,13 +47,13 @@ def test_an_asynchronous_run_goes_on_without_a_killed_worker(tmp_path: Path) -> 
     os.kill(ranks_of(job)[2].pid, signal.SIGKILL)
     status, errors = finish(job)
     assert status == 0, errors
-    said = events(folder)
-    assert isinstance(said[-1], Finished)
-    assert not [event for event in said if isinstance(event, Failed)]
-    assert [fall.rank for fall in folder.falls(1)] == [2]
+    reported = events(folder)
+    assert isinstance(reported[-1], Finished)
+    assert not [event for event in reported if isinstance(event, Failed)]
+    assert [fall.rank for fall in folder.read_rank_failures(1)] == [2]
 
 
-def test_the_end_of_the_rank_that_keeps_the_center_ends_the_run(tmp_path: Path) -> None:
+def test_the_end_of_rank_0_ends_the_run(tmp_path: Path) -> None:
     """Forces SIGKILL of rank 0 after a few steps."""
     folder = prepare(tmp_path, **{**ELASTIC, "rule": {"kind": "async_sgd"}, "epochs": 100})
     job = start(folder)
@@ -61,5 +61,5 @@ def test_the_end_of_the_rank_that_keeps_the_center_ends_the_run(tmp_path: Path) 
     os.kill(ranks_of(job)[0].pid, signal.SIGKILL)
     status, errors = finish(job)
     assert status == 1
-    assert "rank 0, which keeps the center, is gone" in errors
-    assert "rank 0" in folder.falls(1)[0].reason
+    assert "rank 0, which serves the center, is gone" in errors
+    assert "rank 0" in folder.read_rank_failures(1)[0].reason

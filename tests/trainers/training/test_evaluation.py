@@ -1,4 +1,4 @@
-"""Evaluation over ranks counts every held-out image once, and averages what the ranks know of their batches."""
+"""Evaluation over ranks counts every held-out image once, and averages the ranks' batch norm statistics."""
 
 import pytest
 import torch
@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.testing.trainers.forked_ranks import on_ranks
-from trainers.collectives.runners.timeout import Watch
-from trainers.data.split import Stored
+from trainers.collectives.runners.timeout import BackendCollectives
+from trainers.data.split import TensorSplit
 from trainers.tasks.classification import Classification
 from trainers.training.evaluation import Evaluation, average_statistics
 from trainers.training.precision import Precision
@@ -17,7 +17,7 @@ SAMPLES, RIGHT = 10, 7
 
 
 class Marked(nn.Module):
-    """Takes an image's only pixel for its class."""
+    """A model whose answer is the value of an image's only pixel."""
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         return nn.functional.one_hot(x_BCHW.flatten().long(), 3).float()
@@ -26,13 +26,13 @@ class Marked(nn.Module):
 def evaluate_marked() -> tuple[float, float]:
     y_N = torch.arange(SAMPLES) % 3
     shown_N = torch.where(torch.arange(SAMPLES) < RIGHT, y_N, (y_N + 1) % 3)
-    heldout, cpu = Stored(shown_N.view(-1, 1, 1, 1), y_N), torch.device("cpu")
+    heldout, cpu = TensorSplit(shown_N.view(-1, 1, 1, 1), y_N), torch.device("cpu")
     judged = Evaluation(heldout, Classification(), 2, Precision(torch.float32, cpu), cpu)(Marked())
     return judged[HELDOUT_LOSS], judged[HELDOUT_ACCURACY]
 
 
 @pytest.mark.parametrize("world", [1, 3, 4])
-def test_every_image_counts_once_where_the_ranks_do_not_divide_them(world: int) -> None:
+def test_every_image_counts_once_if_the_world_does_not_divide_their_number(world: int) -> None:
     logits_K = torch.tensor([1.0, 0, 0])
     right, wrong = (-logits_K.log_softmax(0)[:2]).tolist()
     for loss, accuracy in on_ranks(world, evaluate_marked):
@@ -43,7 +43,7 @@ def test_every_image_counts_once_where_the_ranks_do_not_divide_them(world: int) 
 def average_over_ranks() -> tuple[list[float], list[float], int]:
     norm = nn.BatchNorm1d(2, momentum=1.0)
     norm(torch.tensor([[0.0, 0.0], [2.0, 4.0]]) * (dist.get_rank() + 1))
-    average_statistics(norm, Watch())
+    average_statistics(norm, BackendCollectives())
     means_C, variances_C, batches = norm.buffers()
     return means_C.tolist(), variances_C.tolist(), int(batches)
 

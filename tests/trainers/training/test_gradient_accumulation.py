@@ -1,4 +1,4 @@
-"""Micro-batches add up to one big batch, whatever their sizes, on one rank or several."""
+"""Micro-batches of any size add up to one large batch, on one rank and on several ranks."""
 
 from functools import partial
 
@@ -7,23 +7,23 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from contract.spec.batch_size import passes
+from contract.spec.batch_size import split_into_passes
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.collectives.runners import native
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.rules.sync import Sync
 from trainers.training.precision import Precision
-from trainers.training.step import Step
+from trainers.training.step import TrainingStep
 
 BATCH, STEPS = 20, 4
 
 
 def alone(x_N: Tensor) -> None:
-    """The sum over a world of one."""
+    """Do nothing: the sum over a world of one."""
 
 
 def train(world: int, micro_batch: int | None) -> tuple[list[float], list[Tensor], int]:
-    """Train in float64, without batch normalization, which would see the passes; count the messages."""
+    """Train in float64, without batch normalization, which depends on the passes; count the messages."""
     messages = 0
 
     def allreduce(x_N: Tensor) -> None:
@@ -37,29 +37,29 @@ def train(world: int, micro_batch: int | None) -> tuple[list[float], list[Tensor
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=0.01)
     rule = Sync(net.parameters(), optimizer, allreduce=allreduce, world=world)
     precision = Precision(torch.float32, torch.device("cpu"))
-    step = Step(net, CrossEntropy(label_smoothing=0.1), rule, precision=precision)
+    step = TrainingStep(net, CrossEntropy(label_smoothing=0.1), rule, precision=precision)
     data, losses = torch.Generator().manual_seed(1), []
     for _ in range(STEPS):
         x_BCHW = torch.randn(BATCH, 1, 8, 8, generator=data, dtype=torch.float64)
         y_B = torch.randint(10, (BATCH,), generator=data)
         own = slice(rank * share, (rank + 1) * share)
-        sizes = passes(share, micro_batch)
+        sizes = split_into_passes(share, micro_batch)
         parts = zip(x_BCHW[own].split(sizes), y_B[own].split(sizes), strict=True)
         losses.append(step([((x,), y) for x, y in parts], samples=share))
     return losses, [p.detach() for p in net.parameters()], messages
 
 
 @pytest.mark.parametrize("micro_batch", [1, 3, 7, 10, 50])
-def test_passes_on_one_rank_equal_one_big_batch(micro_batch: int) -> None:
+def test_passes_on_one_rank_equal_one_large_batch(micro_batch: int) -> None:
     expected_losses, expected, _ = train(1, None)
-    losses, weights, _ = train(1, micro_batch)
+    losses, flatten_weights, _ = train(1, micro_batch)
     assert losses == pytest.approx(expected_losses, rel=1e-12)
-    torch.testing.assert_close(weights, expected, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(flatten_weights, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_passes_on_four_ranks_equal_one_big_batch_with_one_message_a_step() -> None:
+def test_passes_on_four_ranks_equal_one_large_batch_with_one_message_per_step() -> None:
     expected_losses, expected, _ = train(1, None)
-    for losses, weights, messages in on_ranks(4, partial(train, 4, 2)):
+    for losses, flatten_weights, messages in on_ranks(4, partial(train, 4, 2)):
         assert losses == pytest.approx(expected_losses, rel=1e-12)
-        torch.testing.assert_close(weights, expected, rtol=1e-12, atol=1e-14)
+        torch.testing.assert_close(flatten_weights, expected, rtol=1e-12, atol=1e-14)
         assert messages == STEPS

@@ -1,4 +1,4 @@
-"""A loss that is no number ends a run with the step, the rate, the layer and the norms."""
+"""A loss that is not finite ends a run with a message about the step, the rate, the layer and the norms."""
 
 import math
 from pathlib import Path
@@ -16,7 +16,7 @@ from trainers.training.loss_diagnosis import diagnose
 
 
 def diagnose_one() -> str:
-    """Rank 1's second pass overflows in the last layer."""
+    """Diagnose an overflow in the last layer in rank 1's second pass."""
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
     for layer in (net[0], net[2]):
         nn.init.constant_(layer.weight, 1e20)
@@ -25,7 +25,7 @@ def diagnose_one() -> str:
     return diagnose(net, passes)
 
 
-def test_every_rank_says_which_layer_of_which_rank_was_the_first() -> None:
+def test_every_rank_reports_the_first_layer_and_its_rank() -> None:
     first, second = on_ranks(2, diagnose_one)
     assert first == second
     assert first.startswith(
@@ -37,14 +37,14 @@ def poisoned() -> str:
     return diagnose(nn.Linear(2, 2), [((torch.tensor([[1.0, math.nan]]),), torch.zeros(1))])
 
 
-def test_an_input_that_is_no_number_is_told_apart() -> None:
-    (told,) = on_ranks(1, poisoned)
-    assert "the first that is not finite is the input itself on rank 0" in told
+def test_an_input_that_is_not_finite_is_reported_as_input() -> None:
+    (results,) = on_ranks(1, poisoned)
+    assert "the first that is not finite is the input itself on rank 0" in results
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_run_that_diverges_says_why(ranks: int, tmp_path: Path) -> None:
-    """A rate of 1e30 makes weights whose outputs leave float32's range in the step after."""
+def test_a_diverged_run_reports_the_cause(ranks: int, tmp_path: Path) -> None:
+    """A rate of 1e30 makes weights whose outputs exceed float32's range in the next step."""
     folder = prepare(
         tmp_path / "run",
         optimizer={"kind": "sgd"},

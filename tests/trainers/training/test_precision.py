@@ -15,8 +15,8 @@ from trainers.optimizers.clip import clip
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
 from trainers.rules.sync import Sync
-from trainers.training.precision import FIRST_SCALE, LEAST_SCALE, PATIENCE, LossScale, Overflow, Precision
-from trainers.training.step import Step
+from trainers.training.precision import DOUBLING_STEPS, FIRST_SCALE, LEAST_SCALE, LossScale, Overflow, Precision
+from trainers.training.step import TrainingStep
 
 CPU = torch.device("cpu")
 X_BD, Y_BD = torch.randn(2, 8, 4, generator=torch.Generator().manual_seed(0)).unbind()
@@ -28,7 +28,7 @@ def distance(output: Tensor | tuple[Tensor, ...], target: Tensor) -> Tensor:
 
 
 def alone(x_N: Tensor) -> None:
-    """The sum over a world of one."""
+    """Do nothing: the sum over a world of one."""
 
 
 def train(dtype: torch.dtype, *, steps: int = 3) -> tuple[Tensor, list[float]]:
@@ -39,22 +39,22 @@ def train(dtype: torch.dtype, *, steps: int = 3) -> tuple[Tensor, list[float]]:
     if scale:
         scale.attach(optimizer)
     rule = Sync(net.parameters(), optimizer, allreduce=alone, world=1)
-    step = Step(net, distance, rule, precision=Precision(dtype, CPU), scale=scale)
+    step = TrainingStep(net, distance, rule, precision=Precision(dtype, CPU), scale=scale)
     losses = [step([((X_BD,), Y_BD)], samples=8) for _ in range(steps)]
     return net.weight.detach(), losses
 
 
 @pytest.mark.parametrize(("dtype", "digits"), [(torch.bfloat16, 2**-7), (torch.float16, 2**-9)])
-def test_16_bit_passes_move_float32_weights_nearly_alike(dtype: torch.dtype, digits: float) -> None:
-    (expected, expected_losses), (weights, losses) = train(torch.float32), train(dtype)
-    assert weights.dtype is torch.float32
-    torch.testing.assert_close(weights, expected, rtol=0, atol=4 * digits)
+def test_16_bit_passes_update_float32_weights_nearly_equally(dtype: torch.dtype, digits: float) -> None:
+    (expected, expected_losses), (flatten_weights, losses) = train(torch.float32), train(dtype)
+    assert flatten_weights.dtype is torch.float32
+    torch.testing.assert_close(flatten_weights, expected, rtol=0, atol=4 * digits)
     assert losses == pytest.approx(expected_losses, rel=4 * digits)
-    assert not torch.equal(weights, expected), "the passes were in float32"
+    assert not torch.equal(flatten_weights, expected), "the passes were in float32"
 
 
-def test_a_gradient_too_small_for_float16_arrives_scaled() -> None:
-    """2^-26 is less than half of float16's least number, 2^-24."""
+def test_a_gradient_too_small_for_float16_is_preserved_by_the_scale() -> None:
+    """2^-26 is less than half of float16's smallest number, 2^-24."""
     weight = nn.Parameter(torch.ones(1))
     optimizer = torch.optim.SGD([weight], lr=1.0)
     scale = LossScale()
@@ -62,7 +62,7 @@ def test_a_gradient_too_small_for_float16_arrives_scaled() -> None:
     weight.grad = (torch.tensor([2.0**-26]) * scale.scale).half().float()
     assert torch.tensor([2.0**-26]).half().item() == 0
     optimizer.step()
-    assert 1 - weight.item() == pytest.approx(2.0**-26, abs=2.0**-24)  # float32 keeps 24 bits beside 1
+    assert 1 - weight.item() == pytest.approx(2.0**-26, abs=2.0**-24)  # float32 has 24 bits at 1
     assert weight.grad is not None
     assert weight.grad.item() == 2.0**-26
 
@@ -75,12 +75,12 @@ OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
 
 
 def overflow_on_one_rank(kind: str) -> tuple[list[float], list[float], dict[str, float]]:
-    """The second of three steps overflows on rank 1 alone."""
+    """Take three steps, of which the second overflows on rank 1 only."""
     weight = nn.Parameter(torch.ones(2))
     optimizer = OPTIMIZERS[kind]([weight])
     scale = LossScale()
     scale.attach(optimizer)
-    clip(optimizer, 100.0)  # sees true gradients, and none in a step that is left out
+    clip(optimizer, 100.0)  # receives unscaled gradients, and none in a skipped step
     rule = Sync([weight], optimizer, allreduce=native.allreduce, world=2)
     seen, scales = [], []
     for step in range(3):
@@ -93,18 +93,18 @@ def overflow_on_one_rank(kind: str) -> tuple[list[float], list[float], dict[str,
 
 
 @pytest.mark.parametrize("kind", OPTIMIZERS)
-def test_all_ranks_leave_a_step_out_that_overflows_on_one(kind: str) -> None:
+def test_all_ranks_skip_a_step_that_overflows_on_one_rank(kind: str) -> None:
     first, second = on_ranks(2, overflow_on_one_rank, kind)
     assert first == second
     assert first[1] == [FIRST_SCALE, FIRST_SCALE / 2, FIRST_SCALE / 2]
     assert first[2] == {"scale": FIRST_SCALE / 2, "clean_steps": 1}
 
 
-def test_the_scale_grows_after_patience_and_goes_on_from_its_state() -> None:
+def test_the_scale_doubles_and_is_restored_from_its_state() -> None:
     weight = nn.Parameter(torch.ones(1))
     optimizer = torch.optim.SGD([weight], lr=0.0)
     scale = LossScale()
-    scale.load_state_dict({"scale": 8.0, "clean_steps": PATIENCE - 2})
+    scale.load_state_dict({"scale": 8.0, "clean_steps": DOUBLING_STEPS - 2})
     scale.attach(optimizer)
     seen = []
     for _ in range(3):

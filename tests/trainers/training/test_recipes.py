@@ -1,4 +1,4 @@
-"""The papers' recipes: what they say adds up to the papers' figures, and each takes two steps in the engine."""
+"""The papers' recipes have the papers' numbers of steps and rates, and each takes two steps in the engine."""
 
 import math
 from pathlib import Path
@@ -7,17 +7,17 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from contract.folder.events import Points, reader
+from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
 from contract.spec.choices.collectives import Torus
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
-from contract.yaml_reader import read
+from contract.yaml_reader import read_document
 from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.reduced_recipe import RANKS, reduced
 from trainers.build import schedules
-from trainers.progress.reporter import Report
-from trainers.ranks import rank_info as place
+from trainers.progress.reporter import Reporter
+from trainers.ranks import rank_info
 from trainers.training import engine
 
 RECIPES = Path(__file__).parents[3] / "recipes"
@@ -33,13 +33,13 @@ STEPS = {  # of the whole run: E floor(n / B), batch by batch
 
 
 def recipe(name: str) -> RunSpec:
-    experiment = ExperimentSpec.model_validate(read((RECIPES / f"{name}.yaml").read_bytes()))
+    experiment = ExperimentSpec.model_validate(read_document((RECIPES / f"{name}.yaml").read_bytes()))
     ((_, run),) = experiment.points()
     return run
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_paper_s_run_is_on_imagenet_and_has_its_number_of_steps(name: str) -> None:
+def test_a_recipe_has_the_paper_s_number_of_steps_on_imagenet(name: str) -> None:
     run = recipe(name)
     assert run.data.train_samples == IMAGENET
     assert run.steps == STEPS[name]
@@ -48,7 +48,7 @@ def test_a_paper_s_run_is_on_imagenet_and_has_its_number_of_steps(name: str) -> 
 
 def test_sony_s_batches_are_16_and_32_images_for_each_of_2176_gpus_on_a_34_by_64_torus() -> None:
     run = recipe("sony-34k-68k")
-    assert [run.course.batch_in(epoch) for epoch in (0, 29, 30, 89)] == [16 * 2176] * 2 + [32 * 2176] * 2
+    assert [run.batch_schedule.batch_in(epoch) for epoch in (0, 29, 30, 89)] == [16 * 2176] * 2 + [32 * 2176] * 2
     assert isinstance(run.collective, Torus)
     assert run.collective.rows == 34
     assert run.resources.world == 34 * 64
@@ -65,8 +65,8 @@ def test_sony_s_batches_are_16_and_32_images_for_each_of_2176_gpus_on_a_34_by_64
         ("sony-34k-68k", {0: 0.2, 15: 29 * (75 / 90) ** 2, 30: 50 * (60 / 90) ** 2}),
     ],
 )
-def test_its_rate_is_the_paper_s(name: str, rates: dict[float, float]) -> None:
-    rate = schedules.schedule(recipe(name))
+def test_a_recipe_has_the_paper_s_learning_rates(name: str, rates: dict[float, float]) -> None:
+    rate = schedules.build_schedule(recipe(name))
     assert {epoch: rate(epoch) for epoch in rates} == pytest.approx(rates, rel=1e-6)
 
 
@@ -76,43 +76,43 @@ class Two:
     def __init__(self) -> None:
         self.steps = 0
 
-    def before(self) -> None: ...
+    def before_step(self) -> None: ...
 
-    def after(self) -> bool:
+    def after_step(self) -> bool:
         self.steps += 1
         return self.steps == 2
 
 
 def two_steps(path: str, spec: str) -> tuple[list[float], list[float], float, float]:
-    """Take two steps; return the rates and losses that rank 0 said, a sum over the weights, and what dropout draws."""
-    run, here = RunSpec.model_validate_json(spec), place.here(dist.get_rank(), RANKS)
+    """Take two steps; return rank 0's reported rates and losses, a sum over the weights, and a random number."""
+    run, here = RunSpec.model_validate_json(spec), rank_info.local_rank_info(dist.get_rank(), RANKS)
     folder = RunFolder(Path(path))
-    loop = engine.loop(run, here, device=torch.device("cpu"), report=Report(folder, 1, rank=here.rank))
-    loop.keeper = Two()
+    loop = engine.make_loop(run, here, device=torch.device("cpu"), report=Reporter(folder, 1, rank=here.rank))
+    loop.coordinator = Two()
     drawn = torch.rand(1).item()
     before = [p.detach().clone() for p in loop.state.model.parameters()]
-    assert not loop.carry_out()
+    assert not loop.train()
     after = list(loop.state.model.parameters())
     assert not all(torch.equal(p, q) for p, q in zip(before, after, strict=True))
     dist.barrier()
-    said = [
+    reported = [
         event
         for line in folder.events.read_bytes().splitlines()
-        if isinstance(event := reader.validate_json(line), Points)
+        if isinstance(event := event_reader.validate_json(line), Points)
     ]
-    rates = [event.values["learning_rate"] or 0.0 for event in said]
-    losses = [event.values["loss"] or math.nan for event in said]
+    rates = [event.values["learning_rate"] or 0.0 for event in reported]
+    losses = [event.values["loss"] or math.nan for event in reported]
     return rates, losses, sum(float(p.detach().double().abs().sum()) for p in after), drawn
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_it_takes_two_steps_in_the_engine_on_two_ranks(name: str, tmp_path: Path) -> None:
+def test_a_recipe_takes_two_steps_on_two_ranks(name: str, tmp_path: Path) -> None:
     run = reduced(recipe(name))
     first, second = on_ranks(RANKS, two_steps, str(tmp_path), run.model_dump_json())
-    rates, losses, weights, drawn = first
-    assert (rates, losses, weights) == second[:3]
+    rates, losses, flatten_weights, drawn = first
+    assert (rates, losses, flatten_weights) == second[:3]
     assert drawn != second[3]
-    rate = schedules.schedule(run)
-    assert rates == pytest.approx([rate(0), rate(1 / run.course.steps_in(0))])
+    rate = schedules.build_schedule(run)
+    assert rates == pytest.approx([rate(0), rate(1 / run.batch_schedule.steps_in(0))])
     assert all(math.isfinite(loss) for loss in losses)
     assert len(losses) == 2

@@ -1,4 +1,4 @@
-"""The average of the weights: by hand, and in a run."""
+"""The average of the weights equals the formula, and a run evaluates it."""
 
 import math
 from pathlib import Path
@@ -12,7 +12,7 @@ from contract.folder.events import Points
 from contract.spec.run import RunSpec
 from tests.testing.trainers.attempts import attempt
 from tests.testing.trainers.jobs import events, losses, prepare
-from trainers.build.averages import average
+from trainers.build.averages import build_average
 
 SMALL: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
@@ -22,21 +22,21 @@ SMALL: dict[str, Any] = {
 }
 
 
-def test_the_average_of_the_weights_by_hand() -> None:
+def test_the_average_of_the_weights_equals_the_formula() -> None:
     model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.BatchNorm1d(1))
     weight, mean = model[0].weight, model[1].running_mean
     nn.init.constant_(weight, 1.0)
     run = RunSpec.model_validate({**SMALL, "ema_decay": 0.75})
-    averaged = average(run, model)
+    averaged = build_average(run, model)
     assert averaged is not None
     for value in (2.0, 4.0):
         nn.init.constant_(weight, value)
         mean.fill_(value)
         averaged.update_parameters(model)
-    # 0.75 x (0.75 x 1 + 0.25 x 2) + 0.25 x 4; the statistics began at 0
+    # 0.75 x (0.75 x 1 + 0.25 x 2) + 0.25 x 4; the statistics start at 0
     assert averaged.module[0].weight.item() == pytest.approx(1.9375)
     assert averaged.module[1].running_mean.item() == pytest.approx(0.75 * 0.5 + 1)
-    restored = average(run, model)
+    restored = build_average(run, model)
     assert restored is not None
     restored.load_state_dict(averaged.state_dict())
     restored.update_parameters(model)
@@ -44,8 +44,8 @@ def test_the_average_of_the_weights_by_hand() -> None:
     assert torch.equal(restored.module[0].weight, averaged.module[0].weight)
 
 
-def test_a_run_is_judged_by_its_average(tmp_path: Path) -> None:
-    """One that hardly moves stays at the first weights, for which all ten digits are alike, while training goes on."""
+def test_a_run_evaluates_its_average(tmp_path: Path) -> None:
+    """An average with a large decay stays near the first weights, with an accuracy of one class in ten."""
     local = {"kind": "local", "ranks_per_node": 2}
     folder = prepare(tmp_path / "run", ema_decay=0.999999, collective={"kind": "native"}, resources=local)
     assert attempt(folder, 1) == [0, 0]

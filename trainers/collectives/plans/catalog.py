@@ -1,19 +1,19 @@
-"""Every algorithm in every shape worth trying on given hosts: what "auto" chooses among and the price list shows."""
+"""The catalog of plans: every algorithm in every useful shape, for `auto` and for the price list."""
 
 from collections.abc import Iterator
 
-from trainers.collectives.layout import Hosts, in_order, squarest
+from trainers.collectives.layout import Hosts, ranks_in_order, squarest
 from trainers.collectives.plan import Plan
 from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
 
 
 def candidates(hosts: Hosts) -> Iterator[Plan]:
-    """The plans for these hosts, no two alike."""
-    world = len(in_order(hosts))
+    """Yield the plans for these hosts; no two plans are equal."""
+    world = len(ranks_in_order(hosts))
     yield ring.plan(hosts)
-    rows = torus.plan(hosts)
-    yield rows
-    if rows.shape["rows"] != squarest(world):
+    row_per_host = torus.plan(hosts)
+    yield row_per_host
+    if row_per_host.shape["rows"] != squarest(world):
         yield torus.plan(hosts, rows=squarest(world))
     yield halving_doubling.plan(hosts)
     yield tree.plan(hosts)

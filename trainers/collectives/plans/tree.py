@@ -1,31 +1,31 @@
-"""Binomial reduction tree (Iandola et al., FireCaffe, 2015): pairs sum, then pairs of pairs, and back down.
+"""Binomial-tree all-reduce (Iandola et al., FireCaffe, 2015): reduce to the root in pairs, then broadcast.
 
-Cost on n ranks, S bytes: 2 log2 n rounds of S bytes each, 2 S log2(n) / rate, where a parameter server takes
-S n / rate. The fewest rounds there can be, but the root carries the whole vector log2 n times each way.
+Cost on n ranks, S bytes: 2 log2 n rounds of S bytes each, so 2 S log2(n) / rate, where a parameter server takes
+S n / rate. No plan has fewer rounds, but the root transfers the whole vector log2 n times in each direction.
 
-Over hosts there is a tree in each of them and one among their first ranks, so a vector crosses each link but once each
-way, and the parts of a many-core chip are summed on it (You, Buluç & Demmel, 2017, section 6.2): with H hosts of P
-ranks 2 (ceil(log2 P) + ceil(log2 H)) rounds, which is at most 2 more than one tree over all has.
+Each host has a tree, and the first ranks of the hosts have a tree, so the vector crosses each host's link once in each
+direction, and the parts of a many-core chip are summed on the chip (You, Buluç & Demmel, 2017, section 6.2). With H
+hosts of P ranks this takes 2 (ceil(log2 P) + ceil(log2 H)) rounds, at most 2 more than one tree over all ranks.
 """
 
 from collections.abc import Iterator, Sequence
 
-from trainers.collectives.layout import Hosts, in_order
-from trainers.collectives.plan import Plan, Round, Send, together
+from trainers.collectives.layout import Hosts, ranks_in_order
+from trainers.collectives.plan import Plan, Round, Send, run_in_parallel
 
 
 def plan(hosts: Hosts) -> Plan:
-    """Trees inside the hosts, and one among their first ranks."""
-    return Plan("tree", len(in_order(hosts)), 1, lambda: allreduce(hosts, range(1)))
+    """Return a tree in each host, and a tree over the first ranks of the hosts."""
+    return Plan("tree", len(ranks_in_order(hosts)), 1, lambda: allreduce(hosts, range(1)))
 
 
 def allreduce(hosts: Hosts, chunks: range) -> Iterator[Round]:
-    """Sum `chunks` host by host, then on the first rank of the first host, and send the sum back the same way."""
+    """Sum `chunks` in each host, then over the hosts on the first rank, and send the sum back on the same path."""
     firsts = [host[0] for host in hosts]
-    yield from together(*(reduce(host, chunks) for host in hosts))
+    yield from run_in_parallel(*(reduce(host, chunks) for host in hosts))
     yield from reduce(firsts, chunks)
     yield from broadcast(firsts, chunks)
-    yield from together(*(broadcast(host, chunks) for host in hosts))
+    yield from run_in_parallel(*(broadcast(host, chunks) for host in hosts))
 
 
 def reduce(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
@@ -41,6 +41,6 @@ def broadcast(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
 
 
 def _levels(n: int) -> list[tuple[range, int]]:
-    """The places that report at each level, and how far before them their parent is."""
+    """Return for each level the indices of the children, and the distance from a child to its parent."""
     distances = [1 << level for level in range((n - 1).bit_length())]
     return [(range(distance, n, 2 * distance), distance) for distance in distances]

@@ -1,8 +1,8 @@
-"""A network as the price sees it: hosts on one link each, ranks inside them, and what a rank's own work costs.
+"""Network: the rates and latencies that price() uses, for hosts, links and ranks.
 
-The alpha-beta-gamma model (Thakur et al., 2005), and the o of LogP (Culler et al., 1993): a message of S bytes takes
-alpha + S beta seconds, adding S bytes S gamma, and every message costs the ranks at both its ends o. Where processors
-carry the bytes, the ranks of a host share its cores for all that: messages, copies and sums.
+The alpha-beta-gamma model (Thakur et al., 2005) with the overhead o of LogP (Culler et al., 1993): a message of S bytes
+takes alpha + S beta seconds, the addition of S bytes takes S gamma, and each message costs the sender and the receiver
+o. Where processors transfer the bytes, the ranks of a host share its cores for messages, copies and sums.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from trainers.collectives.layout import Hosts
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """`hosts` are the ranks of each; all ranks of a host share its one link, and have ways of their own inside it."""
+    """The rates of links and ranks; all ranks of a host share its one link, and have their own links inside it."""
 
-    hosts: Hosts
-    rate: float  # bytes/s over the link of a host, each way: 1 / beta
+    hosts: Hosts  # the ranks of each host
+    rate: float  # bytes/s over the link of a host in each direction: 1 / beta
     inside_rate: float = 5e9  # bytes/s that a rank sends inside its host, and as many that it receives
     latency_s: float = 20e-6  # from host to host: alpha
     inside_latency_s: float = 2e-6
     add_rate: float = 10e9  # bytes/s that a rank adds: 1 / gamma
-    message_s: float = 1e-6  # of a rank's time, for each message that it sends or receives: o
-    copy_rate: float = inf  # bytes/s that a rank copies, as it sends a part and as it keeps one; inf: devices do it
-    cores: float = inf  # of a host: so many of its ranks work at once
+    message_s: float = 1e-6  # processor time for each message, of its sender and of its receiver: o
+    copy_rate: float = inf  # bytes/s that a rank copies when it sends or stores a part; inf if devices copy
+    cores: float = inf  # of a host: how many of its ranks can work at the same time
 
     def __post_init__(self) -> None:
         for name in ("rate", "inside_rate", "add_rate", "copy_rate", "cores"):
@@ -31,14 +31,15 @@ class Network:
                 unit = "" if name == "cores" else " bytes/s"
                 raise ValueError(f"{name} must be above 0{unit}, not {getattr(self, name):g}")
         if sorted(rank for host in self.hosts for rank in host) != list(range(self.world)):
-            raise ValueError("the hosts must have each rank from 0 on once")
+            raise ValueError(f"the hosts must contain each rank from 0 to {self.world - 1} once, not {self.hosts}")
 
     @property
     def world(self) -> int:
+        """Return the number of ranks."""
         return sum(map(len, self.hosts))
 
     def bound_s(self, size_bytes: float) -> float:
-        """The least that any all-reduce takes: each host, or rank of a lone host, must send and receive its share.
+        """Return the lower bound of every all-reduce: each host, or rank of a single host, transfers its share.
 
         2 (H - 1) / H S / rate for H hosts; 2 (n - 1) / n S / inside_rate for n ranks of one host.
         """

@@ -1,4 +1,4 @@
-"""What the ranks' own work costs: bytes copied and added per second, and how many ranks of a host work at once."""
+"""ProcessorCosts: how fast a rank copies and adds, and how many ranks of a host can work at the same time."""
 
 import time
 from collections.abc import Callable
@@ -9,40 +9,40 @@ import torch.distributed as dist
 from torch import Tensor
 
 WINDOW_S = 0.03
-SPAN = 16 << 20  # bytes: more than caches hold, as gradients are
-PIECE = 256 << 10  # bytes of one copy or sum
+SPAN_BYTES = 16 << 20  # more than a cache holds, as with gradients
+PIECE_BYTES = 256 << 10  # of one copy or addition
 
 
 @dataclass(frozen=True)
-class Work:
-    """Of one rank that has a core to itself, but for `cores`."""
+class ProcessorCosts:
+    """The costs of one rank that has a core for itself; `cores` is of its host."""
 
-    message_s: float  # for each message that it sends or receives
+    message_s: float  # for each message that the rank sends or receives
     copy_rate: float  # bytes/s
     add_rate: float  # bytes/s
-    cores: float  # of a host: so many of its ranks work at once
+    cores: float  # how many ranks of the host can work at the same time
 
 
-def work(hosts: int, *, message_s: float, group: dist.ProcessGroup | None = None) -> Work:
-    """Measure, first rank by itself and then with all others; all ranks of the group call this together."""
-    here_N, there_N = torch.ones(SPAN // 4), torch.ones(SPAN // 4)  # touched: the first touch of memory costs more
+def measure_processor(hosts: int, *, message_s: float, group: dist.ProcessGroup | None = None) -> ProcessorCosts:
+    """Measure on the first rank alone, then on all ranks at once; all ranks of the group call this together."""
+    target_N, source_N = torch.ones(SPAN_BYTES // 4), torch.ones(SPAN_BYTES // 4)  # ones() touches all pages first
     is_first = dist.get_rank(group) == 0
-    works = (Tensor.copy_, Tensor.add_)
-    alone = [max(_rate(do, here_N, there_N) for _ in range(3)) if is_first else 0.0 for do in works]
+    operations = (Tensor.copy_, Tensor.add_)
+    alone = [max(_rate(run, target_N, source_N) for _ in range(3)) if is_first else 0.0 for run in operations]
     dist.barrier(group)
-    together = _rate(Tensor.copy_, here_N, there_N)
-    told = torch.tensor([*alone, together], dtype=torch.float64)
-    dist.all_reduce(told, group=group)
-    copy_rate, add_rate, of_all = told.tolist()
-    cores = min(of_all / copy_rate, dist.get_world_size(group)) / hosts
-    return Work(message_s, copy_rate, add_rate, cores=cores)
+    at_once = _rate(Tensor.copy_, target_N, source_N)
+    sums = torch.tensor([*alone, at_once], dtype=torch.float64)
+    dist.all_reduce(sums, group=group)
+    copy_rate, add_rate, copy_rate_of_all = sums.tolist()
+    cores = min(copy_rate_of_all / copy_rate, dist.get_world_size(group)) / hosts
+    return ProcessorCosts(message_s, copy_rate, add_rate, cores=cores)
 
 
-def _rate(do: Callable[[Tensor, Tensor], Tensor], here_N: Tensor, there_N: Tensor) -> float:
-    """The bytes/s of `do`, piece by piece."""
-    pieces = list(zip(*(torch.split(x_N, PIECE // 4) for x_N in (here_N, there_N)), strict=True))
-    began_s, done = time.perf_counter(), 0
-    while (spent_s := time.perf_counter() - began_s) < WINDOW_S:
-        do(*pieces[done % len(pieces)])
-        done += 1
-    return done * PIECE / spent_s
+def _rate(run: Callable[[Tensor, Tensor], Tensor], target_N: Tensor, source_N: Tensor) -> float:
+    """Return the bytes/s of `run`, piece by piece."""
+    pieces = list(zip(*(torch.split(x_N, PIECE_BYTES // 4) for x_N in (target_N, source_N)), strict=True))
+    started_s, count = time.perf_counter(), 0
+    while (spent_s := time.perf_counter() - started_s) < WINDOW_S:
+        run(*pieces[count % len(pieces)])
+        count += 1
+    return count * PIECE_BYTES / spent_s

@@ -1,6 +1,7 @@
-"""What rounds lay on a network's resources: shares of the vector on every way, sums and messages on every rank.
+"""Load: what rounds cost each resource of a network: bytes on each channel, additions, copies and messages per rank.
 
-A way is one direction of one thing: H host links out, H in, then W ranks out and W in, inside their hosts.
+A channel is one direction of one link. Channels in order: H host links out, H host links in, then W rank links out and
+W rank links in, inside the hosts.
 """
 
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from trainers.collectives.pricing.network import Network
 Reals = npt.NDArray[np.float64]
 
 
-class Scale:
-    """A network in the plan's measure: which host a rank is on, and what the whole vector costs on each way."""
+class PlanNetwork:
+    """A network in the units of a plan: the host of each rank, and the seconds per byte of each channel."""
 
     def __init__(self, network: Network, chunks: int) -> None:
         self.network, self.chunks = network, chunks
@@ -23,13 +24,13 @@ class Scale:
         self.host_W = np.zeros(self.world, dtype=np.int64)
         for host, ranks in enumerate(network.hosts):
             self.host_W[list(ranks)] = host
-        costs = [1 / network.rate, 1 / network.inside_rate]
-        self.way_cost_R = np.repeat(costs, [2 * self.hosts, 2 * self.world])
+        byte_s = [1 / network.rate, 1 / network.inside_rate]
+        self.byte_s_R = np.repeat(byte_s, [2 * self.hosts, 2 * self.world])
 
-    def work(self, load: "Load") -> tuple[Reals, Reals]:
-        """What a load costs in processors' time, for each rank and then for each host whose ranks share its cores.
+    def processor_time(self, load: "Load") -> tuple[Reals, Reals]:
+        """Return the processor time of a load, for each rank and then for each host, whose ranks share its cores.
 
-        Two vectors: seconds whatever the vector's size, and seconds per byte of it.
+        Two vectors: seconds that do not depend on the vector's size, and seconds per byte of the vector.
         """
         network = self.network
         fixed_W = network.message_s * load.messages_W
@@ -37,69 +38,70 @@ class Scale:
         return self._with_hosts(fixed_W), self._with_hosts(byte_W)
 
     def _with_hosts(self, rank_W: Reals) -> Reals:
-        return np.concatenate([rank_W, _summed(self.host_W, rank_W, self.hosts) / self.network.cores])
+        return np.concatenate([rank_W, _sum_by_index(self.host_W, rank_W, self.hosts) / self.network.cores])
 
 
 @dataclass(eq=False)
 class Load:
-    """What one round, or many, lay on each resource."""
+    """The use of each resource by one round, or by several rounds."""
 
-    latency_s: float  # the longest of a round's ways
-    ways_R: Reals  # shares of the vector
+    latency_s: float  # the longest latency of the round's messages
+    channels_R: Reals  # shares of the vector on each channel
     added_W: Reals  # shares of the vector that each rank adds
-    copied_W: Reals  # and that it copies: what it sends, and what it keeps
+    copied_W: Reals  # shares of the vector that each rank copies, when it sends or stores a part
     messages_W: Reals
     hosts: int
 
     @classmethod
-    def none(cls, scale: Scale) -> "Load":
-        """No round at all."""
-        ways_R = np.zeros(2 * (scale.hosts + scale.world))
+    def none(cls, scale: PlanNetwork) -> "Load":
+        """Return the load of no round."""
+        channels_R = np.zeros(2 * (scale.hosts + scale.world))
         idle_W = np.zeros(scale.world)
-        return cls(0.0, ways_R, idle_W, idle_W.copy(), idle_W.copy(), scale.hosts)
+        return cls(0.0, channels_R, idle_W, idle_W.copy(), idle_W.copy(), scale.hosts)
 
     @classmethod
-    def of(cls, sends: Sends, scale: Scale) -> "Load":
-        """What one round lays on the network."""
-        full = sends.size_M > 0  # empty messages are not sent
-        sends = sends if full.all() else sends.where(full)
+    def of(cls, sends: Sends, scale: PlanNetwork) -> "Load":
+        """Return the load of one round."""
+        has_bytes = sends.size_M > 0  # empty messages are not sent
+        sends = sends if has_bytes.all() else sends.select(has_bytes)
         share_M = sends.size_M / scale.chunks
         from_M, into_M = scale.host_W[sends.src_M], scale.host_W[sends.dst_M]
         between_M = from_M != into_M
-        # a message takes two ways: out of where it starts, into where it ends
+        # a message uses two channels: out of its sender or the sender's host, and into its receiver or that host
         first_rank = 2 * scale.hosts
         out_M = np.where(between_M, from_M, first_rank + sends.src_M)
         in_M = np.where(between_M, scale.hosts + into_M, first_rank + scale.world + sends.dst_M)
         network = scale.network
         latency_s = network.latency_s if between_M.any() else network.inside_latency_s if len(sends) else 0.0
-        ways = len(scale.way_cost_R)
+        channels = len(scale.byte_s_R)
         return cls(
             latency_s,
-            _summed(out_M, share_M, ways) + _summed(in_M, share_M, ways),
-            _summed(sends.dst_M, share_M * sends.add_M, scale.world),
-            _summed(sends.src_M, share_M, scale.world) + _summed(sends.dst_M, share_M * ~sends.add_M, scale.world),
-            _counted(sends.src_M, scale.world) + _counted(sends.dst_M, scale.world),
+            _sum_by_index(out_M, share_M, channels) + _sum_by_index(in_M, share_M, channels),
+            _sum_by_index(sends.dst_M, share_M * sends.add_M, scale.world),
+            _sum_by_index(sends.src_M, share_M, scale.world)
+            + _sum_by_index(sends.dst_M, share_M * ~sends.add_M, scale.world),
+            _count_by_index(sends.src_M, scale.world) + _count_by_index(sends.dst_M, scale.world),
             scale.hosts,
         )
 
     def add(self, other: "Load") -> None:
-        """Lay another round on top."""
-        self.ways_R += other.ways_R
+        """Add the load of another round; `latency_s` stays."""
+        self.channels_R += other.channels_R
         self.added_W += other.added_W
         self.copied_W += other.copied_W
         self.messages_W += other.messages_W
 
     @property
     def link_share(self) -> float:
-        """The share of the vector on the busiest host's link, one way."""
-        return float(self.ways_R[: 2 * self.hosts].max())
+        """Return the share of the vector on the busiest host link, in one direction."""
+        return float(self.channels_R[: 2 * self.hosts].max())
 
 
-def _summed(place_M: Integers, value_M: Reals, places: int) -> Reals:
-    if not value_M.any():  # what a round adds in which all is kept, and the other way round
-        return np.zeros(places)
-    return np.bincount(place_M, value_M, places).astype(np.float64, copy=False)
+def _sum_by_index(index_M: Integers, value_M: Reals, length: int) -> Reals:
+    if not value_M.any():  # a round without additions, or one with only additions
+        return np.zeros(length)
+    return np.bincount(index_M, value_M, length).astype(np.float64, copy=False)
 
 
-def _counted(place_M: Integers, places: int) -> Reals:
-    return np.bincount(place_M, minlength=places).astype(np.float64)
+def _count_by_index(index_M: Integers, length: int) -> Reals:
+    return np.bincount(index_M, minlength=length).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Sums that go on beside what the caller does: in a thread of their own, or on a GPU's second stream."""
+"""AsyncAllreduce: sums that run while the caller continues, in a thread or on a second CUDA stream."""
 
 from queue import SimpleQueue
 from threading import Thread
@@ -9,34 +9,34 @@ from torch.futures import Future
 
 from trainers.collectives.runners.allreduce import Allreduce
 
-Outcome = Tensor | Exception  # torch's futures would turn an exception into a RuntimeError of its text
+Outcome = Tensor | Exception  # Future.set_exception would replace the exception by a RuntimeError with its text
 
 
-class Beside:
-    """Carries out one sum after the other, in the order in which they were begun, alike on every rank.
+class AsyncAllreduce:
+    """Run sums one after the other, in the order of their start; the order must be the same on every rank.
 
-    Nobody else may use `allreduce`, or connections of its, while a sum is under way.
+    No other code may use `allreduce` or its connections while a sum is running.
     """
 
     def __init__(self, allreduce: Allreduce) -> None:
         self._allreduce = allreduce
-        self._jobs: SimpleQueue[tuple[Tensor, Future[Outcome]]] = SimpleQueue()
+        self._requests: SimpleQueue[tuple[Tensor, Future[Outcome]]] = SimpleQueue()
         self._thread: Thread | None = None
 
-    def begin(self, x_N: Tensor) -> Future[Outcome]:
-        """Begin to sum a flat vector in place; the future is for `summed`."""
+    def start(self, x_N: Tensor) -> Future[Outcome]:
+        """Start to sum a flat vector in place; pass the future to `wait_for_sum`."""
         if x_N.device.type == "cuda":
-            return self._on_a_stream(x_N)
+            return self._start_on_stream(x_N)
         if self._thread is None:
-            self._thread = Thread(target=self._work, name="allreduce", daemon=True)
+            self._thread = Thread(target=self._run, name="allreduce", daemon=True)
             self._thread.start()
         future: Future[Outcome] = Future()
-        self._jobs.put((x_N, future))
+        self._requests.put((x_N, future))
         return future
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while True:
-            x_N, future = self._jobs.get()
+            x_N, future = self._requests.get()
             try:
                 self._allreduce(x_N)
             except Exception as error:
@@ -44,18 +44,18 @@ class Beside:
             else:
                 future.set_result(x_N)
 
-    def _on_a_stream(self, x_N: Tensor) -> Future[Outcome]:
+    def _start_on_stream(self, x_N: Tensor) -> Future[Outcome]:
         stream = torch.cuda.Stream(x_N.device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream(x_N.device))
         future: Future[Outcome] = Future(devices=[x_N.device])
         with torch.cuda.stream(stream):
             self._allreduce(x_N)
-            future.set_result(x_N)  # who waits for it, waits for the stream
+            future.set_result(x_N)  # a CUDA future makes its waiter's stream wait for this stream
         return future
 
 
-def summed(future: Future[Outcome]) -> Tensor:
-    """Wait for a sum and return it; raise what it raised."""
+def wait_for_sum(future: Future[Outcome]) -> Tensor:
+    """Wait for a sum and return it; raise the exception of the sum if it failed."""
     outcome = future.wait()
     if isinstance(outcome, Exception):
         raise outcome

@@ -1,4 +1,4 @@
-"""The backend's own all-reduce: gloo on CPUs, NCCL on GPUs. The yardstick of every plan."""
+"""The backend's own all-reduce (gloo on CPUs, NCCL on GPUs): the baseline for every plan."""
 
 import torch.distributed as dist
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""A plan as one rank sees it: what it sends and what it receives, turn by turn."""
+"""The schedule of one rank: the messages that the rank sends and receives, for each round of a plan."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,48 +9,48 @@ from trainers.collectives.plan import Round, Send
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One send of the plan, seen from one of its ends."""
+    """One send of the plan, seen by its sender or by its receiver."""
 
     peer: int
-    number: int  # among all messages from its sender to its receiver
+    number: int  # index among all messages from the sender to the receiver
     chunks: range
     add: bool
-    before: int  # how many chunks its sender has sent before it in the whole plan
+    chunks_before: int  # how many chunks the sender sends before this message in the whole plan
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What this rank does in one round; rounds without it are left out."""
+class RankRound:
+    """The messages of one rank in one round."""
 
     round: int
     sends: list[Message]
     receives: list[Message]
-    writes_sent: bool  # it writes to chunks that this rank sent in an earlier turn
+    overwrites_sent: bool  # the round writes to chunks that this rank sent in an earlier round
 
 
-def turns(rounds: Iterable[Round], rank: int) -> list[Turn]:
-    """Return the turns of `rank`."""
-    told: Counter[tuple[int, int]] = Counter()
-    before: Counter[int] = Counter()
+def rank_schedule(rounds: Iterable[Round], rank: int) -> list[RankRound]:
+    """Return the rounds in which `rank` sends or receives."""
+    numbers: Counter[tuple[int, int]] = Counter()
+    sent_chunks: Counter[int] = Counter()
     sent: set[int] = set()
-    out = []
-    for number, sends in enumerate(rounds):
-        mine, awaited = [], []
-        for send in sends:
+    schedule = []
+    for number, all_sends in enumerate(rounds):
+        sends, receives = [], []
+        for send in all_sends:
             if send.src == rank:
-                mine.append(_message(send, send.dst, told, before[rank]))
+                sends.append(_message(send, send.dst, numbers, sent_chunks[rank]))
             elif send.dst == rank:
-                awaited.append(_message(send, send.src, told, 0))
+                receives.append(_message(send, send.src, numbers, 0))
             else:
                 continue
-            before[send.src] += len(send.chunks)
-        if mine or awaited:
-            landing = {chunk for message in awaited for chunk in message.chunks}
-            out.append(Turn(number, mine, awaited, writes_sent=bool(landing & sent)))
-        sent.update(chunk for message in mine for chunk in message.chunks)
-    return out
+            sent_chunks[send.src] += len(send.chunks)
+        if sends or receives:
+            written = {chunk for message in receives for chunk in message.chunks}
+            schedule.append(RankRound(number, sends, receives, overwrites_sent=bool(written & sent)))
+        sent.update(chunk for message in sends for chunk in message.chunks)
+    return schedule
 
 
-def _message(send: Send, peer: int, told: Counter[tuple[int, int]], before: int) -> Message:
-    told[send.src, send.dst] += 1
-    return Message(peer, told[send.src, send.dst] - 1, send.chunks, send.add, before)
+def _message(send: Send, peer: int, numbers: Counter[tuple[int, int]], chunks_before: int) -> Message:
+    numbers[send.src, send.dst] += 1
+    return Message(peer, numbers[send.src, send.dst] - 1, send.chunks, send.add, chunks_before)

@@ -1,11 +1,13 @@
-"""How the runner cuts a vector: segments that follow each other through the plan in a pipeline."""
+"""The segments of a vector: they pass through the rounds of a plan in a pipeline."""
 
 SEGMENT_BYTES = 2 << 20
-RAMP = (3, 2, 1)  # at both ends segments of an eighth, a quarter, a half: links between hosts start soon and end late
+# The first segments have an eighth, a quarter and a half of the length, so links between hosts get work early; the
+# last segments mirror the first, so the links have work until late.
+RAMP = (3, 2, 1)
 
 
-def lengths(elements: int, element_bytes: int) -> list[int]:
-    """Return how many elements each segment has."""
+def segment_lengths(elements: int, element_bytes: int) -> list[int]:
+    """Return the number of elements of each segment."""
     longest = max(SEGMENT_BYTES // element_bytes, 1)
     ramp = [longest >> shift for shift in RAMP]
     middle = elements - 2 * sum(ramp)

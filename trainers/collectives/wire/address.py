@@ -1,4 +1,4 @@
-"""Where the other ranks reach this one."""
+"""The IPv4 address at which other ranks connect to this rank."""
 
 import fcntl
 import os
@@ -9,9 +9,10 @@ SIOCGIFADDR = 0x8915  # Linux: the IPv4 address of an interface
 
 
 def own_address() -> str:
-    """Return this host's address: of the interface that gloo is told to use, or of the host's name, as gloo has it.
+    """Return the address of the interface in GLOO_SOCKET_IFNAME, or else of the host name, as gloo does.
 
-    Where the name only means the machine itself (Debian's 127.0.1.1), take the address that faces MASTER_ADDR.
+    Where the host name resolves to a loopback address (Debian: 127.0.1.1), return the address that routes to
+    MASTER_ADDR. Raise OSError if the interface in GLOO_SOCKET_IFNAME has no IPv4 address.
     """
     if interface := os.environ.get("GLOO_SOCKET_IFNAME"):
         return _address_of(interface.split(",")[0])
@@ -29,13 +30,16 @@ def _address_of(interface: str) -> str:
         try:
             return socket.inet_ntoa(fcntl.ioctl(sock.fileno(), SIOCGIFADDR, request)[20:24])
         except OSError as error:
-            raise OSError(f"GLOO_SOCKET_IFNAME names {interface!r}, which has no IPv4 address here") from error
+            raise OSError(
+                f"interface {interface!r} in GLOO_SOCKET_IFNAME has no IPv4 address on {socket.gethostname()}: "
+                f"set GLOO_SOCKET_IFNAME to an interface of `ip -4 address`"
+            ) from error
 
 
 def _address_facing(other: str) -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
-            sock.connect((other, 9))  # sends nothing: it only asks for the route
+            sock.connect((other, 9))  # on UDP, connect() sends no packet: the kernel only selects a route
         except OSError:
             return "127.0.0.1"
         return str(sock.getsockname()[0])

@@ -1,11 +1,11 @@
-"""Buffers for parts that arrive before their place is free; kept and used again."""
+"""A pool of reusable buffers for parts that arrive before the vector can take them."""
 
 import torch
 from torch import Tensor
 
 
-class Staging:
-    """Byte buffers by size, powers of two."""
+class BufferPool:
+    """Lend byte buffers; their sizes are powers of two."""
 
     def __init__(self) -> None:
         self._free: dict[int, list[Tensor]] = {}
@@ -17,10 +17,10 @@ class Staging:
         return free.pop() if free else torch.empty(size, dtype=torch.uint8)
 
     def give_back(self, buffer_B: Tensor) -> None:
-        """Let the buffer be used again."""
+        """Return a buffer to the pool."""
         self._free[buffer_B.numel()].append(buffer_B)
 
 
-def as_memory(x_N: Tensor) -> memoryview:
-    """Return the vector's own bytes."""
+def byte_view(x_N: Tensor) -> memoryview:
+    """Return the vector's memory as bytes, without a copy."""
     return x_N.detach().view(torch.uint8).numpy().data

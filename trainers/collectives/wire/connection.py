@@ -1,4 +1,4 @@
-"""One connection to one peer: frames go out and come in, and nothing ever blocks."""
+"""A non-blocking connection that sends frames to one peer and receives frames from that peer."""
 
 import socket
 from collections import deque
@@ -8,89 +8,93 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
-from trainers.collectives.wire.frame import DATA, FAULT, HEADER, Frame
+from trainers.collectives.wire.frame import ABORT, DATA, HEADER, Frame
 
-Nothing = memoryview(b"")
+EMPTY = memoryview(b"")
+COPIED_BYTES = 4096  # up to this size, one copied buffer is cheaper than two separate ones
+FRAMES_PER_CALL = 4  # frames that one sendmsg() gathers
 
 
-class Station(Protocol):
-    """Who takes frames in."""
+class FrameReceiver(Protocol):
+    """Receive the frames of all connections."""
 
-    def room(self, peer: int, frame: Frame) -> memoryview:
-        """Return where the frame's bytes shall be written."""
+    def buffer_for(self, peer: int, frame: Frame) -> memoryview:
+        """Return the memory for the frame's body."""
 
-    def arrived(self, peer: int, frame: Frame) -> None:
-        """Hear that the frame is whole."""
+    def on_frame(self, peer: int, frame: Frame) -> None:
+        """Process a complete frame."""
 
 
 @dataclass
-class _Parcel:
-    """A frame on its way out: what is left of its header and bytes."""
+class _OutgoingFrame:
+    """A frame in the send queue, with the buffers that the kernel has not taken yet."""
 
-    rest: list[memoryview]
-    on_sent: Callable[[], None] | None  # called when the last byte is with the kernel
-    is_begun: bool = False
+    buffers: list[memoryview]
+    on_sent: Callable[[], None] | None  # called when the kernel has taken the last byte
+    is_started: bool = False
 
-    def strike_off(self, count: int) -> int:
-        """Forget the first `count` bytes, and return how many of them are not this frame's."""
-        self.is_begun = True
-        while self.rest and count >= len(self.rest[0]):
-            count -= len(self.rest.pop(0))
-        if self.rest:
-            self.rest[0] = self.rest[0][count:]
+    def mark_sent(self, count: int) -> int:
+        """Remove the first `count` bytes; return how many of them belong to the next frame."""
+        self.is_started = True
+        while self.buffers and count >= len(self.buffers[0]):
+            count -= len(self.buffers.pop(0))
+        if self.buffers:
+            self.buffers[0] = self.buffers[0][count:]
             return 0
         return count
 
 
-class Line:
-    """A non-blocking connection to `peer`."""
+class Connection:
+    """Send and receive frames on a non-blocking socket to `peer`."""
 
     def __init__(self, sock: socket.socket, peer: int) -> None:
         self.sock, self.peer = sock, peer
         self.is_closed = False
-        self._out: deque[_Parcel] = deque()
-        self._head = memoryview(bytearray(HEADER.size))
-        self._frame: Frame | None = None
-        self._rest = self._head  # what is still to be read of the header or of the frame's bytes
+        self._queue: deque[_OutgoingFrame] = deque()
+        self._header = memoryview(bytearray(HEADER.size))
+        self._frame: Frame | None = None  # the frame whose body is being received
+        self._unfilled = self._header  # the part of the header or body that is still to be received
 
-    def post(self, frame: Frame, body: memoryview = Nothing, *, on_sent: Callable[[], None] | None = None) -> None:
-        """Send a frame, now or as soon as the kernel takes it; `body` must stay as it is until `on_sent`."""
+    def send(self, frame: Frame, body: memoryview = EMPTY, *, on_sent: Callable[[], None] | None = None) -> None:
+        """Send a frame as soon as the kernel takes the bytes; do not change `body` before `on_sent` is called."""
         if self.is_closed:
             return
-        if len(body) <= 4096:  # one piece costs less than two
-            self._out.append(_Parcel([memoryview(frame.packed() + body)], None))
+        if len(body) <= COPIED_BYTES:
+            self._queue.append(_OutgoingFrame([memoryview(frame.packed() + body)], None))
             if on_sent is not None:
                 on_sent()
         else:
-            self._out.append(_Parcel([memoryview(frame.packed()), body], on_sent))
-        if len(self._out) == 1:
+            self._queue.append(_OutgoingFrame([memoryview(frame.packed()), body], on_sent))
+        if len(self._queue) == 1:
             self.flush()
 
     @property
     def has_unsent(self) -> bool:
-        return bool(self._out)
+        """Return whether bytes wait for the kernel."""
+        return bool(self._queue)
 
     def flush(self) -> int:
-        """Give the kernel what it takes; return how many bytes that was."""
+        """Give queued bytes to the kernel until it takes no more; return how many bytes the kernel took."""
         total = 0
-        while self._out and not self.is_closed:
+        while self._queue and not self.is_closed:
             try:
-                count = self.sock.sendmsg([part for parcel in islice(self._out, 4) for part in parcel.rest])
+                frames = islice(self._queue, FRAMES_PER_CALL)
+                count = self.sock.sendmsg([buffer for frame in frames for buffer in frame.buffers])
             except BlockingIOError:
                 break
             except OSError:
                 self.close()
                 break
             total += count
-            self._strike_off(count)
+            self._mark_sent(count)
         return total
 
-    def receive(self, station: Station) -> int:
-        """Read what is there, and hand whole frames to the station; return how many bytes that was."""
+    def receive(self, receiver: FrameReceiver) -> int:
+        """Read all available bytes, pass complete frames to `receiver`, and return how many bytes were read."""
         total = 0
         while not self.is_closed:
             try:
-                count = self.sock.recv_into(self._rest)
+                count = self.sock.recv_into(self._unfilled)
             except BlockingIOError:
                 break
             except OSError:
@@ -99,44 +103,48 @@ class Line:
                 self.close()
                 break
             total += count
-            self._rest = self._rest[count:]
-            if not self._rest:
-                self._turn_over(station)
+            self._unfilled = self._unfilled[count:]
+            if not self._unfilled:
+                self._finish_header_or_body(receiver)
         return total
 
-    def abandon(self) -> None:
-        """Forget all that waits to be sent, but for a frame whose first bytes are away."""
-        while self._out and not self._out[-1].is_begun:
-            self._out.pop()
+    def discard_unsent(self) -> None:
+        """Remove queued frames, except a frame that is partly sent."""
+        while self._queue and not self._queue[-1].is_started:
+            self._queue.pop()
 
-    def hang_up(self) -> None:
-        """Say that nothing more will come, once all is sent."""
-        if not self._out and not self.is_closed:
+    def finish_sending(self) -> None:
+        """Close the sending direction, if all frames are sent."""
+        if not self._queue and not self.is_closed:
             with suppress(OSError):
                 self.sock.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Part; what the peer sent before was read."""
+        """Mark the connection as closed and discard the send queue; the socket stays open until `release_socket`."""
         self.is_closed = True
-        self._out.clear()
+        self._queue.clear()
 
-    def _strike_off(self, count: int) -> None:
+    def release_socket(self) -> None:
+        """Close the socket."""
+        self.sock.close()
+
+    def _mark_sent(self, count: int) -> None:
         while count:
-            parcel = self._out[0]
-            count = parcel.strike_off(count)
-            if not parcel.rest:
-                self._out.popleft()
-                if parcel.on_sent is not None:
-                    parcel.on_sent()
+            frame = self._queue[0]
+            count = frame.mark_sent(count)
+            if not frame.buffers:
+                self._queue.popleft()
+                if frame.on_sent is not None:
+                    frame.on_sent()
 
-    def _turn_over(self, station: Station) -> None:
-        """Go from a whole header to its bytes, or from whole bytes to the next header."""
+    def _finish_header_or_body(self, receiver: FrameReceiver) -> None:
+        """After a header, prepare for the frame's body; after a body, or a header without body, deliver the frame."""
         if self._frame is None:
-            frame = Frame(*HEADER.unpack(self._head))
-            if frame.kind in (DATA, FAULT) and frame.nbytes:
-                self._frame, self._rest = frame, station.room(self.peer, frame)
+            frame = Frame(*HEADER.unpack(self._header))
+            if frame.kind in (DATA, ABORT) and frame.nbytes:
+                self._frame, self._unfilled = frame, receiver.buffer_for(self.peer, frame)
                 return
         else:
             frame = self._frame
-        self._frame, self._rest = None, self._head
-        station.arrived(self.peer, frame)
+        self._frame, self._unfilled = None, self._header
+        receiver.on_frame(self.peer, frame)

@@ -1,146 +1,145 @@
-"""The connections of one rank to those that it exchanges messages with, and what has arrived on them."""
+"""The connections of one rank to its peers."""
 
 import json
 import selectors
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 import torch.distributed as dist
-from torch import Tensor
 
-from trainers.collectives.wire.buffer_pool import Staging, as_memory
-from trainers.collectives.wire.connection import Line
-from trainers.collectives.wire.frame import ASK, DATA, DONE, HERE, SLOT, Frame
+from trainers.collectives.wire.collective_state import CollectiveState
+from trainers.collectives.wire.connection import Connection
+from trainers.collectives.wire.frame import ABORT, DATA, DONE, PING, PONG, SHARED, Frame
 from trainers.collectives.wire.rank_lost import RankLost
-from trainers.collectives.wire.rendezvous import Meeting
-
-Key = tuple[int, int, int]  # segment, sender, number of the message
+from trainers.collectives.wire.rendezvous import Rendezvous
 
 
-@dataclass
-class Part:
-    """A part that has arrived."""
-
-    memory: Tensor  # bytes
-    nbytes: int
-    is_staged: bool  # the buffer goes back to the staging when the part was taken in
-    has_landed: bool = False  # it lies in the vector already
-
-
-class Mesh:
-    """Carries frames between the ranks of a group; one collective at a time, in the same order on every rank."""
+class Connections:
+    """Transfer frames between the ranks of a group: one collective at a time, in the same order on every rank."""
 
     def __init__(self, group: dist.ProcessGroup | None = None) -> None:
-        self.meeting = Meeting(group)
-        self.rank, self.world = self.meeting.rank, self.meeting.world
-        self.lines: dict[int, Line] = {}
-        self.parts: dict[Key, Part] = {}
-        self.staging = Staging()
-        self.landing: Callable[[Key], Tensor | None] = _nowhere  # set by the collective that is under way
-        self.next_segment = 0
-        self.fresh: set[int] = set()  # segments of which something has arrived
-        self.here: set[int] = set()  # peers that answered
-        self.questions = 0  # and answers, ever: what is no progress
-        self.done: dict[int, int] = {}  # the last sum of the backend that a peer has, of those that it told
-        self.from_afar = 0  # bytes that the last wait brought from peers without shared memory
-        self.arrivals = 0  # parts, ever
-        self.fault: RankLost | None = None  # why nothing can be summed any more
-        self._rooms: dict[int, Part] = {}  # what is being received, by peer
+        self.rendezvous = Rendezvous(group)
+        self.rank, self.world = self.rendezvous.rank, self.rendezvous.world
+        self.state = CollectiveState()
+        self.to: dict[int, Connection] = {}  # by peer
+        self.remote_bytes = 0  # that the last poll received from peers without shared memory
         self._selector = selectors.DefaultSelector()
-        self.writers: set[int] = set()  # peers whose line has more to send than the kernel takes
+        self._writing: set[int] = set()  # peers whose connection waits until the kernel takes more bytes
 
-    def link(self, peers: Iterable[int], *, timeout_s: float) -> None:
-        """Connect to the peers that are not connected yet; they do the same. The higher rank calls the lower one."""
-        missing = set(peers) - self.lines.keys()
+    def connect(self, peers: Iterable[int], *, timeout_s: float) -> None:
+        """Connect to all `peers` that are not connected yet; the peers must do the same.
+
+        The higher rank connects, the lower rank accepts. Raise RankLost if a peer does not answer within `timeout_s`.
+        """
+        missing = set(peers) - self.to.keys()
         try:
             for peer in sorted(peer for peer in missing if peer < self.rank):
-                self._add(self.meeting.call(peer, timeout_s=timeout_s))
-            while not self.lines.keys() >= missing:
-                self._add(self.meeting.answer(timeout_s=timeout_s))
+                self._add(self.rendezvous.connect(peer, timeout_s=timeout_s))
+            while not self.to.keys() >= missing:
+                self._add(self.rendezvous.accept(timeout_s=timeout_s))
         except OSError as error:
-            absent = sorted(missing - self.lines.keys())
-            who = f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}"
-            message = f"{who} said nothing when rank {self.rank} wanted to connect ({error})"
-            raise RankLost(message, absent, is_silent=True) from error
+            absent = sorted(missing - self.to.keys())
+            names = f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}"
+            message = f"{names} did not respond: rank {self.rank} could not connect ({error})"
+            raise RankLost(message, absent, is_unresponsive=True) from error
 
-    def wait(self, patience_s: float) -> int:
-        """Move bytes until something has happened or patience ends; return how many."""
-        self._mark_writers()
-        moved = self.from_afar = 0
-        for key, events in self._selector.select(patience_s):
-            line = key.data
+    def poll(self, timeout_s: float) -> int:
+        """Send and receive until a connection is ready or `timeout_s` has passed; return how many bytes moved."""
+        self._update_selector()
+        moved = self.remote_bytes = 0
+        for key, events in self._selector.select(timeout_s):
+            connection = key.data
             if events & selectors.EVENT_READ:
-                received = line.receive(self)
+                received = connection.receive(self)
                 moved += received
-                self.from_afar += received if line.peer not in self.meeting.readers else 0
+                self.remote_bytes += received if connection.peer not in self.rendezvous.readers else 0
             if events & selectors.EVENT_WRITE:
-                moved += line.flush()
+                moved += connection.flush()
         return moved
 
     @property
     def has_unsent(self) -> bool:
-        return any(line.has_unsent for line in self.lines.values())
+        """Return whether any connection has bytes that wait for the kernel."""
+        return any(connection.has_unsent for connection in self.to.values())
 
-    def room(self, peer: int, frame: Frame) -> memoryview:
-        """Return the part's place in the vector if it is free, else a buffer."""
-        place_B = self.landing((frame.segment, peer, frame.message)) if frame.kind == DATA else None
-        if place_B is not None:
-            self._rooms[peer] = Part(place_B, frame.nbytes, is_staged=False, has_landed=True)
-        else:
-            self._rooms[peer] = Part(self.staging.take(frame.nbytes), frame.nbytes, is_staged=True)
-        return as_memory(self._rooms[peer].memory)[: frame.nbytes]
+    @property
+    def closed_peers(self) -> set[int]:
+        """Return the peers whose connection has ended."""
+        return {peer for peer, connection in self.to.items() if connection.is_closed}
 
-    def arrived(self, peer: int, frame: Frame) -> None:
-        """Keep the part until the collective takes it, or answer what a peer wants to know."""
-        self.questions += frame.kind in (ASK, HERE)
+    def buffer_for(self, peer: int, frame: Frame) -> memoryview:
+        """Return the memory for the frame's body."""
+        return self.state.buffer_for(peer, frame)
+
+    def on_frame(self, peer: int, frame: Frame) -> None:
+        """Store a part, answer a PING, or record what a peer reports; raise RankLost on an ABORT."""
         if frame.kind == DATA:
-            self._keep(peer, frame, self._rooms.pop(peer))
-        elif frame.kind == SLOT:
-            bytes_B = self.meeting.memories[peer][frame.offset : frame.offset + frame.nbytes]
-            self._keep(peer, frame, Part(bytes_B, frame.nbytes, is_staged=False))
-        elif frame.kind == ASK:
-            self.lines[peer].post(Frame(HERE))
-        elif frame.kind == HERE:
-            self.here.add(peer)
+            self.state.store_body(peer, frame)
+        elif frame.kind == SHARED:
+            self.state.store_shared(peer, frame, self.rendezvous.peer_memories[peer])
+        elif frame.kind == PING:
+            self.state.record_probe()
+            self.to[peer].send(Frame(PONG))
+        elif frame.kind == PONG:
+            self.state.record_probe()
+            self.state.record_pong(peer)
         elif frame.kind == DONE:
-            self.done[peer] = frame.segment
+            self.state.record_done(peer, frame.segment)
         else:
-            told = json.loads(bytes(as_memory(self._rooms.pop(peer).memory)[: frame.nbytes]))
-            raise RankLost(told["message"], told["ranks"], is_silent=told["is_silent"], in_round=told["in_round"])
+            raise _decode_failure(self.state.read_body(peer, frame))
 
-    def part(self, patience_s: float) -> None:
-        """Send what is posted, then hang up, and wait until the peers have done so too: they may have more to read."""
-        until = time.monotonic() + patience_s
+    def abort(self, failure: RankLost) -> None:
+        """Send the failure to every peer in place of all unsent frames, and refuse further collectives."""
+        self.state.fail(failure)
+        body = _encode_failure(failure)
+        for connection in self.to.values():
+            connection.discard_unsent()
+            connection.send(Frame(ABORT, nbytes=len(body)), memoryview(body))
+
+    def drain(self, timeout_s: float) -> None:
+        """Send all frames, close the sending direction, and read until every peer has closed or time has passed.
+
+        A peer may have frames of this rank to read after this rank has left, so do not close at once.
+        """
+        deadline = time.monotonic() + timeout_s
         is_open = True
-        while is_open and time.monotonic() < until:
+        while is_open and time.monotonic() < deadline:
             with suppress(RankLost):
-                self.wait(0.01)
-            for line in self.lines.values():
-                line.hang_up()
-            is_open = any(not line.is_closed for line in self.lines.values())
+                self.poll(0.01)
+            for connection in self.to.values():
+                connection.finish_sending()
+            is_open = any(not connection.is_closed for connection in self.to.values())
 
-    def _keep(self, peer: int, frame: Frame, part: Part) -> None:
-        self.arrivals += 1
-        self.parts[frame.segment, peer, frame.message] = part
-        self.fresh.add(frame.segment)
+    def _add(self, connection: Connection) -> None:
+        self.to[connection.peer] = connection
+        self._selector.register(connection.sock, selectors.EVENT_READ, connection)
 
-    def _add(self, line: Line) -> None:
-        self.lines[line.peer] = line
-        self._selector.register(line.sock, selectors.EVENT_READ, line)
-
-    def _mark_writers(self) -> None:
-        for line in self.lines.values():
-            has_more = line.peer in self.writers
-            if line.is_closed and line.sock.fileno() >= 0:
-                self._selector.unregister(line.sock)
-                line.sock.close()
-            elif line.has_unsent is not has_more:
-                events = selectors.EVENT_READ | (0 if has_more else selectors.EVENT_WRITE)
-                self._selector.modify(line.sock, events, line)
-                (self.writers.discard if has_more else self.writers.add)(line.peer)
+    def _update_selector(self) -> None:
+        """Watch for writability exactly the connections with unsent bytes; release the sockets of closed ones."""
+        for connection in self.to.values():
+            is_writing = connection.peer in self._writing
+            if connection.is_closed and connection.sock.fileno() >= 0:
+                self._selector.unregister(connection.sock)
+                connection.release_socket()
+            elif connection.has_unsent is not is_writing:
+                events = selectors.EVENT_READ | (0 if is_writing else selectors.EVENT_WRITE)
+                self._selector.modify(connection.sock, events, connection)
+                (self._writing.discard if is_writing else self._writing.add)(connection.peer)
 
 
-def _nowhere(key: Key) -> None:
-    return None
+def _encode_failure(failure: RankLost) -> bytes:
+    fields = {
+        "message": str(failure),
+        "ranks": failure.ranks,
+        "is_silent": failure.is_unresponsive,
+        "in_round": failure.in_round,
+    }
+    return json.dumps(fields).encode()
+
+
+def _decode_failure(body: bytes) -> RankLost:
+    fields = json.loads(body)
+    return RankLost(
+        fields["message"], fields["ranks"], is_unresponsive=fields["is_silent"], in_round=fields["in_round"]
+    )

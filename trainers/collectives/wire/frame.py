@@ -1,26 +1,27 @@
-"""What travels on a connection between two ranks: frames, each a header and its bytes."""
+"""Frames: the messages on a connection between two ranks, each a header and a body."""
 
 import struct
 from typing import NamedTuple
 
 HEADER = struct.Struct("<BIQQI")
 
-DATA = 1  # the part itself follows
-SLOT = 2  # the part lies in the sender's shared memory, at `offset`
-ASK = 3  # are you there?
-HERE = 4  # yes, and waiting too
-FAULT = 5  # the collective is lost; the reason follows
-DONE = 6  # I have the sum numbered `segment`, and don't wait for anyone
+DATA = 1  # the body is a part of the vector
+SHARED = 2  # the part is in the sender's shared memory, at `offset`; no body
+PING = 3  # asks the peer for a PONG
+PONG = 4  # answers a PING: this rank is in a collective
+ABORT = 5  # the collective failed; the body is the reason in JSON
+DONE = 6  # the sender has completed the backend's collective numbered `segment`
 
 
 class Frame(NamedTuple):
     """The header of one frame."""
 
     kind: int
-    message: int = 0  # which of all messages that the plan sends from this rank to that one
+    message: int = 0  # index among all messages of the plan from the sender to the receiver
     segment: int = 0  # counted over all calls
-    offset: int = 0  # where in the sender's shared memory
+    offset: int = 0  # byte offset in the sender's shared memory
     nbytes: int = 0
 
     def packed(self) -> bytes:
+        """Return the header in the wire format."""
         return HEADER.pack(*self)

@@ -1,18 +1,18 @@
-"""One mesh per process group, made when the group first needs it."""
+"""The shared connections of each process group, created on first use."""
 
 from weakref import WeakKeyDictionary
 
 import torch.distributed as dist
 
-from trainers.collectives.wire.connections import Mesh
+from trainers.collectives.wire.connections import Connections
 
-_MESHES: "WeakKeyDictionary[dist.ProcessGroup, Mesh]" = WeakKeyDictionary()
+_CONNECTIONS: "WeakKeyDictionary[dist.ProcessGroup, Connections]" = WeakKeyDictionary()
 
 
-def mesh_of(group: dist.ProcessGroup | None) -> Mesh:
-    """Return the group's mesh; all its ranks call this for the first time together."""
-    whole = group if group is not None else dist.group.WORLD
-    assert whole is not None
-    if whole not in _MESHES:
-        _MESHES[whole] = Mesh(group)
-    return _MESHES[whole]
+def connections_of(group: dist.ProcessGroup | None) -> Connections:
+    """Return the group's connections; all ranks of the group make their first call together."""
+    key = group if group is not None else dist.group.WORLD
+    assert key is not None
+    if key not in _CONNECTIONS:
+        _CONNECTIONS[key] = Connections(group)
+    return _CONNECTIONS[key]

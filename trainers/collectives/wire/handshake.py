@@ -1,34 +1,34 @@
-"""How a caller proves that it belongs to the job: the secret of the one who is called, and the caller's rank."""
+"""The handshake: a connecting rank proves with a secret that it belongs to the job, and sends its rank."""
 
 import hmac
 import socket
 import struct
 from contextlib import suppress
 
-HELLO = struct.Struct("<16sI")
+HANDSHAKE = struct.Struct("<16sI")  # the listening rank's secret, the connecting rank
 
 
-def let_in(door: socket.socket, secret: bytes, *, timeout_s: float) -> tuple[int, socket.socket]:
-    """Let the next caller in who knows the secret; return its rank and the connection.
+def accept_peer(listener: socket.socket, secret: bytes, *, timeout_s: float) -> tuple[int, socket.socket]:
+    """Accept the next connection with the correct secret; return the peer's rank and the socket.
 
-    Raise TimeoutError when nobody calls, or a caller says nothing, for so long.
+    Raise TimeoutError if no peer connects, or a connected peer sends nothing, for `timeout_s`.
     """
-    door.settimeout(timeout_s)
+    listener.settimeout(timeout_s)
     while True:
-        sock, _ = door.accept()
+        sock, _ = listener.accept()
         sock.settimeout(timeout_s)
-        with suppress(EOFError, ConnectionError):  # a stranger's
-            told, rank = HELLO.unpack(read(sock, HELLO.size))
-            if hmac.compare_digest(told, secret):
+        with suppress(EOFError, ConnectionError):  # a process outside the job may connect and leave
+            received, rank = HANDSHAKE.unpack(receive_exactly(sock, HANDSHAKE.size))
+            if hmac.compare_digest(received, secret):
                 return rank, sock
         sock.close()
 
 
-def read(sock: socket.socket, length: int) -> bytes:
-    """Read exactly so many bytes; raise EOFError when the other side has left."""
-    told = b""
-    while len(told) < length:  # with a time-out, a socket does not wait for all by itself (MSG_WAITALL)
-        if not (part := sock.recv(length - len(told))):
+def receive_exactly(sock: socket.socket, length: int) -> bytes:
+    """Receive exactly `length` bytes; raise EOFError if the peer closes the connection before."""
+    received = b""
+    while len(received) < length:  # MSG_WAITALL does not work on a socket with a timeout
+        if not (part := sock.recv(length - len(received))):
             raise EOFError
-        told += part
-    return told
+        received += part
+    return received

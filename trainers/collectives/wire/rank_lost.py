@@ -1,14 +1,16 @@
-"""The error of a collective that a rank left."""
+"""RankLost: the error of a collective that lost a rank."""
 
 
 class RankLost(ConnectionError):
-    """A rank died or stalls; the message names it and the round.
+    """Report that a rank died or stopped responding; the message names the rank and the round.
 
-    `ranks`: who is lost, as numbered in the group; empty if nobody could be named.
-    `is_silent`: they were not seen to die, so nobody but who waited for them knows of it.
-    `in_round`: in which round of the collective they were missed, where that is known.
+    `ranks`: the lost ranks of the group; empty if the cause is unknown.
+    `is_unresponsive`: the ranks stopped responding; False if a closed connection proves that the ranks died.
+    `in_round`: the first round of the collective that lacks their messages, if known.
     """
 
-    def __init__(self, message: str, ranks: list[int], *, is_silent: bool = False, in_round: int | None = None) -> None:
+    def __init__(
+        self, message: str, ranks: list[int], *, is_unresponsive: bool = False, in_round: int | None = None
+    ) -> None:
         super().__init__(message)
-        self.ranks, self.is_silent, self.in_round = ranks, is_silent, in_round
+        self.ranks, self.is_unresponsive, self.in_round = ranks, is_unresponsive, in_round

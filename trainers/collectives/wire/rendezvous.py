@@ -1,4 +1,4 @@
-"""How the ranks of a group find each other: every rank tells all others where it listens and what memory it shares."""
+"""The rendezvous of a group: every rank publishes its listening address and its shared memory."""
 
 import secrets
 import socket
@@ -8,71 +8,79 @@ from typing import NamedTuple, TypeVar
 import torch.distributed as dist
 from torch import Tensor
 
-from trainers.collectives.wire import shared_memory as arena
 from trainers.collectives.wire.address import own_address
-from trainers.collectives.wire.connection import Line
-from trainers.collectives.wire.handshake import HELLO, let_in
+from trainers.collectives.wire.connection import Connection
+from trainers.collectives.wire.handshake import HANDSHAKE, accept_peer
+from trainers.collectives.wire.shared_memory import create_shared_memory, open_shared_memory
 
 T = TypeVar("T")
 
-# Several ranks of a host share its link. bbr, where it is the system's choice, then leaves gaps: 1.06 to 1.18 x the
-# bound where reno took 1.055 (docs/log.md). reno is there on every Linux and may be chosen by every user.
+# Several ranks of a host share one network link. bbr, the default of some systems, leaves the link idle at times:
+# 1.06 to 1.18 x the bound, against 1.055 x with reno (docs/log/collectives.md). Every Linux has
+# reno, and no privilege is needed.
 CONGESTION = b"reno"
 
 
-class Card(NamedTuple):
-    """What a rank tells the others."""
+class Endpoint(NamedTuple):
+    """The data that a rank publishes to its group."""
 
     host: str
     address: tuple[str, int]
     secret: bytes
-    arena: tuple[str, str] | None
+    shared_memory: tuple[str, str] | None
 
 
-class Meeting:
-    """What this rank knows of the others, and its open door."""
+class Rendezvous:
+    """Exchange endpoints with all ranks of a group, then connect to peers and accept their connections."""
 
     def __init__(self, group: dist.ProcessGroup | None) -> None:
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
-        self._door = socket.create_server((own_address(), 0), backlog=max(self.world, 16))
-        self.arena = arena.own()
-        mine = Card(
+        self._listener = socket.create_server((own_address(), 0), backlog=max(self.world, 16))
+        self.shared_memory = create_shared_memory()
+        own = Endpoint(
             socket.gethostname(),
-            self._door.getsockname(),
+            self._listener.getsockname(),
             secrets.token_bytes(16),
-            self.arena.address if self.arena else None,
+            self.shared_memory.address if self.shared_memory else None,
         )
-        self.cards: list[Card] = _told_all(mine, self.world, group)
-        self.hosts = [card.host for card in self.cards]
-        opened = {peer: arena.opened(card.arena) for peer, card in enumerate(self.cards) if peer != self.rank}
-        self.memories: dict[int, Tensor] = {peer: bytes_B for peer, bytes_B in opened.items() if bytes_B is not None}
-        readers: list[list[int]] = _told_all(list(self.memories), self.world, group)
-        self.readers = {peer for peer, read in enumerate(readers) if self.rank in read}
-        if self.arena:
-            self.arena.close()
+        self.endpoints: list[Endpoint] = _gather_from_all(own, self.world, group)
+        self.hosts = [endpoint.host for endpoint in self.endpoints]
+        mapped = {
+            peer: open_shared_memory(endpoint.shared_memory)
+            for peer, endpoint in enumerate(self.endpoints)
+            if peer != self.rank
+        }
+        self.peer_memories: dict[int, Tensor] = {
+            peer: bytes_B for peer, bytes_B in mapped.items() if bytes_B is not None
+        }
+        mapped_by: list[list[int]] = _gather_from_all(list(self.peer_memories), self.world, group)
+        # the peers that can read this rank's shared memory
+        self.readers = {peer for peer, ranks in enumerate(mapped_by) if self.rank in ranks}
+        if self.shared_memory:
+            self.shared_memory.close()
 
-    def call(self, peer: int, *, timeout_s: float) -> Line:
-        """Connect to a rank that listens."""
-        card = self.cards[peer]
-        sock = socket.create_connection(card.address, timeout=timeout_s)
-        sock.sendall(HELLO.pack(card.secret, self.rank))
-        return _line(sock, peer)
+    def connect(self, peer: int, *, timeout_s: float) -> Connection:
+        """Connect to a listening rank; raise OSError if that fails."""
+        endpoint = self.endpoints[peer]
+        sock = socket.create_connection(endpoint.address, timeout=timeout_s)
+        sock.sendall(HANDSHAKE.pack(endpoint.secret, self.rank))
+        return _configure(sock, peer)
 
-    def answer(self, *, timeout_s: float) -> Line:
-        """Let the next caller in who knows the secret."""
-        peer, sock = let_in(self._door, self.cards[self.rank].secret, timeout_s=timeout_s)
-        return _line(sock, peer)
-
-
-def _told_all(mine: T, world: int, group: dist.ProcessGroup | None) -> list[T]:
-    all_told: list[T] = [mine] * world
-    dist.all_gather_object(all_told, mine, group=group)
-    return all_told
+    def accept(self, *, timeout_s: float) -> Connection:
+        """Accept the connection of the next rank; raise TimeoutError if no rank connects within `timeout_s`."""
+        peer, sock = accept_peer(self._listener, self.endpoints[self.rank].secret, timeout_s=timeout_s)
+        return _configure(sock, peer)
 
 
-def _line(sock: socket.socket, peer: int) -> Line:
+def _gather_from_all(own: T, world: int, group: dist.ProcessGroup | None) -> list[T]:
+    gathered: list[T] = [own] * world
+    dist.all_gather_object(gathered, own, group=group)
+    return gathered
+
+
+def _configure(sock: socket.socket, peer: int) -> Connection:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with suppress(AttributeError, OSError):  # else as the system has it
+    with suppress(AttributeError, OSError):  # a system without reno keeps its default
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION)
     sock.setblocking(False)
-    return Line(sock, peer)
+    return Connection(sock, peer)

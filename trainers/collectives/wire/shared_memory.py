@@ -1,6 +1,6 @@
-"""Memory that the ranks of one host share: a part is copied once, and its receiver adds it from where it lies.
+"""Memory that the ranks of one host share: the sender copies a part once, and the receiver adds the part in place.
 
-The memory is an anonymous file (memfd), so whatever kills the ranks, nothing of it stays behind.
+The memory is an anonymous file (memfd), so killed ranks leave no file behind.
 """
 
 import mmap
@@ -10,34 +10,35 @@ import socket
 import torch
 from torch import Tensor
 
-BYTES = 96 << 20  # taken from the machine only where it is written
+NBYTES = 96 << 20  # Linux allocates a page only on the first write
+NAME = "bigbatch-allreduce"
 
 
-class Arena:
-    """A rank's own memory, open to its neighbors."""
+class SharedMemory:
+    """Own the memory of this rank; other ranks of the host may map it."""
 
     def __init__(self) -> None:
-        self._file = os.memfd_create("bigbatch-arena")
-        os.ftruncate(self._file, BYTES)
-        self.memory = _mapped(self._file)
+        self._file = os.memfd_create(NAME)
+        os.ftruncate(self._file, NBYTES)
+        self.memory = _map(self._file)
 
     @property
     def address(self) -> tuple[str, str]:
-        """The host, and what a process there opens."""
+        """Return the host name, and the path that a process on this host opens."""
         return socket.gethostname(), f"/proc/{os.getpid()}/fd/{self._file}"
 
     def close(self) -> None:
-        """Take back the name under which others open it; who has opened it, keeps it."""
+        """Close the file: no further process can map the memory; existing mappings stay valid."""
         os.close(self._file)
 
 
-def own() -> Arena | None:
-    """Return an arena, or None where the system has no such memory."""
-    return Arena() if hasattr(os, "memfd_create") else None
+def create_shared_memory() -> SharedMemory | None:
+    """Return new shared memory, or None if the system has no memfd."""
+    return SharedMemory() if hasattr(os, "memfd_create") else None
 
 
-def opened(address: tuple[str, str] | None) -> Tensor | None:
-    """Return a neighbor's memory, or None if it is out of reach: on another host, or in another container."""
+def open_shared_memory(address: tuple[str, str] | None) -> Tensor | None:
+    """Map the memory of another rank; return None if that rank is on another host or in another container."""
     if address is None or address[0] != socket.gethostname():
         return None
     try:
@@ -45,14 +46,14 @@ def opened(address: tuple[str, str] | None) -> Tensor | None:
     except OSError:
         return None
     try:
-        if "bigbatch-arena" not in os.readlink(address[1]) or os.fstat(file).st_size != BYTES:
+        if NAME not in os.readlink(address[1]) or os.fstat(file).st_size != NBYTES:
             return None
-        return _mapped(file)
+        return _map(file)
     except OSError:
         return None
     finally:
         os.close(file)
 
 
-def _mapped(file: int) -> Tensor:
-    return torch.frombuffer(mmap.mmap(file, BYTES), dtype=torch.uint8)
+def _map(file: int) -> Tensor:
+    return torch.frombuffer(mmap.mmap(file, NBYTES), dtype=torch.uint8)

@@ -1,7 +1,7 @@
 """Images that cannot be decoded, counted over a whole run: all ranks, workers, epochs, attempts, and both splits.
 
-Whoever finds one leaves a file of its name in a folder that all share, by exclusive create; so an image that several
-find, or one finds again, counts once, and what was found can be read after the run.
+A process that finds a bad image creates a file for it in a shared folder. The creation is exclusive, so an image that
+several processes find counts once, and the files can be read after the run.
 """
 
 import hashlib
@@ -12,29 +12,29 @@ from pathlib import Path
 
 
 class TooManyBadImages(ValueError):
-    """More images cannot be decoded than the spec lets pass."""
+    """More images cannot be decoded than data.max_bad_images of the spec allows."""
 
 
 @dataclass(frozen=True)
 class BadImages:
-    """The bad images of a run, in `folder`; it may have `most` of them."""
+    """The bad images of a run, recorded in `folder`; `most` is the allowed number."""
 
     folder: Path
     most: int
 
-    def note(self, path: object, error: BaseException) -> None:
-        """Note an image, and say so where it is a new one; raise TooManyBadImages, which names it."""
-        said = f"{path} cannot be decoded ({error})"
-        is_new = self._leave(hashlib.sha256(os.fsencode(str(path))).hexdigest()[:32], said)
+    def record(self, path: object, error: BaseException) -> None:
+        """Record an image, and print a line on stderr if it is new; raise TooManyBadImages beyond the limit."""
+        message = f"{path} cannot be decoded ({error})"
+        is_new = self._create_file(hashlib.sha256(os.fsencode(str(path))).hexdigest()[:32], message)
         found = len(os.listdir(self.folder))
         if found > self.most:
-            raise TooManyBadImages(f"{said}; images like it: {found}, data.max_bad_images: {self.most}") from error
+            raise TooManyBadImages(f"{message}; bad images: {found}, data.max_bad_images: {self.most}") from error
         if is_new:
-            # in one write: other ranks say the same at the same moment, into one log
-            sys.stderr.write(f"{said}; another one takes its place, {found} of at most {self.most}\n")
+            # One write call, because other ranks may write to the same log at the same time.
+            sys.stderr.write(f"{message}; another image replaces it, {found} of at most {self.most}\n")
 
-    def _leave(self, name: str, text: str) -> bool:
-        """Leave a file; False when it is there already."""
+    def _create_file(self, name: str, text: str) -> bool:
+        """Create a file; return False if it exists already."""
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             with (self.folder / f"{name}.txt").open("x", encoding="utf-8", errors="surrogateescape") as file:

@@ -1,7 +1,7 @@
-"""Which part of an image a net sees: a random one in training, the middle when it is judged.
+"""The part of an image that a net gets: a random box in training, the center in an evaluation.
 
 Random-resized-crop (Szegedy et al., 2015, "Going deeper with convolutions", section 6): a box of 8 to 100 % of the area
-with a ratio of sides from 3/4 to 4/3, stretched to the net's size, and its mirror image every other time.
+with an aspect ratio from 3/4 to 4/3, resized to the net's input size, and mirrored with probability 1/2.
 """
 
 from math import exp, log, sqrt
@@ -13,16 +13,16 @@ Box = tuple[float, float, float, float]  # left, upper, right, lower, in pixels
 
 AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 TRIES = 10
-MARGIN = 0.875  # 224 of 256: the middle that an evaluation sees
+MARGIN = 0.875  # 224 of 256: share of the shorter side in an evaluation
 
 
-def draws(seed: int, epoch: int, number: int) -> Generator:
-    """Random numbers of one image in one epoch, whoever decodes it."""
+def new_generator(seed: int, epoch: int, number: int) -> Generator:
+    """Return the random numbers of one image in one epoch, the same in every process."""
     return np.random.Generator(PCG64(SeedSequence([seed, epoch, number])))
 
 
 def random_box(width: int, height: int, draw: Generator) -> Box:
-    """Return a box within an image; after ten that do not fit, the largest in the middle within the ratios."""
+    """Return a box within the image; after TRIES boxes that do not fit, the largest central box of a valid ratio."""
     for _ in range(TRIES):
         area = width * height * draw.uniform(*AREA)
         ratio = exp(draw.uniform(log(RATIO[0]), log(RATIO[1])))
@@ -30,15 +30,15 @@ def random_box(width: int, height: int, draw: Generator) -> Box:
         if 0 < w <= width and 0 < h <= height:
             left, upper = int(draw.integers(width - w + 1)), int(draw.integers(height - h + 1))
             return left, upper, left + w, upper + h
-    return _middle(width, height, w=min(width, height * RATIO[1]), h=min(height, width / RATIO[0]))
+    return _central_box(width, height, w=min(width, height * RATIO[1]), h=min(height, width / RATIO[0]))
 
 
-def middle_box(width: int, height: int) -> Box:
-    """Return the square in the middle, 7/8 of the shorter side."""
+def center_square(width: int, height: int) -> Box:
+    """Return the central square with 7/8 of the shorter side."""
     side = MARGIN * min(width, height)
-    return _middle(width, height, w=side, h=side)
+    return _central_box(width, height, w=side, h=side)
 
 
-def _middle(width: int, height: int, *, w: float, h: float) -> Box:
+def _central_box(width: int, height: int, *, w: float, h: float) -> Box:
     left, upper = (width - w) / 2, (height - h) / 2
     return left, upper, left + w, upper + h

@@ -1,9 +1,9 @@
-"""The images in a folder: where each file lies and which class its folder makes it.
+"""The image files in a folder and their classes.
 
-    PATH/train/CLASS/IMAGE.jpg and PATH/val/CLASS/IMAGE.jpg, or PATH/CLASS/IMAGE.jpg alone
+    PATH/train/CLASS/IMAGE.jpg and PATH/val/CLASS/IMAGE.jpg, or PATH/CLASS/IMAGE.jpg only
 
-Classes are numbered in the order of their names, and so are the files of a class: every rank that reads the folder
-finds the same image under the same number. Without val/, a fixed shuffle holds some of the images out.
+Classes are numbered in the order of their names, and so are the files of a class, so every rank that reads the folder
+gives an image the same number. Without val/, a fixed shuffle selects the held-out images.
 """
 
 import os
@@ -17,12 +17,12 @@ from torch import Tensor
 
 ENDINGS = (".jpg", ".jpeg", ".png")
 TRAIN, HELDOUT = "train", "val"
-SHUFFLE_SEED = 0  # one split for all runs, so that their accuracies compare
+SHUFFLE_SEED = 0  # the same split in all runs, so that their accuracies are comparable
 
 
 @dataclass(frozen=True)
-class Listing:
-    """Numbered image files and their classes; names are one array, which a worker process takes over quickly."""
+class ImageList:
+    """Numbered image files and their classes; the names are one array, which is sent quickly to worker processes."""
 
     root: Path
     name_N: np.ndarray  # fixed-width bytes, relative to the root
@@ -32,22 +32,23 @@ class Listing:
         return len(self.labels)
 
     def path(self, number: int) -> Path:
+        """Return the path of an image."""
         return self.root / os.fsdecode(bytes(self.name_N[number]))
 
     def read(self, number: int) -> bytes:
-        """The file as it lies there."""
+        """Return the bytes of an image file."""
         return self.path(number).read_bytes()
 
-    def part(self, number_N: Tensor) -> "Listing":
-        """Some of the images, numbered anew."""
-        return Listing(self.root, self.name_N[number_N.numpy()], self.labels[number_N])
+    def select(self, number_N: Tensor) -> "ImageList":
+        """Return some of the images, numbered from 0."""
+        return ImageList(self.root, self.name_N[number_N.numpy()], self.labels[number_N])
 
 
-def listings(root: Path, *, heldout_samples: int | None = None) -> tuple[Listing, Listing, list[str]]:
-    """Return the training and the held-out images and the names of the classes.
+def list_images(root: Path, *, heldout_samples: int | None = None) -> tuple[ImageList, ImageList, list[str]]:
+    """Return the training images, the held-out images and the names of the classes.
 
-    `heldout_samples` is how many to hold out where there is no val/; none: every tenth. Raises ValueError that names
-    the folder where there are no classes, one is empty, or val/ has other ones.
+    `heldout_samples` is the number of held-out images if there is no val/, by default a tenth. Raises ValueError with
+    the folder's name if there are no classes, a class is empty, or val/ has other classes.
     """
     if not root.is_dir():
         raise ValueError(f"there is no folder {root}")
@@ -58,20 +59,22 @@ def listings(root: Path, *, heldout_samples: int | None = None) -> tuple[Listing
     if not (root / HELDOUT).is_dir():
         return *_hold_out(_list(root / TRAIN, classes), heldout_samples), classes
     if others := sorted(set(_classes(root / HELDOUT)) ^ set(classes)):
-        raise ValueError(f"{root / TRAIN} and {root / HELDOUT} have other classes: {_few(others)} is in one alone")
+        raise ValueError(
+            f"{root / TRAIN} and {root / HELDOUT} differ in their classes: {_shorten(others)} is in only one of them"
+        )
     return _list(root / TRAIN, classes), _list(root / HELDOUT, classes), classes
 
 
-def agree(root: Path, found: Sequence[int], stated: Sequence[int]) -> None:
-    """Raise ValueError unless a folder holds what the spec states: classes, training and held-out samples."""
+def check_counts(root: Path, found: Sequence[int], stated: Sequence[int]) -> None:
+    """Raise ValueError unless the counts match the spec: classes, training samples, held-out samples."""
     names = ("classes", "train_samples", "heldout_samples")
     wrong = [
-        f"data.{name} is {wanted}, but there are {there}"
-        for name, there, wanted in zip(names, found, stated, strict=True)
-        if there != wanted
+        f"data.{name} is {wanted}, but the folder has {actual}"
+        for name, actual, wanted in zip(names, found, stated, strict=True)
+        if actual != wanted
     ]
     if wrong:
-        raise ValueError(f"{root} is not what the spec states: {'; '.join(wrong)}")
+        raise ValueError(f"{root} does not match the spec: {'; '.join(wrong)}")
 
 
 def _classes(folder: Path) -> list[str]:
@@ -81,27 +84,27 @@ def _classes(folder: Path) -> list[str]:
     return classes
 
 
-def _list(folder: Path, classes: Sequence[str]) -> Listing:
+def _list(folder: Path, classes: Sequence[str]) -> ImageList:
     files = [_images(folder / name) for name in classes]
     if empty := [name for name, found in zip(classes, files, strict=True) if not found]:
-        raise ValueError(f"{folder} has no image ({', '.join(ENDINGS)}) in the class folders {_few(empty)}")
+        raise ValueError(f"{folder} has no image ({', '.join(ENDINGS)}) in the class folders {_shorten(empty)}")
     names = [os.fsencode(f"{name}/{file}") for name, found in zip(classes, files, strict=True) for file in found]
     counts_K = torch.tensor([len(found) for found in files])
-    return Listing(folder, np.array(names), torch.arange(len(classes)).repeat_interleave(counts_K))
+    return ImageList(folder, np.array(names), torch.arange(len(classes)).repeat_interleave(counts_K))
 
 
 def _images(folder: Path) -> list[str]:
     return sorted(entry.name for entry in os.scandir(folder) if entry.name.lower().endswith(ENDINGS))
 
 
-def _hold_out(every: Listing, heldout_samples: int | None) -> tuple[Listing, Listing]:
-    held = len(every) // 10 if heldout_samples is None else heldout_samples
-    if not 0 < held < len(every):
-        raise ValueError(f"{held} of the {len(every)} images in {every.root} cannot be held out")
+def _hold_out(every: ImageList, heldout_samples: int | None) -> tuple[ImageList, ImageList]:
+    heldout = len(every) // 10 if heldout_samples is None else heldout_samples
+    if not 0 < heldout < len(every):
+        raise ValueError(f"{heldout} of the {len(every)} images in {every.root} cannot be held out")
     order_N = torch.randperm(len(every), generator=torch.Generator().manual_seed(SHUFFLE_SEED))
-    return every.part(order_N[held:].sort().values), every.part(order_N[:held].sort().values)
+    return every.select(order_N[heldout:].sort().values), every.select(order_N[:heldout].sort().values)
 
 
-def _few(names: Sequence[str]) -> str:
+def _shorten(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more

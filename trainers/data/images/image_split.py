@@ -1,7 +1,7 @@
-"""Image files as a split: decoded, cropped, mirrored and normalized when a batch is asked for.
+"""A split of image files, which are decoded, cropped, mirrored and normalized when a batch is read.
 
-What becomes of an image depends on the seed, the epoch and its number alone, so any rank and any worker makes the same
-sample of it. One that cannot be decoded is named, counted (bad.py) and replaced by the next that can, up to a limit.
+The sample made from an image depends only on the seed, the epoch and the image's number, so all ranks and workers make
+the same sample. An image that cannot be decoded is recorded (bad_images.py) and replaced by the next good image.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,11 +14,16 @@ from PIL import Image
 from torch import Tensor
 
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
-from trainers.data.images.crop import Box, draws, middle_box, random_box
-from trainers.data.memory_store.sample_store import Files, Memory
+from trainers.data.images.crop import Box, center_square, new_generator, random_box
+from trainers.data.memory_store.sample_store import Files, SampleStore
 
 Color = Sequence[float]  # of red, green, blue, from 0 to 1
-UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # what Pillow raises on a broken file
+UNREADABLE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    Image.DecompressionBombError,
+)  # Pillow's errors on damaged files
 
 
 @dataclass(frozen=True)
@@ -30,21 +35,21 @@ class Images:
     mean: Color
     deviation: Color
     bad: BadImages
-    is_bad_N: Tensor  # bool, in shared memory: every worker process of this rank knows what one has found
-    seed: int | None = None  # of random crops; none: the middle
+    is_bad_N: Tensor  # bool, in shared memory, so that all worker processes of this rank see the bad images
+    seed: int | None = None  # of random crops; None: the central square
     epoch: int = 0
-    memory: Memory | None = None
+    store: SampleStore | None = None
 
     def __len__(self) -> int:
         return len(self.source.labels)
 
-    def stage(self, epoch: int, takes: Callable[[int], Tensor]) -> "Images":
-        """Return the same images under the crops of an epoch; from memory, where they were put into it."""
-        source = self.memory.arrange(epoch, takes) if self.memory else self.source
-        return replace(self, source=source, epoch=epoch, memory=None)
+    def stage(self, epoch: int, samples_of: Callable[[int], Tensor]) -> "Images":
+        """Return the same images with the crops of an epoch, read from the memory store if there is one."""
+        source = self.store.arrange(epoch, samples_of) if self.store else self.source
+        return replace(self, source=source, epoch=epoch, store=None)
 
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
-        """Return x_BCHW and y_B. Raises TooManyBadImages, which names the last one."""
+        """Return x_BCHW and y_B; raise TooManyBadImages with the last bad image's name."""
         pixels, classes = zip(*(self._next_good(int(number)) for number in index_B), strict=True)
         x_BCHW = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2).float()
         mean_C11, deviation_C11 = (255 * torch.tensor(part).view(-1, 1, 1) for part in (self.mean, self.deviation))
@@ -57,31 +62,31 @@ class Images:
                     return self._decode(number), self.source.labels[number]
                 except UNREADABLE as error:
                     self.is_bad_N[number] = True
-                    self.bad.note(self.source.path(number), error)
+                    self.bad.record(self.source.path(number), error)
             number = (number + 1) % len(self)
         raise TooManyBadImages(f"none of {len(self)} images can be decoded")
 
     def _decode(self, number: int) -> np.ndarray:
-        """Return bytes (size, size, 3)."""
+        """Return the pixels, uint8 of shape (size, size, 3)."""
         with Image.open(BytesIO(self.source.read(number))) as image:
             if self.seed is None:
-                return _cut(image, middle_box(*image.size), self.size)
-            draw = draws(self.seed, self.epoch, number)
-            pixels = _cut(image, random_box(*image.size, draw), self.size)
+                return _crop(image, center_square(*image.size), self.size)
+            draw = new_generator(self.seed, self.epoch, number)
+            pixels = _crop(image, random_box(*image.size, draw), self.size)
             return pixels[:, ::-1] if draw.integers(2) else pixels
 
 
-def bad_marks(samples: int) -> Tensor:
-    """No image is bad as yet; in shared memory."""
+def new_bad_marks(samples: int) -> Tensor:
+    """Return the marks of a split without bad images, in shared memory."""
     return torch.zeros(samples, dtype=torch.bool).share_memory_()  # type: ignore[no-untyped-call,no-any-return]
 
 
-def _cut(image: Image.Image, box: Box, size: int) -> np.ndarray:
-    """Decode an image and stretch a box of it to size x size."""
+def _crop(image: Image.Image, box: Box, size: int) -> np.ndarray:
+    """Decode a box of an image and resize it to size x size."""
     width, height = image.size
-    # a JPEG can be decoded at a half, a quarter or an eighth: as long as the box keeps more pixels than are asked for
-    times = max(1, int(min(box[2] - box[0], box[3] - box[1]) // size))
-    image.draft("RGB", (width // times, height // times))
+    # Pillow can decode a JPEG at 1/2, 1/4 or 1/8 of its size; the box must keep at least size x size pixels.
+    factor = max(1, int(min(box[2] - box[0], box[3] - box[1]) // size))
+    image.draft("RGB", (width // factor, height // factor))
     shrunk = image.size[0] / width, image.size[1] / height
     scaled = (box[0] * shrunk[0], box[1] * shrunk[1], box[2] * shrunk[0], box[3] * shrunk[1])
     square = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR, box=scaled, reducing_gap=2.0)

@@ -1,10 +1,10 @@
-"""The shuffle of DIMD (Kumar et al., 2017): all ranks of a group send each other samples until each has its own.
+"""The shuffle of DIMD (Kumar et al., 2017): the ranks of a group exchange samples by an all-to-all of bytes.
 
-It is an all-to-all of bytes. What a rank sends another is cut into rounds, because the counts of an all-to-all are
-32-bit numbers in MPI, and so that the buffers stay small: round k takes the samples whose first byte lies in the
-k-th segment of a pair's stream. Every rank knows all places and all lengths, so no counts are exchanged.
+The stream of samples from one rank to another is cut into rounds, because the counts of an all-to-all are 32-bit
+numbers in MPI and the buffers must stay small: round k sends the samples whose first byte lies in the k-th segment of
+the stream. Every rank knows the assignment and the lengths of all samples, so no counts are exchanged.
 
-Memory: the old blob, the new one, and twice what a round sends.
+Memory: the old blob, the new blob, and twice the bytes of one round.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ def exchange(
     group: dist.ProcessGroup | None = None,
     segment: int = SEGMENT_BYTES,
 ) -> Tensor:
-    """Return this rank's new blob: the samples after[rank], one after the other, where before it was before[rank].
+    """Return this rank's new blob with the samples after[rank]; `blob` has the samples before[rank].
 
-    blob: bytes; length_N: of every sample; before, after: the numbers that each rank holds.
+    blob: uint8; length_N: bytes of every sample; before, after: the samples that each rank stores.
     """
     me, world = dist.get_rank(group), len(before)
     pair = max(1, segment // world)
@@ -50,26 +50,26 @@ def exchange(
 
 
 def _starts(number_S: Tensor, length_N: Tensor) -> Tensor:
-    """Where each held sample begins in a blob of these samples."""
+    """Return the offset of each of these samples in their blob; -1 for other samples."""
     start_N = torch.full_like(length_N, -1)
     start_N[number_S] = length_N[number_S].cumsum(0) - length_N[number_S]
     return start_N
 
 
-def _owner(places: Sequence[Tensor], samples: int) -> Tensor:
+def _owner(assignment: Sequence[Tensor], samples: int) -> Tensor:
     owner_N = torch.empty(samples, dtype=torch.int64)
-    for rank, number_S in enumerate(places):
+    for rank, number_S in enumerate(assignment):
         owner_N[number_S] = rank
     return owner_N
 
 
 def _streams(number_S: Tensor, owner_N: Tensor, world: int) -> list[Tensor]:
-    """The samples among these that go to each rank, in their order."""
+    """Return the samples that go to each rank, in order."""
     return [number_S[owner_N[number_S] == rank] for rank in range(world)]
 
 
 def _most_rounds(before: Sequence[Tensor], after: Sequence[Tensor], length_N: Tensor, *, pair: int) -> int:
-    """Rounds that the longest stream of any two ranks takes: all ranks take part in as many."""
+    """Return the rounds of the longest stream between two ranks; all ranks run this number of rounds."""
     owner_N = _owner(after, len(length_N))
     streams = [stream_S for number_S in before for stream_S in _streams(number_S, owner_N, len(before))]
     return max((int(_round_of(stream_S, length_N, pair)[-1]) + 1 for stream_S in streams if len(stream_S)), default=0)
@@ -97,7 +97,7 @@ def _scatter(new: Tensor, arrived: Tensor, number_S: Tensor, start_N: Tensor, le
 
 
 def _all_to_all(sent: Tensor, going: list[int], coming: list[int], group: dist.ProcessGroup | None) -> Tensor:
-    """Send going[r] bytes to every rank r and return what came, coming[r] bytes from each, in their order."""
+    """Send going[r] bytes to every rank r; return coming[r] bytes from every rank r, in the order of the ranks."""
     arrived = torch.empty(sum(coming), dtype=torch.uint8)
     dist.all_to_all_single(arrived, sent, coming, going, group=group)
     return arrived

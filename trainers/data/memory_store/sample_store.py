@@ -1,8 +1,7 @@
-"""Samples in memory (DIMD; Kumar et al., 2017): one blob of stored bytes and an index, a part on each rank of a group.
+"""Samples in memory (DIMD; Kumar et al., 2017): each rank of a group stores a part as one blob with an index.
 
-Before every epoch the ranks of a group exchange samples, so that each holds what it takes in that epoch (place.py,
-exchange.py). The order of the samples is that of a run which reads files: who holds a sample follows from who takes it,
-not the other way round.
+Before every epoch the ranks of a group exchange samples, so that each rank stores the samples that it uses in that
+epoch (assignment.py, exchange.py). The order of the samples is the same as in a run that reads files.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,37 +12,44 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from trainers.data.memory_store.assignment import place
+from trainers.data.memory_store.assignment import assign_samples
 from trainers.data.memory_store.exchange import SEGMENT_BYTES, exchange
 
 
 class Files(Protocol):
-    """Where samples come from before they are in memory."""
+    """The files of the samples, from which the first epoch is read."""
 
     @property
-    def labels(self) -> Tensor: ...
+    def labels(self) -> Tensor:
+        """Return the classes y_N."""
+        ...
 
-    def read(self, number: int) -> bytes: ...
+    def read(self, number: int) -> bytes:
+        """Return the bytes of a sample."""
+        ...
 
-    def path(self, number: int) -> object: ...
+    def path(self, number: int) -> object:
+        """Return the path of a sample."""
+        ...
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """The samples that a rank holds: sample number_S[s] is blob[offset_S[s] : offset_S[s + 1]]."""
+class SampleShard:
+    """The samples that a rank stores: sample number_S[s] is blob[offset_S[s] : offset_S[s + 1]]."""
 
     files: Files
     blob: Tensor  # bytes
     number_S: Tensor
-    offset_S: Tensor  # one more than samples
-    slot_N: Tensor  # where a sample lies here, -1: elsewhere
+    offset_S: Tensor  # one element more than number_S
+    slot_N: Tensor  # index s of a sample; -1: not on this rank
 
     @property
     def labels(self) -> Tensor:
+        """Return the classes y_N of all samples."""
         return self.files.labels
 
     def read(self, number: int) -> bytes:
-        """Return a sample's bytes; one that another rank holds comes from its file."""
+        """Return the bytes of a sample, from its file if another rank stores it."""
         slot = int(self.slot_N[number])
         if slot < 0:
             return self.files.read(number)
@@ -51,11 +57,12 @@ class Shelf:
         return self.blob[start:end].numpy().tobytes()
 
     def path(self, number: int) -> object:
+        """Return the path of a sample."""
         return self.files.path(number)
 
 
-class Memory:
-    """This rank's shelf, arranged anew for every epoch by all ranks of its group together."""
+class SampleStore:
+    """The samples in this rank's memory; all ranks of a group rearrange them together before every epoch."""
 
     def __init__(
         self,
@@ -65,39 +72,41 @@ class Memory:
         shared: bool = False,
         segment: int = SEGMENT_BYTES,
     ) -> None:
-        """`shared`: worker processes will read it; `segment`: bytes that one exchange sends at most, to all ranks."""
+        """Store `files`; `shared`: for worker processes; `segment`: most bytes that a round sends to all ranks."""
         self._files, self._group, self._shared, self._segment = files, group, shared, segment
         self._ranks: Sequence[int] = dist.get_process_group_ranks(group or dist.group.WORLD)
         self._me = dist.get_rank(group)
-        self._shelf: Shelf | None = None
-        self._places: list[Tensor] = []
+        self._shard: SampleShard | None = None
+        self._assignment: list[Tensor] = []
         self._length_N = torch.empty(0)
 
-    def arrange(self, epoch: int, takes: Callable[[int], Tensor]) -> Shelf:
-        """Return a shelf with what this rank takes in an epoch; takes(r) is what rank r of the world takes."""
-        places = place([takes(rank) for rank in self._ranks], samples=len(self._files.labels), epoch=epoch)
-        if self._shelf is None:
-            blob = self._read(places)
+    def arrange(self, epoch: int, samples_of: Callable[[int], Tensor]) -> SampleShard:
+        """Return the samples that this rank uses in an epoch; samples_of(r) are the samples of rank r of the world."""
+        assignment = assign_samples(
+            [samples_of(rank) for rank in self._ranks], samples=len(self._files.labels), epoch=epoch
+        )
+        if self._shard is None:
+            blob = self._read(assignment)
         else:
             blob = exchange(
-                self._shelf.blob, self._length_N, self._places, places, group=self._group, segment=self._segment
+                self._shard.blob, self._length_N, self._assignment, assignment, group=self._group, segment=self._segment
             )
-        self._places = places
-        self._shelf = self._put(blob, places[self._me])
-        return self._shelf
+        self._assignment = assignment
+        self._shard = self._shard_of(blob, assignment[self._me])
+        return self._shard
 
-    def _read(self, places: Sequence[Tensor]) -> Tensor:
-        """Read this rank's samples from their files; learn the lengths of all."""
-        mine_S = places[self._me]
-        samples = [self._files.read(int(number)) for number in mine_S]
+    def _read(self, assignment: Sequence[Tensor]) -> Tensor:
+        """Read this rank's samples from their files, and exchange the lengths of all samples."""
+        own_S = assignment[self._me]
+        samples = [self._files.read(int(number)) for number in own_S]
         self._length_N = torch.zeros(len(self._files.labels), dtype=torch.int64)
-        self._length_N[mine_S] = torch.tensor([len(sample) for sample in samples])
+        self._length_N[own_S] = torch.tensor([len(sample) for sample in samples])
         dist.all_reduce(self._length_N, group=self._group)
         return torch.frombuffer(bytearray(b"".join(samples)), dtype=torch.uint8)
 
-    def _put(self, blob: Tensor, number_S: Tensor) -> Shelf:
+    def _shard_of(self, blob: Tensor, number_S: Tensor) -> SampleShard:
         offset_S = torch.cat([torch.zeros(1, dtype=torch.int64), self._length_N[number_S].cumsum(0)])
         slot_N = torch.full((len(self._files.labels),), -1)
         slot_N[number_S] = torch.arange(len(number_S))
         parts = (blob, number_S, offset_S, slot_N)
-        return Shelf(self._files, *(part.share_memory_() for part in parts) if self._shared else parts)  # type: ignore[no-untyped-call]
+        return SampleShard(self._files, *(part.share_memory_() for part in parts) if self._shared else parts)  # type: ignore[no-untyped-call]

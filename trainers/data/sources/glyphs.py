@@ -1,13 +1,13 @@
-"""Characters of 21 fonts, turned, stretched, sheared, shifted and covered with noise: 28 x 28 gray images.
+"""Characters of 21 fonts, rotated, stretched, sheared, shifted and with noise: 28 x 28 gray images.
 
 Image i, of class i mod K, samples a large drawing of one character in one font at
 
     X = center + 1.9 R S D (x - shift)
 
-(R a rotation, S a shear, D a stretch; four pixels of the drawing are blended for one of the image) and becomes
-paper + (ink - paper) drawing(X) + noise in 256 grays. All randomness is raw words of PCG64, and floating point is used
-in sums, products and roots of single numbers alone, which round alike everywhere: the bits depend on the numbers asked
-for and on FreeType's drawings, not on the machine.
+(R a rotation, S a shear, D a stretch; bilinear interpolation between four pixels of the drawing) and becomes
+paper + (ink - paper) drawing(X) + noise in 256 grays. All random numbers are raw words of PCG64, and floating point is
+used only in sums, products and roots of single numbers, which round in the same way on all machines: the bits depend
+on the requested numbers and on FreeType's drawings, not on the machine.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from trainers.data.array_cache import Bytes, kept
-from trainers.data.split import Grays
+from trainers.data.array_cache import Bytes, load_or_create
+from trainers.data.split import GraySplit
 
-# capitals, small letters of another shape, digits; then those that differ from a capital in their size alone
+# Capitals, small letters of another shape, digits; then small letters that differ from a capital only in size.
 CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + "abdefghnqrt" + "2345678901" + "cijklmopsuvwxyz"
 FAMILIES = {
     "DejaVuSans": ("", "-Bold", "-Oblique", "-BoldOblique"),
@@ -34,37 +34,37 @@ FAMILIES = {
     "cm": ("b10", "r10", "ss10", "ti10", "tt10"),
 }
 FONTS = [f"{family}{style}.ttf" for family, styles in FAMILIES.items() for style in styles]
-FOLDER = "mpl-data/fonts/ttf"  # in matplotlib, which brings these fonts along
+FOLDER = "mpl-data/fonts/ttf"  # in matplotlib, which contains these fonts
 
 SIDE = 28
-DRAWING, EM, BASELINE = 64, 44, 47  # pixels: side of a drawing, size of the font, where letters stand
-SHRINK = 1.9  # pixels of the drawing to one of the image
+DRAWING, EM, BASELINE = 64, 44, 47  # pixels: side of a drawing, font size, baseline
+SHRINK = 1.9  # pixels of the drawing per pixel of the image
 
-TURN = 0.3  # tangent of the largest rotation
+ROTATION = 0.3  # tangent of the largest rotation
 STRETCH, ASPECT, SHEAR, SHIFT = 0.2, 0.15, 0.25, 2.5
 INK, PAPER = (0.6, 1.0), (0.0, 0.25)
 NOISE = (0.03, 0.15)  # deviation
 
 SEED = 1
-BLOCK = 500  # images that are made at once, from a seed of their own
+BLOCK = 500  # images that are rendered together, from one seed
 TRAIN, HELDOUT = 0, 1
-PARAMETERS = 10  # random numbers that an image takes besides its noise
-NOISE_BYTES = 4  # of a pixel: their sum is close to normal
+PARAMETERS = 10  # random numbers per image without the noise
+NOISE_BYTES = 4  # random bytes per pixel, whose sum is close to normal
 
 
-def glyphs(classes: int, *, train_samples: int, heldout_samples: int, cache: Path) -> tuple[Grays, Grays]:
-    """Return the training and the held-out images, rendered once and kept in the folder `cache`."""
+def glyphs(classes: int, *, train_samples: int, heldout_samples: int, cache: Path) -> tuple[GraySplit, GraySplit]:
+    """Return the training and the held-out images, rendered once and stored in the folder `cache`."""
     if classes > len(CHARACTERS):
         raise ValueError(f"there are {len(CHARACTERS)} characters, fewer than {classes} classes")
-    what = f"{classes}-{train_samples}-{heldout_samples}"
-    content = kept(cache / f"glyphs-{_recipe()}-{what}", lambda: _render_both(classes, train_samples, heldout_samples))
+    path = cache / f"glyphs-{_source_hash()}-{classes}-{train_samples}-{heldout_samples}"
+    content = load_or_create(path, lambda: _render_both(classes, train_samples, heldout_samples))
     x_N1HW = torch.from_numpy(content).view(-1, 1, SIDE, SIDE)
-    train = Grays(x_N1HW[:train_samples], _classes(train_samples, classes))
-    return train, Grays(x_N1HW[train_samples:], _classes(heldout_samples, classes), like=train)
+    train = GraySplit(x_N1HW[:train_samples], _classes(train_samples, classes))
+    return train, GraySplit(x_N1HW[train_samples:], _classes(heldout_samples, classes), like=train)
 
 
-def _recipe() -> str:
-    """What the images follow from, so that another version of this file takes another name in the cache."""
+def _source_hash() -> str:
+    """Return a hash of this file, so that each version of this file has its own name in the cache."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
 
@@ -83,10 +83,10 @@ def _render_both(classes: int, train_samples: int, heldout_samples: int) -> Byte
 
 
 def _draw(characters: str) -> Tensor:
-    """Every character in every font, white on black, float32 from 0 to 1."""
+    """Draw every character in every font: drawing_KFHW, white on black, float32 from 0 to 1."""
     package = find_spec("matplotlib")
     if package is None or package.origin is None:
-        raise ModuleNotFoundError("the glyphs are drawn with fonts of matplotlib, which is not installed here")
+        raise ModuleNotFoundError("the glyphs need the fonts of matplotlib: pip install bigbatch[trainer]")
     folder = Path(package.origin).parent / FOLDER
     fonts = [ImageFont.truetype(str(folder / name), EM, layout_engine=ImageFont.Layout.BASIC) for name in FONTS]
     drawings = [[np.asarray(_draw_one(character, font)) for font in fonts] for character in characters]
@@ -101,7 +101,7 @@ def _draw_one(character: str, font: ImageFont.FreeTypeFont) -> Image.Image:
 
 
 def _render(drawing_KFHW: Tensor, *, split: int, first: int, length: int) -> NDArray[np.uint8]:
-    """Images `first` to `first + length - 1` of a split as bytes (length, SIDE, SIDE)."""
+    """Render the images `first` to `first + length - 1` of a split: uint8 (length, SIDE, SIDE)."""
     uniform_BP, noise_BHW = _random(split, first // BLOCK)
     uniform_BP, noise_BHW = uniform_BP[:length], noise_BHW[:length]
     classes, fonts = drawing_KFHW.shape[:2]
@@ -117,7 +117,7 @@ def _render(drawing_KFHW: Tensor, *, split: int, first: int, length: int) -> NDA
 
 
 def _random(split: int, block: int) -> tuple[Tensor, Tensor]:
-    """Numbers of a block: float64 from -1 to 1 (BLOCK, PARAMETERS), noise float32 of mean 0 and deviation 1."""
+    """Return a block's random numbers: float64 from -1 to 1 (BLOCK, PARAMETERS), and float32 noise N(0, 1)."""
     words = PCG64(SeedSequence([SEED, split, block]))
     numbers = words.random_raw(BLOCK * PARAMETERS).reshape(BLOCK, PARAMETERS)
     uniform_BP = torch.from_numpy((numbers >> np.uint64(11)).astype(np.float64) / 2.0**52 - 1)
@@ -128,9 +128,9 @@ def _random(split: int, block: int) -> tuple[Tensor, Tensor]:
 
 
 def _sample(drawing_DHW: Tensor, drawing_B: Tensor, uniform_BP: Tensor) -> Tensor:
-    """Each image's drawing on the image's grid, blended of the four pixels around each point."""
+    """Sample each image's drawing on the image's grid by bilinear interpolation."""
     row_BHW, column_BHW = _points(uniform_BP)
-    # a drawing's border is black, and so is everything beyond it
+    # The border of a drawing is black, and so is the area outside.
     row_BHW, column_BHW = row_BHW.clamp(0, DRAWING - 1.001), column_BHW.clamp(0, DRAWING - 1.001)
     top_BHW, left_BHW = row_BHW.floor(), column_BHW.floor()
     down_BHW, right_BHW = (row_BHW - top_BHW).float(), (column_BHW - left_BHW).float()
@@ -143,14 +143,14 @@ def _sample(drawing_DHW: Tensor, drawing_B: Tensor, uniform_BP: Tensor) -> Tenso
 
 
 def _points(uniform_BP: Tensor) -> tuple[Tensor, Tensor]:
-    """Where in the drawing each pixel of an image lies: rows and columns (B, SIDE, SIDE), float64."""
-    turn, stretch, aspect, shear, right, down = (column.view(-1, 1, 1) for column in uniform_BP.unbind(1))
+    """Return the position of each pixel in the drawing: rows and columns (B, SIDE, SIDE), float64."""
+    rotation, stretch, aspect, shear, right, down = (column.view(-1, 1, 1) for column in uniform_BP.unbind(1))
     grid_S = torch.arange(SIDE, dtype=torch.float64) - (SIDE - 1) / 2
     y, x = grid_S.view(1, -1, 1) - SHIFT * down, grid_S.view(1, 1, -1) - SHIFT * right
     scale = SHRINK * (1 + STRETCH * stretch)
     x, y = x * scale * (1 + ASPECT * aspect), y * scale * (1 - ASPECT * aspect)
     x = x + SHEAR * shear * y
-    tangent = TURN * turn
+    tangent = ROTATION * rotation
     cosine = 1 / torch.sqrt(1 + tangent * tangent)
     sine = tangent * cosine
     center = (DRAWING - 1) / 2

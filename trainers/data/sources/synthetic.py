@@ -1,11 +1,11 @@
-"""Images from a seed: a smooth pattern per class under noise, of any size, cheap enough to keep a GPU fed.
+"""Images from a seed: a smooth pattern per class with noise, of any size, fast enough for a GPU.
 
 x_i = upsample(pattern[y_i]) + noise_i,  y_i = i mod K
 
-The noise of image i is the sum of two windows into one short tape of normal numbers, at the two halves of a 32-bit
-scramble of i, the second window read backwards: otherwise two scrambles with their halves exchanged would give one
-image. Different i have different windows, so no two images are alike, and a batch costs a few strided copies where
-drawing fresh normal numbers would cost several times as much.
+The noise of image i is the sum of two windows of one tape of normal numbers, at the offsets given by the two halves of
+a 32-bit hash of i. The second window is reversed: otherwise two hashes with exchanged halves would give the same image.
+Different i have different windows, so all images differ. A batch costs a few strided copies, several times less than
+new normal numbers.
 """
 
 from math import prod
@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-GRID = 4  # a pattern is GRID x GRID numbers per channel before it is stretched over the image
+GRID = 4  # a pattern has GRID x GRID numbers per channel before interpolation
 OFFSETS = 2**16
-SCRAMBLE = 0x9E3779B1  # odd, so i -> i SCRAMBLE mod 2^32 is one to one (Knuth's multiplicative hash)
-NOISE = 1.0  # deviation of the noise; that of a pattern is 1 as well
+MULTIPLIER = 0x9E3779B1  # odd, so i -> i MULTIPLIER mod 2^32 is bijective (Knuth's multiplicative hash)
+NOISE = 1.0  # deviation of the noise; the deviation of a pattern is also 1
 
 
 class Synthetic:
-    """Images `first` to `first + length - 1` of the endless row that a seed makes."""
+    """Images `first` to `first + length - 1` of the sequence of a seed."""
 
     def __init__(
         self, pattern_KCGG: Tensor, tape_T: Tensor, *, shape: tuple[int, int, int], first: int, length: int
@@ -33,27 +33,28 @@ class Synthetic:
         return self.length
 
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
+        """Return x_BCHW and y_B."""
         i_B = index_B + self.first
         y_B = i_B % len(self.pattern_KCGG)
         pattern_BCHW = interpolate(self.pattern_KCGG[y_B], self.shape[1:], mode="bilinear", align_corners=True)
         return pattern_BCHW + self._noise(i_B), y_B
 
     def _noise(self, i_B: Tensor) -> Tensor:
-        scrambled_B = i_B * SCRAMBLE % 2**32
+        hash_B = i_B * MULTIPLIER % 2**32
         window_TP = self.tape_T.unfold(0, prod(self.shape), 1)
-        noise_BP = window_TP[scrambled_B // OFFSETS] + window_TP[scrambled_B % OFFSETS].flip(1)
+        noise_BP = window_TP[hash_B // OFFSETS] + window_TP[hash_B % OFFSETS].flip(1)
         return noise_BP.view(-1, *self.shape)
 
 
 def synthetic(
     shape: tuple[int, int, int], classes: int, *, train_samples: int, heldout_samples: int, seed: int
 ) -> tuple[Synthetic, Synthetic]:
-    """Return a training and a held-out split of images of `shape` (channels, height, width) without a common image."""
+    """Return a training and a held-out split of images of `shape` (channels, height, width), which share no image."""
     if train_samples + heldout_samples > 2**32:
-        raise ValueError(f"{train_samples} + {heldout_samples} images are more than the {2**32} that differ")
+        raise ValueError(f"{train_samples} + {heldout_samples} images are more than the {2**32} different images")
     generator = torch.Generator().manual_seed(seed)
     pattern_KCGG = torch.randn(classes, shape[0], GRID, GRID, generator=generator)
-    # two windows are added, so each has half of the noise's variance
+    # Each of the two added windows has half of the noise's variance.
     tape_T = torch.randn(OFFSETS - 1 + prod(shape), generator=generator) * NOISE / 2**0.5
     train = Synthetic(pattern_KCGG, tape_T, shape=shape, first=0, length=train_samples)
     return train, Synthetic(pattern_KCGG, tape_T, shape=shape, first=train_samples, length=heldout_samples)

@@ -1,6 +1,6 @@
-"""Sentence pairs from a seed: the translation is the source read backwards, in other words.
+"""Sentence pairs from a seed: the translation is the reversed source with other words.
 
-Word w of K becomes word (a w + b) mod K, with gcd(a, K) = 1, so that every word has one translation.
+Word w of K becomes word (a w + b) mod K, with gcd(a, K) = 1, so every word has exactly one translation.
 """
 
 from math import gcd
@@ -20,9 +20,9 @@ def reversal(
     """Return a training and a held-out split of sentences of `min_length` to `max_length` words."""
     words = vocabulary - FIRST_WORD
     if words < 2:
-        raise ValueError(f"a vocabulary of {vocabulary} leaves {words} words; a language needs 2")
+        raise ValueError(f"a vocabulary of {vocabulary} has {words} words; at least 2 are needed")
     if not 1 <= min_length <= max_length:
-        raise ValueError(f"sentences of {min_length} to {max_length} words cannot be")
+        raise ValueError(f"sentences of {min_length} to {max_length} words are impossible")
     draw = np.random.Generator(PCG64(SeedSequence(seed)))
     factor = next(a for a in range(words // 2 + 1, 2 * words) if gcd(a, words) == 1)
     pairs = []

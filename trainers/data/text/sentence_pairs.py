@@ -1,10 +1,10 @@
 """Sentence pairs: a source and its translation, as padded rows of word numbers.
 
     source_BS       the source, then END
-    target_in_BT    BEGIN, then the translation: what the decoder has seen when it says the next word
-    target_out_BT   the translation, then END: what it should say
+    target_in_BT    BEGIN, then the translation: the decoder's input
+    target_out_BT   the translation, then END: the decoder's target
 
-A batch is as wide as its longest sentence; `bucketed` makes batches of sentences that are about equally long.
+A batch is as wide as its longest sentence; `bucket_by_length` makes batches of sentences of similar length.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from trainers.data.text.vocabulary import BEGIN, END, PADDING, Vocabulary
 Sentence = Sequence[str]
 Pair = tuple[Sequence[int], Sequence[int]]
 
-SHUFFLE_SEED = 0  # one split for all runs, so that their losses compare
-WINDOW = 50  # batches among which sentences are sorted by their length
+SHUFFLE_SEED = 0  # the same split in all runs, so that their losses are comparable
+WINDOW = 50  # batches within which sentences are sorted by length
 
 
 class Pairs:
@@ -49,39 +49,40 @@ class Pairs:
         return (source_BS, target_in_BT), target_out_BT
 
     def arrange(self, order_N: Tensor, batch: int) -> Tensor:
-        return bucketed(order_N, self.length_N, batch=batch)
+        """Return the epoch's order with sentences of similar length in each batch."""
+        return bucket_by_length(order_N, self.length_N, batch=batch)
 
 
-def bucketed(order_N: Tensor, length_N: Tensor, *, batch: int) -> Tensor:
-    """Return an epoch's order with sentences of about one length in each batch; the batches in random order.
+def bucket_by_length(order_N: Tensor, length_N: Tensor, *, batch: int) -> Tensor:
+    """Return an epoch's order with sentences of similar length in each batch, and the batches in random order.
 
-    It depends on `order_N` alone: within a window of batches the samples are sorted by length and cut into batches, and
-    both the batches and the samples in one come as `order_N` first had them, so that no rank gets the long ones.
+    The samples of a window of batches are sorted by length and cut into batches. Both the batches and the samples of a
+    batch stay in the order of `order_N`, so that no rank gets only long sentences. The result depends on nothing else.
     """
-    whole = len(order_N) // batch * batch  # what fills no batch is as random as it was
+    whole = len(order_N) // batch * batch  # samples of an incomplete batch keep their order
     windows = [_bucket(window_W, length_N, batch) for window_W in torch.split(order_N[:whole], batch * WINDOW)]
     return torch.cat([*windows, order_N[whole:]])
 
 
 def _bucket(window_W: Tensor, length_N: Tensor, batch: int) -> Tensor:
     by_length_W = torch.argsort(length_N[window_W], stable=True)
-    place_SB = by_length_W.view(-1, batch).sort(dim=1).values
-    return window_W[place_SB[place_SB[:, 0].argsort()].flatten()]
+    position_SB = by_length_W.view(-1, batch).sort(dim=1).values
+    return window_W[position_SB[position_SB[:, 0].argsort()].flatten()]
 
 
 def read_pairs(
     path: Path, *, heldout_samples: int, vocabulary_size: int, max_length: int
 ) -> tuple[Pairs, Pairs, Vocabulary]:
-    """Read lines of a source, a tab and its translation, words between spaces; cut sentences to `max_length` words.
+    """Read lines with a source, a tab and its translation; truncate sentences to `max_length` words.
 
-    A fixed shuffle holds pairs out. Both languages share the vocabulary, which is that of the training pairs. Raises
-    ValueError that names the line which is no pair.
+    A fixed shuffle selects the held-out pairs. Both languages share the vocabulary of the training pairs. Raises
+    ValueError with the number of a line that is not a pair.
     """
     sentences = [_parse(path, number, line, max_length) for number, line in enumerate(_lines(path), start=1)]
     if not 0 < heldout_samples < len(sentences):
         raise ValueError(f"{heldout_samples} of the {len(sentences)} pairs in {path} cannot be held out")
     order_N = torch.randperm(len(sentences), generator=torch.Generator().manual_seed(SHUFFLE_SEED)).tolist()
-    heldout, train = ([sentences[number] for number in sorted(part)] for part in _cut(order_N, heldout_samples))
+    heldout, train = ([sentences[number] for number in sorted(part)] for part in _split(order_N, heldout_samples))
     vocabulary = Vocabulary((sentence for pair in train for sentence in pair), size=vocabulary_size)
     as_numbers = [
         Pairs([(vocabulary.numbers(source), vocabulary.numbers(target)) for source, target in part])
@@ -94,16 +95,16 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no UTF-8 from byte {error.start} on") from error
-    return text.removesuffix("\n").split("\n")  # splitlines would also cut where a sentence has U+2028 or U+0085
+        raise ValueError(f"{path} is not valid UTF-8 at byte {error.start}") from error
+    return text.removesuffix("\n").split("\n")  # splitlines would also split at U+2028 and U+0085
 
 
 def _parse(path: Path, number: int, line: str, max_length: int) -> tuple[Sentence, Sentence]:
     sides = [side.split() for side in line.split("\t")]
     if len(sides) != 2 or not all(sides):
-        raise ValueError(f"{path}, line {number}: a source, a tab and its translation belong here, not {line!r:.80}")
+        raise ValueError(f"{path}, line {number}: expected a source, a tab and its translation, not {line!r:.80}")
     return sides[0][:max_length], sides[1][:max_length]
 
 
-def _cut(order_N: list[int], first: int) -> tuple[list[int], list[int]]:
+def _split(order_N: list[int], first: int) -> tuple[list[int], list[int]]:
     return order_N[:first], order_N[first:]

@@ -1,4 +1,4 @@
-"""The shared point that elastic replicas are tied to (Zhang, Choromanska & LeCun, 2015): where it lives."""
+"""Center: the interface of the point to which elastic replicas are drawn (Zhang, Choromanska & LeCun, 2015)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -9,41 +9,45 @@ from torch import Tensor
 class Center(Protocol):
     """Moves towards the replicas as they move towards it.
 
-    An exchange is two calls, so that a forward and a backward pass fit in between.
+    An exchange has a begin and an end, so that it can overlap a forward and a backward pass.
     """
 
-    is_synchronous: bool  # every rank exchanges together with all others
+    is_synchronous: bool  # every rank exchanges together with all other ranks
 
-    def ask(self, x_N: Tensor, alpha: float, told: Sequence[float]) -> None:
-        """Begin an exchange: the replica is at `x_N` and moves by the part `alpha` of its distance.
+    def begin_exchange(self, x_N: Tensor, alpha: float, values: Sequence[float]) -> None:
+        """Begin an exchange: the replica is at `x_N` and moves by the fraction `alpha` of its distance.
 
-        `told`: its loss, then its wishes.
+        `values`: the rank's loss, then its requests.
         """
         ...
 
-    def pull(self) -> tuple[Tensor, list[float]]:
-        """End the exchange: alpha (x - c), the replica's way towards the center, and the means of what was told.
+    def end_exchange(self) -> tuple[Tensor, list[float]]:
+        """End the exchange; return alpha (x - c), by which the replica moves, and the means of the values.
 
-        Every rank hears of a wish above 0 once: a synchronous center's ranks all at the same exchange.
+        Every rank receives a request above 0 once; the ranks of a synchronous center all at the same exchange.
         """
         ...
 
-    def settle(self) -> None:
-        """Wait until every rank that still lives has made its last exchange."""
+    def wait_for_all(self) -> None:
+        """Wait until every rank that is not lost has made its last exchange."""
         ...
 
-    def where(self) -> Tensor | None:
-        """The center c_N now; None on a rank that need not know. A synchronous center is asked by all ranks at once."""
+    def read_center(self) -> Tensor | None:
+        """Return the center c_N, or None on a rank that does not know it; synchronous ranks call this together."""
         ...
 
-    def left(self) -> Mapping[int, str | None]:
-        """On rank 0: the ranks that exchange no more, and whether each has taken all its steps or is lost."""
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return, on rank 0, the ranks that exchange no more, and why each was lost; None if it took all its steps."""
         ...
 
-    def start_at(self, c_N: Tensor) -> None:
-        """Stand at `c_N`, for a replica that has no state of an earlier attempt."""
+    def set_center(self, c_N: Tensor) -> None:
+        """Set the center, for a replica that has no state of an earlier attempt."""
         ...
 
-    def state_dict(self) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the center on this rank."""
+        ...
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        ...

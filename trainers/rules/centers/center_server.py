@@ -1,4 +1,4 @@
-"""Serves a center from rank 0: a thread for every other rank, and an order among them."""
+"""CenterServer: serve a center from rank 0, with one thread per other rank and an order among the ranks."""
 
 import math
 import socket
@@ -11,137 +11,152 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.collectives.wire.handshake import read
-from trainers.rules.call_timer import Timed, untimed
-from trainers.rules.centers.center_protocol import GO, HEADER, RECEIPT, Parts, answer_call, receive, send
-from trainers.rules.centers.center_update import Move
-from trainers.rules.centers.request_order import Order
-from trainers.rules.rule import RIDERS
+from trainers.collectives.wire.handshake import receive_exactly
+from trainers.rules.call_timer import CallTimer, call_untimed
+from trainers.rules.centers.center_protocol import (
+    HEADER,
+    PERMISSION,
+    RECEIPT,
+    Parts,
+    accept_replica,
+    receive,
+    send,
+)
+from trainers.rules.centers.center_update import CenterUpdate
+from trainers.rules.centers.request_order import RequestOrder
+from trainers.rules.rule import EXTRA_VALUES
 
-NO_WISH = (0.0,) * (RIDERS - 1)
-LOOK_S = 0.05  # how often rank 0 looks whether the others are through
+NO_REQUESTS = (0.0,) * (EXTRA_VALUES - 1)
+POLL_S = 0.05  # how often rank 0 checks whether the other ranks have finished
 
 
-class Keeper:
-    """`lost` tells of ranks that left without a goodbye; the others go on without them. Those `done` said theirs."""
+class CenterServer:
+    """`finished`: ranks that have finished; `lost`: ranks whose connection ended before that, and why.
 
-    def __init__(self, move: Move, order: Order, parts: Parts, *, world: int, updating: Timed = untimed) -> None:
-        self.move, self.lost, self.done = move, dict[int, str](), set[int]()
+    The other ranks continue without a lost rank.
+    """
+
+    def __init__(
+        self, move: CenterUpdate, order: RequestOrder, parts: Parts, *, world: int, updating: CallTimer = call_untimed
+    ) -> None:
+        self.move, self.lost, self.finished = move, dict[int, str](), set[int]()
         self._order, self._parts, self._own_move = order, parts, updating(move)
         self._losses, self._updates = [math.nan] * world, [0] * world
-        self._news: dict[int, tuple[float, ...]] = {}  # rank 0's wishes, for ranks that have not come since
+        self._pending: dict[int, tuple[float, ...]] = {}  # rank 0's requests, for ranks with no exchange since
         self._threads: list[threading.Thread] = []
         self._socks: dict[int, socket.socket] = {}
-        self._heard_at: dict[int, float] = {}
-        self._silent = set[int]()  # they hang
+        self._last_header_at: dict[int, float] = {}
+        self._unresponsive = set[int]()
         self._timeout_s = math.inf
 
-    def open(self, door: socket.socket, secret: bytes, *, timeout_s: float) -> None:
-        """Let every other rank in, and serve them from now on; `timeout_s`: see `settle`."""
+    def open(self, listener: socket.socket, secret: bytes, *, timeout_s: float) -> None:
+        """Accept the connections of all other ranks and start to serve them; `timeout_s`: see `wait_for_all`."""
         self._timeout_s = timeout_s
         for _ in range(len(self._losses) - 1):
-            rank, sock = answer_call(door, secret, timeout_s=timeout_s)
+            rank, sock = accept_replica(listener, secret, timeout_s=timeout_s)
             thread = threading.Thread(target=self._serve, args=(rank, sock), name=f"serves {rank}", daemon=True)
             self._threads.append(thread)
-            self._socks[rank], self._heard_at[rank] = sock, time.monotonic()
-        door.close()
+            self._socks[rank], self._last_header_at[rank] = sock, time.monotonic()
+        listener.close()
         for thread in self._threads:
             thread.start()
 
     @property
     def mean_loss(self) -> float:
-        """The mean of what every rank last said of its loss."""
+        """The mean of the last loss of every rank."""
         known = [loss for loss in self._losses if loss == loss]
         return sum(known) / len(known) if known else math.nan
 
-    def exchange(self, message_N: Tensor, number: float, told: Sequence[float], *, answer_N: Tensor) -> list[float]:
-        """Rank 0's own exchange: no wire, and the same order. Return the mean loss and rank 0's wishes."""
-        with self._order.talk(0):
-            self._losses[0], *wishes = told
-            if any(wishes):
-                self._tell_others(wishes)
+    def exchange(self, message_N: Tensor, number: float, values: Sequence[float], *, answer_N: Tensor) -> list[float]:
+        """Make rank 0's exchange in memory, in the same order; return the mean loss and rank 0's requests."""
+        with self._order.exchange(0):
+            self._losses[0], *requests = values
+            if any(requests):
+                self._queue_requests(requests)
             for part in self._parts:
                 with self._order.update():
                     self._own_move(part, message_N[part], number, answer_n=answer_N[part])
             self._updates[0] += 1
-            return [self.mean_loss, *wishes]
+            return [self.mean_loss, *requests]
 
-    def _tell_others(self, wishes: Sequence[float]) -> None:
-        news = (*wishes, *NO_WISH[len(wishes) :])
+    def _queue_requests(self, requests: Sequence[float]) -> None:
+        padded = (*requests, *NO_REQUESTS[len(requests) :])
         for rank in range(1, len(self._losses)):
-            known = self._news.get(rank, NO_WISH)
-            self._news[rank] = tuple(map(max, known, news))
+            queued = self._pending.get(rank, NO_REQUESTS)
+            self._pending[rank] = tuple(map(max, queued, padded))
 
-    def settle(self) -> None:
-        """Wait until every other rank has said goodbye or is lost; rank 0 makes no more exchanges.
+    def wait_for_all(self) -> None:
+        """Wait until every other rank has finished or is lost; rank 0 makes no more exchanges.
 
-        A rank that has not come to the center for `timeout_s` is lost: it hangs, as a connection does not tell.
+        A rank that has begun no exchange for `timeout_s` is lost: its process stalls, which its connection does not
+        show.
         """
-        self._order.leave(0)
+        self._order.remove_rank(0)
         while any(thread.is_alive() for thread in self._threads):
-            for rank, heard_at in list(self._heard_at.items()):
-                if time.monotonic() - heard_at > self._timeout_s:
-                    self._give_up(rank)
-            time.sleep(LOOK_S)
+            for rank, last_header_at in list(self._last_header_at.items()):
+                if time.monotonic() - last_header_at > self._timeout_s:
+                    self._drop(rank)
+            time.sleep(POLL_S)
 
-    def _give_up(self, rank: int) -> None:
-        """Wake the thread that serves the rank: it finds the connection ended."""
-        self._silent.add(rank)
+    def _drop(self, rank: int) -> None:
+        """Shut the rank's connection down, which wakes the thread that serves it."""
+        self._unresponsive.add(rank)
         with suppress(OSError):
             self._socks[rank].shutdown(socket.SHUT_RDWR)
 
-    def where(self) -> Tensor:
-        """The center as it is now."""
-        with self._order.still():
+    def read_center(self) -> Tensor:
+        """Return a copy of the center."""
+        with self._order.pause_updates():
             return self.move.c_N.clone()
 
-    def left(self) -> Mapping[int, str | None]:
-        """The ranks that exchange no more, and how each was lost; None where it said goodbye."""
-        return {**self.lost, **dict.fromkeys(list(self.done))}
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return the ranks that exchange no more, and why each was lost; None if the rank has finished."""
+        return {**self.lost, **dict.fromkeys(list(self.finished))}
 
     def _serve(self, rank: int, sock: socket.socket) -> None:
         message_N, answer_N = torch.empty_like(self.move.c_N), torch.empty_like(self.move.c_N)
         try:
-            while self._exchange(rank, sock, message_N, answer_N=answer_N):
+            while self._serve_exchange(rank, sock, message_N, answer_N=answer_N):
                 pass
-            self.done.add(rank)
+            self.finished.add(rank)
         except (EOFError, OSError) as error:
-            self.lost[rank] = self._why(rank, error)
+            self.lost[rank] = self._describe_loss(rank, error)
         finally:
-            self._order.leave(rank)
+            self._order.remove_rank(rank)
             sock.close()
 
-    def _why(self, rank: int, error: Exception) -> str:
-        if rank in self._silent:
+    def _describe_loss(self, rank: int, error: Exception) -> str:
+        if rank in self._unresponsive:
             return f"it did not come to the center for {self._timeout_s:g} s"
         return "its connection ended" if isinstance(error, EOFError) else f"its connection broke: {error}"
 
-    def _exchange(self, rank: int, sock: socket.socket, message_N: Tensor, *, answer_N: Tensor) -> bool:
-        goes_on, number, loss = HEADER.unpack(read(sock, HEADER.size))
-        self._heard_at[rank] = time.monotonic()
-        if not goes_on:
+    def _serve_exchange(self, rank: int, sock: socket.socket, message_N: Tensor, *, answer_N: Tensor) -> bool:
+        """Serve one exchange; return False if the rank has finished instead."""
+        follows, number, loss = HEADER.unpack(receive_exactly(sock, HEADER.size))
+        self._last_header_at[rank] = time.monotonic()
+        if not follows:
             return False
-        with self._order.talk(rank):
+        with self._order.exchange(rank):
             self._losses[rank] = loss
-            sock.sendall(GO.pack(*self._news.pop(rank, NO_WISH)))
+            sock.sendall(PERMISSION.pack(*self._pending.pop(rank, NO_REQUESTS)))
             for part in self._parts:
                 receive(sock, message_N[part])
                 with self._order.update():
                     self.move(part, message_N[part], number, answer_n=answer_N[part])
                 send(sock, answer_N[part])
             self._updates[rank] += 1
-            if self._order.asks_receipt:
-                read(sock, len(RECEIPT))
+            if self._order.needs_receipt:
+                receive_exactly(sock, len(RECEIPT))
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        """The center and its velocity at one moment, and what is known of every rank."""
-        with self._order.still():
+        """Return the center and its velocity at one moment, and the loss and the number of updates of every rank."""
+        with self._order.pause_updates():
             tensors = {name: value.clone() for name, value in vars(self.move).items() if isinstance(value, Tensor)}
             return {"losses": list(self._losses), "updates": list(self._updates), "tensors": tensors}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from there, also among more or fewer ranks."""
+        """Restore what `state_dict` returned, also in a world of another size."""
         known = min(len(self._losses), len(state["losses"]))
         self._losses[:known], self._updates[:known] = state["losses"][:known], state["updates"][:known]
         for name, value in state["tensors"].items():

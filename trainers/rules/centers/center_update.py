@@ -1,4 +1,4 @@
-"""What a served center does with a replica's message: a part of the vector comes in, its answer goes out."""
+"""CenterUpdate: how a served center processes a part of a replica's message, and its two kinds."""
 
 from typing import Protocol
 
@@ -6,18 +6,20 @@ import torch
 from torch import Tensor
 
 
-class Move(Protocol):
+class CenterUpdate(Protocol):
+    """Updates a part of the center by a part of a message, and writes the answer."""
+
     c_N: Tensor  # the center
 
     def __call__(self, part: slice, message_n: Tensor, number: float, *, answer_n: Tensor) -> None:
-        """Move c[part]; `number` is what the message's sender goes by: its alpha or its rate."""
+        """Update c[part] and write the answer; `number` is the sender's alpha or learning rate."""
         ...
 
 
-class Towards:
-    """Elastic: the message is where the replica is, the answer where the center was.
+class ElasticUpdate:
+    """Elastic averaging: the message is the replica's position, the answer is the center before the update.
 
-    c <- c + alpha (x_i - c)                                                     (2), for the one that arrives
+    c <- c + alpha (x_i - c)                                                     (2), for each message
     """
 
     def __init__(self, start_N: Tensor) -> None:
@@ -25,13 +27,14 @@ class Towards:
 
     @torch.no_grad()
     def __call__(self, part: slice, message_n: Tensor, number: float, *, answer_n: Tensor) -> None:
+        """Move c[part] towards the message."""
         answer_n.copy_(self.c_N[part])
-        # from the answer, so that center and replica move by the same d even where nobody locks
+        # compute from the answer, so that center and replica move by the same d even without a lock
         self.c_N[part].add_(message_n - answer_n, alpha=number)
 
 
-class Along:
-    """Asynchronous SGD: the message is a gradient, the answer the weights after the step.
+class GradientUpdate:
+    """Asynchronous SGD: the message is a gradient, the answer is the weights after the step.
 
     V <- mu V - eta g,   W <- W + V                                                               (3), (4)
     """
@@ -41,6 +44,7 @@ class Along:
 
     @torch.no_grad()
     def __call__(self, part: slice, message_n: Tensor, number: float, *, answer_n: Tensor) -> None:
+        """Step c[part] along the gradient in the message."""
         if self._momentum:
             v_n = self.v_N[part].mul_(self._momentum).sub_(message_n, alpha=number)
             self.c_N[part] += v_n

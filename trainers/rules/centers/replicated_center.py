@@ -1,9 +1,9 @@
-"""A center that every rank keeps a copy of, moved by one all-reduce: Sync EASGD 2 and 3 (You, Buluç & Demmel, 2017).
+"""ReplicatedCenter: a copy of the center on every rank, moved by one all-reduce: Sync EASGD 2 and 3.
 
     d_i = alpha (x_i - c),   c <- c + sum_i d_i                                                       (2)
 
-All copies take the same sum, so they stay equal to the bit. In EASGD3 the all-reduce goes on beside the forward and
-the backward pass: what it sums are the weights before the step, which are known before the gradient is.
+(You, Buluç & Demmel, 2017). All copies add the same sum, so they stay equal to the bit. In Sync EASGD 3 the all-reduce
+overlaps the forward and the backward pass: it sums the weights before the step, which are known before the gradient.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from trainers.collectives.runners.allreduce import Allreduce
-from trainers.rules.call_timer import Timed, untimed
-from trainers.rules.rule import RIDERS
+from trainers.rules.call_timer import CallTimer, call_untimed
+from trainers.rules.rule import EXTRA_VALUES
 
 
-class Replicated:
-    """`overlap`: the all-reduce runs in a thread of its own, and nobody else may use it at the same time."""
+class ReplicatedCenter:
+    """`overlap`: the all-reduce runs in its own thread, and no other thread may use it at the same time."""
 
     is_synchronous = True
 
@@ -30,49 +30,56 @@ class Replicated:
         allreduce: Allreduce,
         world: int,
         overlap: bool = False,
-        updating: Timed = untimed,
+        updating: CallTimer = call_untimed,
     ) -> None:
         self._c_N, self._allreduce, self._world = start_N.clone(), allreduce, world
         self._d_N, self._move = torch.empty_like(start_N), updating(self._c_N.add_)
-        self._sum_N = start_N.new_empty(start_N.numel() + RIDERS)  # what is told rides at the end
+        self._sum_N = start_N.new_empty(start_N.numel() + EXTRA_VALUES)  # the values travel at the end
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="exchange") if overlap else None
-        self._under_way: Future[None] | None = None
+        self._pending: Future[None] | None = None
 
     @torch.no_grad()
-    def ask(self, x_N: Tensor, alpha: float, told: Sequence[float]) -> None:
-        """Begin to sum what every replica is away from the center."""
+    def begin_exchange(self, x_N: Tensor, alpha: float, values: Sequence[float]) -> None:
+        """Begin to sum the moves of all replicas."""
         torch.sub(x_N, self._c_N, out=self._d_N).mul_(alpha)
-        self._sum_N[:-RIDERS].copy_(self._d_N)
-        self._told = len(told)
-        self._sum_N[-RIDERS:] = self._sum_N.new_tensor([*told, *[0.0] * (RIDERS - self._told)]) / self._world
+        self._sum_N[:-EXTRA_VALUES].copy_(self._d_N)
+        self._count = len(values)
+        self._sum_N[-EXTRA_VALUES:] = (
+            self._sum_N.new_tensor([*values, *[0.0] * (EXTRA_VALUES - self._count)]) / self._world
+        )
         if self._thread is None:
             self._allreduce(self._sum_N)
         else:
-            self._under_way = self._thread.submit(self._allreduce, self._sum_N)
+            self._pending = self._thread.submit(self._allreduce, self._sum_N)
 
     @torch.no_grad()
-    def pull(self) -> tuple[Tensor, list[float]]:
-        """Move the center; return this replica's own pull and the means of what was told."""
-        if self._under_way is not None:
-            self._under_way.result()
-            self._under_way = None
-        self._move(self._sum_N[:-RIDERS])
-        return self._d_N, self._sum_N[-RIDERS:].tolist()[: self._told]
+    def end_exchange(self) -> tuple[Tensor, list[float]]:
+        """Move the center; return this replica's move and the means of the values."""
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+        self._move(self._sum_N[:-EXTRA_VALUES])
+        return self._d_N, self._sum_N[-EXTRA_VALUES:].tolist()[: self._count]
 
-    def settle(self) -> None:
-        """All ranks exchange together."""
+    def wait_for_all(self) -> None:
+        """Do nothing: all ranks exchange together."""
 
-    def where(self) -> Tensor:
+    def read_center(self) -> Tensor:
+        """Return this rank's copy of the center."""
         return self._c_N
 
-    def left(self) -> Mapping[int, str | None]:
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return no ranks: the run ends when a rank is lost."""
         return {}
 
-    def start_at(self, c_N: Tensor) -> None:
+    def set_center(self, c_N: Tensor) -> None:
+        """Set this rank's copy of the center."""
         self._c_N.copy_(c_N)
 
     def state_dict(self) -> dict[str, Any]:
+        """Return the center."""
         return {"center": self._c_N}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore the center."""
         self._c_N.copy_(state["center"])

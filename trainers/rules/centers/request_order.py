@@ -1,7 +1,7 @@
-"""In which order a center answers: what tells Original, Async and Hogwild EASGD (and SGD) apart.
+"""RequestOrder: the order in which a center serves its replicas, in which Original, Async and Hogwild EASGD differ.
 
-An exchange is a talk (a replica's message comes in, the answer goes out) and within it updates of the center.
-Async and Hogwild keep a pace (pace.py) and no order.
+In an exchange a replica's message arrives and its answer is sent; within it the center is updated, part by part. Async
+and Hogwild have a pace (replica_pace.py), but no order.
 """
 
 from collections.abc import Iterator
@@ -10,75 +10,82 @@ from threading import Condition, Lock
 from typing import Protocol
 
 from trainers.collectives.wire.rank_lost import RankLost
-from trainers.rules.centers.replica_pace import Pace
+from trainers.rules.centers.replica_pace import ReplicaPace
 
 
-class Order(Protocol):
-    asks_receipt: bool  # a talk ends when the replica says that it has the answer, not when that is on its way
+class RequestOrder(Protocol):
+    """Decides when a rank may exchange, and when the center may be updated."""
 
-    def talk(self, rank: int) -> AbstractContextManager[None]:
-        """Wait until it is the rank's turn to talk."""
+    needs_receipt: bool  # an exchange ends when the replica confirms the answer, not when the answer is sent
+
+    def exchange(self, rank: int) -> AbstractContextManager[None]:
+        """Wait until the rank may exchange; its exchange lasts as long as the context."""
         ...
 
     def update(self) -> AbstractContextManager[object]:
-        """Wait until the center may be changed."""
+        """Wait until the center may be updated."""
         ...
 
-    def still(self) -> AbstractContextManager[object]:
-        """On rank 0, between its talks: wait until nobody changes the center, and hold it as it is."""
+    def pause_updates(self) -> AbstractContextManager[object]:
+        """Wait, on rank 0 between its exchanges, until no update is in progress, and prevent updates inside."""
         ...
 
-    def leave(self, rank: int) -> None:
-        """Reckon with this rank no more."""
+    def remove_rank(self, rank: int) -> None:
+        """Wait for this rank no more."""
         ...
 
 
-class FirstCome(Pace):
-    """Async: whoever comes first is served first; updates exclude each other."""
+class FirstComeOrder(ReplicaPace):
+    """Async: the center serves replicas as they arrive; updates exclude each other."""
 
-    asks_receipt = False
+    needs_receipt = False
 
     def __init__(self, world: int, *, timeout_s: float) -> None:
         super().__init__(world, timeout_s=timeout_s)
         self._lock = Lock()
 
     def update(self) -> AbstractContextManager[object]:
+        """Return the lock."""
         return self._lock
 
-    def still(self) -> AbstractContextManager[object]:
+    def pause_updates(self) -> AbstractContextManager[object]:
+        """Return the lock."""
         return self._lock
 
 
-class LockFree(Pace):
-    """Hogwild (Recht, Re, Wright & Niu, 2011): FirstCome without the lock; updates may overwrite each other."""
+class LockFreeOrder(ReplicaPace):
+    """Hogwild (Recht, Re, Wright & Niu, 2011): FirstComeOrder without the lock; updates may overwrite each other."""
 
-    asks_receipt = False
+    needs_receipt = False
 
     def update(self) -> AbstractContextManager[object]:
+        """Return an empty context: updates may overlap."""
         return nullcontext()
 
-    def still(self) -> AbstractContextManager[object]:
-        return nullcontext()  # never still: what is read is of several moments, as every replica reads it
+    def pause_updates(self) -> AbstractContextManager[object]:
+        """Return an empty context: a reader may see parts of several moments, as every replica does."""
+        return nullcontext()
 
 
 class RankOrder:
-    """Original: the center talks to one rank at a time, and never to i + 1 before i (You et al., 2017, Algorithm 1).
+    """Original: the center serves one rank at a time, and never i + 1 before i (You et al., 2017, Algorithm 1).
 
-    The paper's sends block until they are received. On a socket an answer would still be on the wire while the next
-    rank's message comes in; the receipt makes a talk as long as it is there.
+    The paper's sends block until they are received. With a socket an answer would still be in transit while the next
+    rank's message arrives; with the receipt an exchange lasts as long as in the paper.
     """
 
-    asks_receipt = True
+    needs_receipt = True
 
     def __init__(self, world: int, *, timeout_s: float) -> None:
-        self._queue = list(range(world))  # whose turn it is stands first
+        self._queue = list(range(world))  # the rank that is served next is first
         self._timeout_s = timeout_s
         self._changed = Condition()
 
     @contextmanager
-    def talk(self, rank: int) -> Iterator[None]:
+    def exchange(self, rank: int) -> Iterator[None]:
+        """Wait until the rank is first in the queue, and move it to the end after the exchange."""
         with self._changed:
-            self._wait_for_turn(rank)
+            self._wait_until_first(rank)
         try:
             yield
         finally:
@@ -89,22 +96,24 @@ class RankOrder:
                 self._changed.notify_all()
 
     def update(self) -> AbstractContextManager[object]:
+        """Return an empty context: exchanges exclude each other already."""
         return nullcontext()
 
     @contextmanager
-    def still(self) -> Iterator[None]:
-        """Wait for the end of the round, which its next talk would wait for as well: a cut at one step of all ranks."""
+    def pause_updates(self) -> Iterator[None]:
+        """Wait for the end of the round, as rank 0's next exchange would: all ranks have taken the same steps then."""
         with self._changed:
             if 0 in self._queue:
-                self._wait_for_turn(0)
+                self._wait_until_first(0)
             yield
 
-    def _wait_for_turn(self, rank: int) -> None:
+    def _wait_until_first(self, rank: int) -> None:
         if not self._changed.wait_for(lambda: self._queue[0] == rank, self._timeout_s):
             late = self._queue[0]
-            raise RankLost(f"rank {late} did not take its turn at the center for {self._timeout_s:g} s", [late])
+            raise RankLost(f"rank {late} did not reach the center for {self._timeout_s:g} s", [late])
 
-    def leave(self, rank: int) -> None:
+    def remove_rank(self, rank: int) -> None:
+        """Remove the rank from the queue."""
         with self._changed:
             if rank in self._queue:
                 self._queue.remove(rank)

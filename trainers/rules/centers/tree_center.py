@@ -1,8 +1,8 @@
-"""A center that rank 0 keeps, reached over a tree: Sync EASGD 1 (You, Buluç & Demmel, 2017).
+"""TreeCenter: a center on rank 0, reached over a tree: Sync EASGD 1 (You, Buluç & Demmel, 2017).
 
-    broadcast c;   reduce s = sum_i x_i to the master;   c <- c + alpha (s - n c)                     (2)
+    broadcast c;   reduce s = sum_i x_i to rank 0;   c <- c + alpha (s - n c)                         (2)
 
-P messages to and from one master become log2 P rounds: P (alpha + N beta) falls to log2 P (alpha + N beta).
+P messages to and from rank 0 become log2 P rounds: P (alpha + N beta) falls to log2 P (alpha + N beta).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,16 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.rules.call_timer import Timed, untimed
-from trainers.rules.rule import RIDERS
+from trainers.rules.call_timer import CallTimer, call_untimed
+from trainers.rules.rule import EXTRA_VALUES
 
 Collective = Callable[[Tensor], None]  # in place
 
 
-class Mastered:
-    """`broadcast` and `reduce` go from and to rank 0; what the ranks tell rides at the end of what they carry.
+class TreeCenter:
+    """`broadcast` and `reduce` go from and to rank 0; the values of the ranks travel at the end of the vectors.
 
-    It is reduced in one exchange and broadcast in the next: only then do all ranks act on a wish.
+    Requests are reduced in one exchange and broadcast in the next: only then do all ranks act on a request.
     """
 
     is_synchronous = True
@@ -33,55 +33,63 @@ class Mastered:
         reduce: Collective,
         rank: int,
         world: int,
-        updating: Timed = untimed,
+        updating: CallTimer = call_untimed,
     ) -> None:
-        self._broadcast, self._reduce, self._is_master, self._world = broadcast, reduce, rank == 0, world
+        self._broadcast, self._reduce, self._is_root, self._world = broadcast, reduce, rank == 0, world
         self._update = updating(self._move)
-        self._c_N = torch.cat([start_N, start_N.new_zeros(RIDERS)])
-        self._c_N[-RIDERS] = torch.nan  # no loss is known before the first exchange
+        self._c_N = torch.cat([start_N, start_N.new_zeros(EXTRA_VALUES)])
+        self._c_N[-EXTRA_VALUES] = torch.nan  # no loss is known before the first exchange
         self._s_N = torch.empty_like(self._c_N)
         self._d_N = torch.empty_like(start_N)
 
     @torch.no_grad()
-    def ask(self, x_N: Tensor, alpha: float, told: Sequence[float]) -> None:
-        """Learn where the center is, tell it where the replica is, and let it move."""
+    def begin_exchange(self, x_N: Tensor, alpha: float, values: Sequence[float]) -> None:
+        """Receive the center, send the replica's position, and move the center on rank 0."""
         self._broadcast(self._c_N)
-        mean_loss, *heard = self._c_N[-RIDERS:].tolist()[: len(told)]
-        torch.sub(x_N, self._c_N[:-RIDERS], out=self._d_N).mul_(alpha)
-        self._s_N[:-RIDERS].copy_(x_N)
-        # a wish that all have heard of just now is not told again
-        new = [told[0], *(0.0 if known > 0 else wish for wish, known in zip(told[1:], heard, strict=True))]
-        self._s_N[-RIDERS:] = self._s_N.new_tensor([*new, *[0.0] * (RIDERS - len(told))]) / self._world
+        mean_loss, *received = self._c_N[-EXTRA_VALUES:].tolist()[: len(values)]
+        torch.sub(x_N, self._c_N[:-EXTRA_VALUES], out=self._d_N).mul_(alpha)
+        self._s_N[:-EXTRA_VALUES].copy_(x_N)
+        # do not send a request again that all ranks have just received
+        new = [
+            values[0],
+            *(0.0 if known > 0 else request for request, known in zip(values[1:], received, strict=True)),
+        ]
+        self._s_N[-EXTRA_VALUES:] = self._s_N.new_tensor([*new, *[0.0] * (EXTRA_VALUES - len(values))]) / self._world
         self._reduce(self._s_N)
-        self._heard = [told[0] if mean_loss != mean_loss else mean_loss, *heard]
-        if self._is_master:
+        self._received = [values[0] if mean_loss != mean_loss else mean_loss, *received]
+        if self._is_root:
             self._update(alpha)
-            self._heard[0] = float(self._c_N[-RIDERS])
+            self._received[0] = float(self._c_N[-EXTRA_VALUES])
 
     def _move(self, alpha: float) -> None:
-        self._c_N[:-RIDERS].add_(self._s_N[:-RIDERS] - self._world * self._c_N[:-RIDERS], alpha=alpha)
-        self._c_N[-RIDERS:] = self._s_N[-RIDERS:]
+        self._c_N[:-EXTRA_VALUES].add_(self._s_N[:-EXTRA_VALUES] - self._world * self._c_N[:-EXTRA_VALUES], alpha=alpha)
+        self._c_N[-EXTRA_VALUES:] = self._s_N[-EXTRA_VALUES:]
 
-    def pull(self) -> tuple[Tensor, list[float]]:
-        """Return this replica's pull; what was told is one exchange old, the mean loss but on the master."""
-        return self._d_N, self._heard
+    def end_exchange(self) -> tuple[Tensor, list[float]]:
+        """Return this replica's move; the means are one exchange old, except for the mean loss on rank 0."""
+        return self._d_N, self._received
 
-    def settle(self) -> None:
-        """All ranks exchange together."""
+    def wait_for_all(self) -> None:
+        """Do nothing: all ranks exchange together."""
 
-    def where(self) -> Tensor:
+    def read_center(self) -> Tensor:
+        """Broadcast the center and return it."""
         self._broadcast(self._c_N)
-        return self._c_N[:-RIDERS]
+        return self._c_N[:-EXTRA_VALUES]
 
-    def left(self) -> Mapping[int, str | None]:
+    def departed_ranks(self) -> Mapping[int, str | None]:
+        """Return no ranks: the run ends when a rank is lost."""
         return {}
 
-    def start_at(self, c_N: Tensor) -> None:
-        self._c_N[:-RIDERS].copy_(c_N)
+    def set_center(self, c_N: Tensor) -> None:
+        """Set the center on this rank."""
+        self._c_N[:-EXTRA_VALUES].copy_(c_N)
 
     def state_dict(self) -> dict[str, Any]:
+        """Return the center with its mean loss and requests."""
         return {"center": self._c_N}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore the center and its mean loss, and drop the requests of the earlier attempt."""
         self._c_N.copy_(state["center"])
-        self._c_N[1 - RIDERS :] = 0.0  # an earlier attempt's wishes
+        self._c_N[1 - EXTRA_VALUES :] = 0.0

@@ -1,23 +1,23 @@
-/** The frame and its pages. */
+/** The frame of the dashboard and its routes. */
 import { useEffect, useRef } from "react";
 import { Link, Route, Switch, useLocation, useSearchParams } from "wouter";
-import { ClusterPage } from "@/features/clusters/ClustersPage";
-import { ClusterStrip } from "@/features/clusters/ClusterSidebar";
-import { CollectivePage } from "@/features/collectives/CollectivesPage";
-import { ExperimentPage } from "@/features/experiment-page/ExperimentPage";
+import { ClusterSidebar } from "@/features/clusters/ClusterSidebar";
+import { ClustersPage } from "@/features/clusters/ClustersPage";
+import { CollectivesPage } from "@/features/collectives/CollectivesPage";
 import { ExperimentList } from "@/features/experiment-list/ExperimentList";
+import { ExperimentPage } from "@/features/experiment-page/ExperimentPage";
 import { RunPage } from "@/features/run-page/RunPage";
-import { Notice } from "@/shared/messages/QueryStatus";
+import { EmptyState } from "@/shared/messages/EmptyState";
+import styles from "./App.module.css";
+import { ConnectionBanner } from "./ConnectionBanner";
 import { Header } from "./Header";
-import { SilenceBanner } from "./ConnectionBanner";
-import "./app.css";
 
 export function App() {
   const main = useRef<HTMLElement>(null);
   const [location] = useLocation();
   const first = useRef(location);
 
-  // a new page begins at its top, also for who reads by ear; the first one is where the browser puts it
+  // A new page starts at its top, also for screen readers; the browser positions the first page.
   useEffect(() => {
     if (first.current === location) return;
     first.current = "";
@@ -27,22 +27,22 @@ export function App() {
 
   return (
     <>
-      <a className="skip" href="#main">
+      <a className={styles.skipLink} href="#main">
         Skip to the content
       </a>
       <Header />
-      <SilenceBanner />
-      <main id="main" ref={main} tabIndex={-1}>
+      <ConnectionBanner />
+      <main id="main" className={styles.main} ref={main} tabIndex={-1}>
         <Switch>
           <Route path="/" component={Home} />
           <Route path="/experiments/:id">{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
           <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
-          <Route path="/collectives" component={CollectivePage} />
-          <Route path="/clusters" component={ClusterPage} />
+          <Route path="/collectives" component={CollectivesPage} />
+          <Route path="/clusters" component={ClustersPage} />
           <Route>
-            <Notice title="There is no such page">
+            <EmptyState title="This page does not exist">
               <Link href="/">All experiments</Link>
-            </Notice>
+            </EmptyState>
           </Route>
         </Switch>
       </main>
@@ -54,9 +54,9 @@ function Home() {
   const [search] = useSearchParams();
   const before = Number(search.get("before")) || undefined;
   return (
-    <div className="home">
+    <div className={styles.home}>
       <ExperimentList before={before} />
-      <ClusterStrip />
+      <ClusterSidebar />
     </div>
   );
 }

@@ -1,15 +1,16 @@
-/** Says that the service does not answer; goes when it does again. What is on the page stays. */
-import { useSilence } from "@/shared/api/connection";
+/** A banner while the service does not answer; the page shows its last data meanwhile. */
+import { useOutage } from "@/shared/api/connection";
+import styles from "./ConnectionBanner.module.css";
 
-export function SilenceBanner() {
-  const silence = useSilence();
+export function ConnectionBanner() {
+  const outage = useOutage();
   return (
-    <div role="status" className="silence-room">
-      {silence && (
-        <p className="silence">
-          {silence.why}{" "}
-          <span className="silence-since">
-            The page shows what it knew at {silence.since.toLocaleTimeString("en-GB")} and keeps asking.
+    <div role="status">
+      {outage && (
+        <p className={styles.outage}>
+          {outage.reason}{" "}
+          <span className={styles.outageSince}>
+            The page shows the data of {outage.since.toLocaleTimeString("en-GB")} and continues to poll.
           </span>
         </p>
       )}

@@ -1,15 +1,18 @@
-/** The name, the ways, and the light. */
+/** The top bar: the name, the main links and the switch of the theme. */
 import { Link, useLocation } from "wouter";
+import { classNames } from "@/shared/page/classNames";
 import { toggleTheme, useTheme } from "@/shared/theme/theme";
+import styles from "./Header.module.css";
 
 export function Header() {
   const theme = useTheme();
   const [location] = useLocation();
-  const isActive = (path: string) => location.startsWith(path);
   const other = theme === "dark" ? "light" : "dark";
+  const isClusters = location.startsWith("/clusters");
+  const isCollectives = location.startsWith("/collectives");
   return (
-    <header className="top">
-      <Link href="/" className="wordmark">
+    <header className={styles.topBar}>
+      <Link href="/" className={styles.wordmark ?? ""}>
         <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
           <path opacity=".45" d="M2 2h4v4H2zM2 8h4v4H2zM8 2h4v4H8z" />
           <path d="M2 14h4v4H2zM8 8h4v10H8zM14 2h4v16h-4z" />
@@ -17,18 +20,18 @@ export function Header() {
         <span>Bigbatch</span>
       </Link>
       <nav aria-label="Main">
-        <Link href="/" className={isActive("/clusters") || isActive("/collectives") ? "" : "active"}>
+        <MainLink href="/" isCurrent={!isClusters && !isCollectives}>
           Experiments
-        </Link>
-        <Link href="/collectives" className={isActive("/collectives") ? "active" : ""}>
+        </MainLink>
+        <MainLink href="/collectives" isCurrent={isCollectives}>
           Collectives
-        </Link>
-        <Link href="/clusters" className={isActive("/clusters") ? "active" : ""}>
+        </MainLink>
+        <MainLink href="/clusters" isCurrent={isClusters}>
           Clusters
-        </Link>
+        </MainLink>
       </nav>
       <button
-        className="plain theme"
+        className={classNames("plain", styles.themeToggle)}
         onClick={toggleTheme}
         aria-label={`Change to the ${other} theme`}
         title={`${other} theme`}
@@ -39,5 +42,19 @@ export function Header() {
         </svg>
       </button>
     </header>
+  );
+}
+
+interface MainLinkProps {
+  href: string;
+  isCurrent: boolean;
+  children: string;
+}
+
+function MainLink({ href, isCurrent, children }: MainLinkProps) {
+  return (
+    <Link href={href} className={classNames(isCurrent && styles.currentPage)}>
+      {children}
+    </Link>
   );
 }

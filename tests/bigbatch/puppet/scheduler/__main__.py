@@ -10,9 +10,10 @@ from contract.folder.events import Points
 from contract.lifecycle.state import State
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.settings import Settings
-from store import clusters, runs
+from store import clusters, runs, transitions
 from store.metrics import points
 from store.session import engine_for, transaction
+from store.transitions import Transition
 
 ACCURACY = 0.9125
 
@@ -21,12 +22,13 @@ def work() -> None:
     engine = engine_for(Settings().database_url())
     while True:
         with transaction(engine) as db:
-            clusters.put(db, "local", ClusterReport(partitions=[], nodes=[], queue=[]), None)
+            clusters.store_report(db, "local", ClusterReport(partitions=[], nodes=[], queue=[]), None)
             for run in runs.in_state(db, State.QUEUED):
                 points.put(db, run.id, [Points(attempt=1, at=0.0, step=run.steps, values={HELDOUT_ACCURACY: ACCURACY})])
                 for state in (State.SUBMITTING, State.PENDING):
-                    runs.move(db, run, state)
-                runs.move(db, run, State.DONE, step=run.steps, latest={HELDOUT_ACCURACY: ACCURACY})
+                    transitions.apply(db, run, None, Transition(state))
+                run.step, run.latest = run.steps, {HELDOUT_ACCURACY: ACCURACY}
+                transitions.apply(db, run, None, Transition(State.DONE))
         time.sleep(0.2)
 
 

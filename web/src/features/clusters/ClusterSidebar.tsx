@@ -1,43 +1,42 @@
-/** The clusters in brief, beside the experiments: what is free, what waits, who does not answer. */
+/** A summary of the clusters next to the experiments: idle nodes, pending jobs, and errors. */
 import { Link } from "wouter";
 import type { ClusterView } from "@/shared/api/types";
-import { plural } from "@/shared/format/number";
-import { age } from "@/shared/format/time";
+import { pluralize } from "@/shared/format/number";
+import { formatAge } from "@/shared/format/time";
 import { useNow } from "@/shared/page/useNow";
 import { useClusters } from "./api/useClusters";
+import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
+import styles from "./ClusterSidebar.module.css";
 import { NodeGrid } from "./NodeGrid";
-import "@/features/cluster/cluster.css";
 
-export function ClusterStrip() {
+export function ClusterSidebar() {
   const { data } = useClusters();
   if (!data) return null;
   return (
-    <aside className="strip" aria-labelledby="clusters">
+    <aside className={styles.sidebar} aria-labelledby="clusters">
       <h2 id="clusters">
         <Link href="/clusters">Clusters</Link>
       </h2>
       {data.length === 0 && <p className="small muted">No scheduler has reported yet.</p>}
       {data.map((cluster) => (
-        <Brief key={cluster.kind} cluster={cluster} />
+        <ClusterSummary key={cluster.kind} cluster={cluster} />
       ))}
     </aside>
   );
 }
 
-function Brief({ cluster }: { cluster: ClusterView }) {
+function ClusterSummary({ cluster }: { cluster: ClusterView }) {
   const now = useNow(5000);
   const { report, error } = cluster;
-  const waiting = report?.queue.filter((job) => job.state.toUpperCase() === "PENDING").length ?? 0;
+  const pending = report?.queue.filter((job) => job.state.toUpperCase() === "PENDING").length ?? 0;
   return (
-    <section className="brief">
+    <section className={styles.clusterSummary}>
       <h3>{clusterName(cluster.kind)}</h3>
       {error && (
         <div className="small">
-          <p className="brief-error brief-words" role="alert">
-            Does not answer: {error}
-          </p>
-          <p className="muted">asked {age(cluster.asked_at, now)}</p>
+          <ClusterError clamped>Does not answer: {error}</ClusterError>
+          <p className="muted">asked {formatAge(cluster.asked_at, now)}</p>
         </div>
       )}
       {report && (
@@ -55,7 +54,9 @@ function Brief({ cluster }: { cluster: ClusterView }) {
             <div>
               <dt>queue</dt>
               <dd>
-                {report.queue.length ? `${plural(report.queue.length, "job")}, ${waiting} waiting` : "empty"}
+                {report.queue.length
+                  ? `${pluralize(report.queue.length, "job")}, ${pending} pending`
+                  : "empty"}
               </dd>
             </div>
           </dl>

@@ -1,7 +1,9 @@
-/** Partitions, queue and nodes of one cluster. */
+/** The tables of a cluster: partitions, queue and nodes. */
 import type { ReactNode } from "react";
 import type { ClusterView } from "@/shared/api/types";
-import { count } from "@/shared/format/number";
+import { formatCount } from "@/shared/format/number";
+import { classNames } from "@/shared/page/classNames";
+import styles from "./ClusterTables.module.css";
 import { isDown } from "./NodeGrid";
 
 type Report = NonNullable<ClusterView["report"]>;
@@ -20,9 +22,9 @@ export function PartitionTable({ partitions }: { partitions: Report["partitions"
           <td>{partition.state}</td>
           <td>{partition.idle_nodes}</td>
           <td>
-            {partition.nodes} {partition.whole_nodes && <span className="muted">given whole</span>}
+            {partition.nodes} {partition.whole_nodes && <span className="muted">exclusive</span>}
           </td>
-          <td>{count(partition.cpus)}</td>
+          <td>{formatCount(partition.cpus)}</td>
           <td>{partition.time_limit}</td>
           <td>{partition.gres || "–"}</td>
         </tr>
@@ -36,7 +38,7 @@ export function QueueTable({ queue }: { queue: Report["queue"] }) {
   return (
     <Table
       title="Queue"
-      columns={["Job", "Name", "User", "Partition", "State", "Nodes", "Elapsed", "Where or why"]}
+      columns={["Job", "Name", "User", "Partition", "State", "Nodes", "Elapsed", "Nodes or reason"]}
     >
       {queue.map((job) => (
         <tr key={job.job_id}>
@@ -63,7 +65,7 @@ export function NodeTable({ nodes }: { nodes: Report["nodes"] }) {
       {nodes.map((node) => (
         <tr key={node.name}>
           <td>{node.name}</td>
-          <td className={isDown(node) ? "bad" : ""}>{node.state}</td>
+          <td className={classNames(isDown(node) && styles.downState)}>{node.state}</td>
           <td>{node.partitions.join(", ")}</td>
           <td>
             {node.busy_cpus} of {node.cpus}
@@ -78,9 +80,10 @@ export function NodeTable({ nodes }: { nodes: Report["nodes"] }) {
 }
 
 function Table({ title, columns, children }: { title: string; columns: string[]; children: ReactNode }) {
+  const className = classNames("scroll panel", styles.clusterTable);
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
-    <div className="scroll panel" role="region" aria-label={title} tabIndex={0}>
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
+    <div className={className} role="region" aria-label={title} tabIndex={0}>
       <table>
         <thead>
           <tr>

@@ -1,27 +1,31 @@
-/** The clusters in full: partitions, nodes and the queue. */
+/** The page of the clusters: partitions, queue and nodes. */
 import type { ClusterView } from "@/shared/api/types";
-import { count, plural } from "@/shared/format/number";
-import { age } from "@/shared/format/time";
-import { Notice, Pending } from "@/shared/messages/QueryStatus";
+import { formatCount, pluralize } from "@/shared/format/number";
+import { formatAge } from "@/shared/format/time";
+import { EmptyState } from "@/shared/messages/EmptyState";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { useNow } from "@/shared/page/useNow";
 import { useTitle } from "@/shared/page/useTitle";
 import { useClusters } from "./api/useClusters";
-import { NodeTable, PartitionTable, QueueTable } from "./ClusterTables";
+import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
+import styles from "./ClustersPage.module.css";
+import { NodeTable, PartitionTable, QueueTable } from "./ClusterTables";
 import { NodeGrid } from "./NodeGrid";
-import "@/features/cluster/cluster.css";
 
-export function ClusterPage() {
+export function ClustersPage() {
   const { data, error } = useClusters();
   useTitle("Clusters");
-  if (!data) return <Pending error={error} />;
+  if (!data) return <QueryStatus error={error} />;
   return (
     <>
       <h1>Clusters</h1>
       {data.length === 0 && (
-        <Notice title="No cluster has reported yet">
-          <p className="muted">The scheduler asks its clusters every few seconds; it may not be running.</p>
-        </Notice>
+        <EmptyState title="No cluster has reported yet">
+          <p className="muted">
+            The scheduler polls its clusters every few seconds. Check that the scheduler runs.
+          </p>
+        </EmptyState>
       )}
       {data.map((cluster) => (
         <Cluster key={cluster.kind} cluster={cluster} />
@@ -30,30 +34,31 @@ export function ClusterPage() {
   );
 }
 
-function admitted({ tasks, jobs }: { tasks: number; jobs: number | null }) {
-  const most = jobs === null ? "" : `, ${count(jobs)} jobs of ours at once`;
-  return tasks > 1 ? `arrays of up to ${count(tasks)}${most}` : `no job arrays${most}`;
+/** Return the limits of a cluster in words: the length of a job array, and the jobs of Bigbatch. */
+function limitsText({ tasks, jobs }: { tasks: number; jobs: number | null }) {
+  const most = jobs === null ? "" : `, at most ${formatCount(jobs)} jobs of Bigbatch`;
+  return tasks > 1 ? `job arrays of up to ${formatCount(tasks)} tasks${most}` : `no job arrays${most}`;
 }
 
 function Cluster({ cluster }: { cluster: ClusterView }) {
   const now = useNow();
   const { report, error } = cluster;
   return (
-    <section className="cluster" aria-label={clusterName(cluster.kind)}>
-      <header className="cluster-head">
+    <section className={styles.cluster} aria-label={clusterName(cluster.kind)}>
+      <header className={styles.clusterHeader}>
         <h2>{clusterName(cluster.kind)}</h2>
-        <p className="small muted">asked {age(cluster.asked_at, now)}</p>
+        <p className="small muted">asked {formatAge(cluster.asked_at, now)}</p>
         {report && (
           <p className="small muted">
-            {plural(report.nodes.length, "node")}, {plural(report.queue.length, "job")}
-            {report.admits && `; ${admitted(report.admits)}`}
+            {pluralize(report.nodes.length, "node")}, {pluralize(report.queue.length, "job")}
+            {report.admits && `; ${limitsText(report.admits)}`}
           </p>
         )}
       </header>
       {error && (
-        <p className="brief-error" role="alert">
-          It does not answer: {error}.{report && " What follows is what it said last."}
-        </p>
+        <ClusterError>
+          The cluster does not answer: {error}.{report && " The tables show its last answer."}
+        </ClusterError>
       )}
       {report && (
         <>

@@ -1,18 +1,23 @@
-/** The nodes of a cluster as cells: filled as far as their cores are busy. */
+/** The nodes of a cluster as cells; the fill of a cell shows the share of busy cores. */
 import type { ClusterView } from "@/shared/api/types";
-import "@/features/cluster/cluster.css";
+import { classNames } from "@/shared/page/classNames";
+import styles from "./NodeGrid.module.css";
 
 type Node = NonNullable<ClusterView["report"]>["nodes"][number];
 const DOWN = /down|drain|fail|maint|unk|no_respond|\*/i;
 
 export function NodeGrid({ nodes }: { nodes: Node[] }) {
   return (
-    <ul className="nodes" aria-label="Nodes">
+    <ul className={styles.nodeGrid} aria-label="Nodes">
       {nodes.map((node) => {
         const busy = node.cpus ? Math.min(1, node.busy_cpus / node.cpus) : 0;
         const text = `${node.name}: ${node.state}, ${node.busy_cpus} of ${node.cpus} cores busy`;
         return (
-          <li key={node.name} className={`node ${isDown(node) ? "down" : busy ? "busy" : ""}`} title={text}>
+          <li
+            key={node.name}
+            className={classNames(styles.node, isDown(node) ? styles.down : busy > 0 && styles.busy)}
+            title={text}
+          >
             <i style={{ height: `${busy * 100}%` }} />
             <span className="visually-hidden">{text}</span>
           </li>

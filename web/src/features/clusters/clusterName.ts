@@ -1,4 +1,4 @@
-/** What people call the kinds of clusters. */
+/** The names of the kinds of clusters that the pages show. */
 const NAMES: Record<string, string> = { local: "This machine", slurm: "Slurm" };
 
 export function clusterName(kind: string): string {

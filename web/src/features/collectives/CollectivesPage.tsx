@@ -1,21 +1,22 @@
-/** How gradients can meet: what every collective costs on a network, and any of them round by round. */
+/** The page of the collectives: the price of each collective on a network, and its plan, round by round. */
 import { useSearchParams } from "wouter";
-import { count } from "@/shared/format/number";
-import { Pending } from "@/shared/messages/QueryStatus";
+import { formatCount } from "@/shared/format/number";
+import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { classNames } from "@/shared/page/classNames";
+import { PageHeader } from "@/shared/page/PageHeader";
 import { useTitle } from "@/shared/page/useTitle";
-import { MOST_DRAWN, usePlan } from "./api/usePlan";
+import { MAX_DRAWN_RANKS, usePlan } from "./api/usePlan";
 import { usePrices } from "./api/usePrices";
-import { keyOf } from "./names";
-import { useNetwork, type Network } from "./network/useNetwork";
-import { AutoLine } from "./prices/AutoChoices";
+import styles from "./CollectivesPage.module.css";
+import { type Collective, keyOf } from "./names";
 import { NetworkForm } from "./network/NetworkForm";
+import { type Network, useNetwork } from "./network/useNetwork";
 import { PlanPlayer } from "./plan/PlanPlayer";
+import { AutoChoices } from "./prices/AutoChoices";
 import { PriceTable } from "./prices/PriceTable";
-import { bytes, seconds } from "@/shared/format/quantities";
-import type { Collective } from "./names";
-import "@/features/collective/collective.css";
 
-export function CollectivePage() {
+export function CollectivesPage() {
   useTitle("Collectives");
   const [network, change] = useNetwork();
   const [search, setSearch] = useSearchParams();
@@ -27,27 +28,25 @@ export function CollectivePage() {
   };
   return (
     <>
-      <header className="page-head">
-        <h1>Collectives</h1>
-        <p className="page-about muted">
-          What it costs to sum a vector over all ranks, by every algorithm, and how each goes about it.
-        </p>
-      </header>
+      <PageHeader
+        title="Collectives"
+        description="The time of an all-reduce over all ranks with each algorithm, and the rounds of each algorithm."
+      />
       <NetworkForm network={network} onChange={change} />
-      {error && <Pending error={error} />}
+      {error && <QueryStatus error={error} />}
       {data && (
-        <div className={isPlaceholderData ? "collective waiting" : "collective"}>
-          <section className="price-side" aria-label="What it costs">
+        <div className={classNames(styles.columns, isPlaceholderData && styles.stale)}>
+          <section className={styles.priceColumn} aria-label="Price of each collective">
             <PriceTable list={data} chosen={shown ? keyOf(shown.collective) : ""} onChoose={choose} />
             <p className="small muted">
-              {bytes(network.bytes)} on {count(data.world)} {data.world === 1 ? "rank" : "ranks"}; no
-              all-reduce takes less than {seconds(data.bound_s)}. Times are of segments in a pipeline, as many
-              as are best.
+              {formatBytes(network.bytes)} on {formatCount(data.world)} {data.world === 1 ? "rank" : "ranks"};
+              no all-reduce takes less than {formatSeconds(data.bound_s)}. The times hold for a pipeline with
+              the best number of segments.
             </p>
-            <AutoLine choices={data.auto} />
+            <AutoChoices choices={data.auto} />
           </section>
-          <section aria-label="How it goes">
-            <Drawn network={network} collective={shown?.collective} world={data.world} />
+          <section aria-label="Plan of the collective">
+            <Plan network={network} collective={shown?.collective} world={data.world} />
           </section>
         </div>
       )}
@@ -55,16 +54,17 @@ export function CollectivePage() {
   );
 }
 
-interface DrawnProps {
+interface PlanProps {
   network: Network;
   collective: Collective | undefined;
   world: number;
 }
 
-function Drawn({ network, collective, world }: DrawnProps) {
+function Plan({ network, collective, world }: PlanProps) {
   const { data, error } = usePlan(collective, network);
-  if (world > MOST_DRAWN) return <p className="muted">Up to {MOST_DRAWN} ranks are drawn.</p>;
-  if (!data || !collective) return <Pending error={error} />;
+  if (world > MAX_DRAWN_RANKS)
+    return <p className="muted">The diagram shows at most {MAX_DRAWN_RANKS} ranks.</p>;
+  if (!data || !collective) return <QueryStatus error={error} />;
   return (
     <PlanPlayer
       key={`${keyOf(collective)} ${network.hosts} ${network.ranks_per_host}`}

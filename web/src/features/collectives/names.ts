@@ -1,4 +1,4 @@
-/** Collectives by name: what it is called, its shape, and where it comes from. */
+/** The names of the collectives: title, shape, source and key of each. */
 import type { PriceView } from "@/shared/api/types";
 
 export type Collective = PriceView["collective"];
@@ -14,14 +14,16 @@ const NAMES: Record<Collective["kind"], string> = {
 };
 
 const SOURCES: Record<Collective["kind"], string> = {
-  ring: "Each rank hands one block to the next, n − 1 times to sum and n − 1 times to spread. Patarasuk & Yuan, 2009",
-  torus: "Scatter along the rows, sum along the columns, gather along the rows. Mikami et al., 2018",
-  tree: "Pairs sum, then pairs of pairs, and the sum goes back down. FireCaffe: Iandola et al., 2015",
-  colors: "Each color is summed on a tree of its own, and no rank sums for two. Kumar et al., 2017",
-  hierarchical: "Sum inside each group, a ring among the masters, back to the groups. Jia et al., 2018",
-  halving_doubling: "Trade halves, then quarters, then eighths; double them back. Rabenseifner, 2004",
-  server:
-    "All send to those who serve, who sum and send back: the yardstick, not the choice. Li et al., 2014",
+  ring: "Each rank sends one block to the next rank, n − 1 times to sum and n − 1 times to distribute. Patarasuk & Yuan, 2009",
+  torus:
+    "Reduce-scatter along the rows, all-reduce along the columns, all-gather along the rows. Mikami et al., 2018",
+  tree: "Pairs sum, then pairs of pairs, and the sum returns down the tree. FireCaffe: Iandola et al., 2015",
+  colors: "Each color has its own tree, and no rank sums for two colors. Kumar et al., 2017",
+  hierarchical:
+    "Sum inside each group, a ring among the group masters, broadcast to the groups. Jia et al., 2018",
+  halving_doubling:
+    "Exchange halves, then quarters, then eighths; then gather them in reverse order. Rabenseifner, 2004",
+  server: "All ranks send to the servers, which sum and reply: a baseline for comparison. Li et al., 2014",
 };
 
 export function nameOf(collective: Collective): string {
@@ -32,7 +34,7 @@ export function sourceOf(collective: Collective): string {
   return SOURCES[collective.kind];
 }
 
-/** "4 rows", "k = 2", "groups of 8", "16 servers"; nothing where there is one shape only. */
+/** Return "4 rows", "k = 2", "groups of 8" or "16 servers"; "" for a collective with a single shape. */
 export function shapeOf(collective: Collective): string {
   switch (collective.kind) {
     case "torus":
@@ -48,21 +50,21 @@ export function shapeOf(collective: Collective): string {
   }
 }
 
-interface Figures {
+interface Shape {
   rows?: number | null;
   k?: number;
   group?: number | null;
   servers?: number;
 }
 
-/** What tells it from others of its kind, without how it is carried out. */
-export function figuresOf(collective: Collective): Figures {
-  const { rows, k, group, servers } = collective as Figures;
+/** Return the parameters of the shape, without timeout and wire format. */
+export function shapeParameters(collective: Collective): Shape {
+  const { rows, k, group, servers } = collective as Shape;
   return { rows, k, group, servers };
 }
 
-/** A word for the address bar: "torus-4". */
+/** Return the key of a collective in the address: "torus-4". */
 export function keyOf(collective: Collective): string {
-  const { rows, k, group, servers } = figuresOf(collective);
+  const { rows, k, group, servers } = shapeParameters(collective);
   return [collective.kind, rows ?? k ?? group ?? servers].filter(Boolean).join("-");
 }

@@ -1,14 +1,14 @@
-/** All experiments, newest first, a page at a time. */
+/** The list of experiments, newest first, in pages. */
 import { Link } from "wouter";
-import { count } from "@/shared/format/number";
-import { Pending } from "@/shared/messages/QueryStatus";
-import { Announce } from "@/shared/page/Announcement";
+import { formatCount } from "@/shared/format/number";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
 import { hasEnded } from "@/shared/state/state";
 import { useExperiments } from "./api/useExperiments";
+import styles from "./ExperimentList.module.css";
 import { ExperimentRow } from "./ExperimentRow";
-import { FirstExperiment } from "./NoExperiments";
-import "@/features/experiments/experiments.css";
+import { NoExperiments } from "./NoExperiments";
 
 interface Props {
   before: number | undefined;
@@ -16,29 +16,34 @@ interface Props {
 
 export function ExperimentList({ before }: Props) {
   const { data, error } = useExperiments(before);
-  const underWay = data?.items.filter((item) => !hasEnded(item.state)).length ?? 0;
-  useTitle(underWay ? `${underWay} under way · Experiments` : "Experiments");
+  const active = data?.items.filter((item) => !hasEnded(item.state)).length ?? 0;
+  useTitle(active ? `${active} active · Experiments` : "Experiments");
 
-  if (!data) return <Pending error={error} />;
-  if (!data.items.length && before === undefined) return <FirstExperiment />;
+  if (!data) return <QueryStatus error={error} />;
+  if (!data.items.length && before === undefined) return <NoExperiments />;
   return (
     <section aria-labelledby="experiments">
-      <header className="list-head">
+      <header className={styles.listHeader}>
         <h1 id="experiments">Experiments</h1>
-        <p className="muted">{underWay ? `${count(underWay)} under way` : "nothing under way"}</p>
+        <p className="muted">{active ? `${formatCount(active)} active` : "none active"}</p>
       </header>
-      <Announce text={`${underWay} experiments under way`} />
-      <ul className="experiments">
+      <Announcement text={`${active} active experiments`} />
+      <ul className={styles.experimentList}>
         {data.items.map((experiment) => (
           <ExperimentRow key={experiment.id} experiment={experiment} />
         ))}
       </ul>
-      {(before !== undefined || data.next !== null) && (
-        <nav className="pages" aria-label="Pages of the list">
-          {before !== undefined && <Link href="/">Newest</Link>}
-          {data.next !== null && <Link href={`/?before=${data.next}`}>Older</Link>}
-        </nav>
-      )}
+      <Pages before={before} next={data.next} />
     </section>
+  );
+}
+
+function Pages({ before, next }: Props & { next: number | null }) {
+  if (before === undefined && next === null) return null;
+  return (
+    <nav className={styles.pages} aria-label="Pages of experiments">
+      {before !== undefined && <Link href="/">Newest</Link>}
+      {next !== null && <Link href={`/?before=${next}`}>Older</Link>}
+    </nav>
   );
 }

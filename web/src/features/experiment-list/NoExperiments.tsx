@@ -1,30 +1,33 @@
-/** The list before there is anything in it: how to get the first experiment there. */
+/** The empty list of experiments, with the command that submits the first one. */
 import { useState } from "react";
+import { classNames } from "@/shared/page/classNames";
+import curves from "./CurveThumbnail.module.css";
+import styles from "./NoExperiments.module.css";
 
 const COMMAND = "bigbatch submit recipes/first-run.yaml";
 
-export function FirstExperiment() {
+export function NoExperiments() {
   const [copied, setCopied] = useState(false);
   async function copy() {
     await navigator.clipboard.writeText(COMMAND);
     setCopied(true);
   }
   return (
-    <section className="first" aria-labelledby="first">
-      <svg className="first-drawing" viewBox="0 0 320 96" aria-hidden="true">
-        <path d="M0 95.5h320" className="thumbnail-floor" />
-        <path d="M2 92C50 60 70 34 120 26s120-14 198-16" className="thumbnail-run" />
-        <path d="M2 92C30 80 60 58 110 46s130-22 208-24" className="thumbnail-run" />
-        <path d="M2 92C26 40 60 16 110 10s150-6 208-6" className="thumbnail-best" />
+    <section className={styles.noExperiments} aria-labelledby="no-experiments">
+      <svg className={classNames(curves.thumbnail, styles.drawing)} viewBox="0 0 320 96" aria-hidden="true">
+        <path d="M0 95.5h320" className={curves.baseline} />
+        <path d="M2 92C50 60 70 34 120 26s120-14 198-16" className={curves.runCurve} />
+        <path d="M2 92C30 80 60 58 110 46s130-22 208-24" className={curves.runCurve} />
+        <path d="M2 92C26 40 60 16 110 10s150-6 208-6" className={curves.bestCurve} />
       </svg>
-      <h1 id="first">No experiment yet</h1>
+      <h1 id="no-experiments">No experiment yet</h1>
       <p className="muted">
-        An experiment is a run, or a whole grid of runs, described in one YAML file. Submit the first one, and
-        its curves will draw themselves here.
+        An experiment is a run or a grid of runs, described in one YAML file. After you submit the first
+        experiment, this page shows its curves.
       </p>
-      <div className="command">
+      <div className={styles.command}>
         <code>{COMMAND}</code>
-        {/* browsers keep the clipboard from pages that came over plain http, but for this machine's own */}
+        {/* Browsers offer the clipboard to pages over HTTPS and to pages of this machine only. */}
         {"clipboard" in navigator && (
           <button className="button" onClick={() => void copy()}>
             {copied ? "Copied" : "Copy"}
@@ -32,8 +35,8 @@ export function FirstExperiment() {
         )}
       </div>
       <p className="small muted">
-        It trains a small net on handwritten digits, on this machine, in well under a minute. Where the
-        command is not installed yet: <code>pip install -e .</code> in the repository.
+        The recipe trains a small network on handwritten digits, on this machine, in less than a minute. If
+        the command is not installed, run <code>pip install -e .</code> in the repository.
       </p>
     </section>
   );

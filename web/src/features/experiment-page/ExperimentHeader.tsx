@@ -1,44 +1,48 @@
-/** What the experiment is, how far it is, and the way to stop it. */
+/** The head of an experiment's page: its name, state and progress, and the button that stops it. */
 import { Link } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { StopButton } from "@/shared/dialog/StopButton";
-import { percent, plural } from "@/shared/format/number";
-import { age } from "@/shared/format/time";
+import { formatPercent, pluralize } from "@/shared/format/number";
+import { formatAge } from "@/shared/format/time";
+import { PageHeader } from "@/shared/page/PageHeader";
 import { useNow } from "@/shared/page/useNow";
+import { hasEnded } from "@/shared/state/state";
 import { countsText, StateBar } from "@/shared/state/StateBar";
 import { StateMark } from "@/shared/state/StateMark";
-import { hasEnded } from "@/shared/state/state";
 import { useStopExperiment } from "./api/useStopExperiment";
+import styles from "./ExperimentHeader.module.css";
 
 interface Props {
   experiment: ExperimentDetail;
   stopping: boolean;
 }
 
-export function ExperimentHead({ experiment, stopping }: Props) {
+export function ExperimentHeader({ experiment, stopping }: Props) {
   const { id, name, description, state, counts, progress } = experiment;
   const stop = useStopExperiment(id);
   const now = useNow(10_000);
-  const left = Object.values(liveOf(counts)).reduce((sum, n) => sum + n, 0);
+  const active = activeCounts(counts);
+  const activeRuns = Object.values(active).reduce((sum, n) => sum + n, 0);
   return (
-    <header className="page-head">
-      <nav className="crumbs" aria-label="Where this is">
-        <Link href="/">Experiments</Link>
-      </nav>
-      <div className="page-title">
-        <h1>{name}</h1>
-        <div className="page-state">
+    <PageHeader
+      breadcrumbs={<Link href="/">Experiments</Link>}
+      title={name}
+      status={
+        <>
           <StateMark state={state} stopping={stopping} />
-          <span className="muted">submitted {age(experiment.created_at, now)}</span>
-        </div>
-        {left > 0 && (
-          <StopButton what={plural(left, "run")} stop={stop} stopping={stopping}>
-            {countsText(liveOf(counts))}. What has been measured stays; a stopped run does not go on later.
+          <span className="muted">submitted {formatAge(experiment.created_at, now)}</span>
+        </>
+      }
+      action={
+        activeRuns > 0 && (
+          <StopButton target={pluralize(activeRuns, "run")} stop={stop} stopping={stopping}>
+            {countsText(active)}. The curves remain stored. A stopped run cannot be resumed.
           </StopButton>
-        )}
-      </div>
-      {description && <p className="page-about muted">{description}</p>}
-      <div className="experiment-summary">
+        )
+      }
+      description={description}
+    >
+      <div className={styles.progressSummary}>
         <div>
           <StateBar counts={counts} progress={progress} />
           <p className="small">
@@ -47,16 +51,16 @@ export function ExperimentHead({ experiment, stopping }: Props) {
           </p>
         </div>
         <p>
-          <span className="big-figure">{percent(experiment.best_accuracy)}</span>
+          <span className={styles.bestAccuracy}>{formatPercent(experiment.best_accuracy)}</span>
           <span className="small muted">best held-out accuracy</span>
         </p>
       </div>
-    </header>
+    </PageHeader>
   );
 }
 
-/** The counts of what has not ended. */
-function liveOf(counts: ExperimentDetail["counts"]): ExperimentDetail["counts"] {
+/** Return the counts of the runs that have not ended. */
+function activeCounts(counts: ExperimentDetail["counts"]): ExperimentDetail["counts"] {
   return Object.fromEntries(
     Object.entries(counts).filter(([state]) => !hasEnded(state as ExperimentDetail["state"])),
   );

@@ -1,26 +1,27 @@
-/** One experiment: where its runs stand, their curves laid over each other, and the runs one by one. */
+/** The page of an experiment: its state, the overlaid curves of its runs, and the table of runs. */
 import { useState } from "react";
 import type { ExperimentDetail } from "@/shared/api/types";
-import { plural } from "@/shared/format/number";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
-import { Pending } from "@/shared/messages/QueryStatus";
-import { Announce } from "@/shared/page/Announcement";
+import { pluralize } from "@/shared/format/number";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
-import { countsText } from "@/shared/state/StateBar";
 import { hasEnded } from "@/shared/state/state";
+import { countsText } from "@/shared/state/StateBar";
 import { useTheme } from "@/shared/theme/theme";
 import { useExperiment } from "./api/useExperiment";
 import { useRuns } from "./api/useRuns";
-import { axesOf, inksFor } from "./lineStyles";
+import { axesOf } from "./axes";
 import { CurvesPanel } from "./curves/CurvesPanel";
-import { ExperimentHead } from "./ExperimentHeader";
+import { ExperimentHeader } from "./ExperimentHeader";
+import styles from "./ExperimentPage.module.css";
+import { lineStylesOf } from "./lineStyles";
 import { RunTable } from "./runs/RunTable";
 import { useSelection } from "./useSelection";
-import "@/features/experiment/experiment.css";
 
 export function ExperimentPage({ id }: { id: number }) {
   const { data, error } = useExperiment(id);
-  if (!data) return <Pending error={error} />;
+  if (!data) return <QueryStatus error={error} />;
   return <Experiment experiment={data} />;
 }
 
@@ -34,21 +35,21 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   const selection = useSelection();
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
   const axes = axesOf(experiment);
-  const inks = inksFor(axes, colorBy, theme);
+  const lineStyles = lineStylesOf(axes, colorBy, theme);
   return (
     <>
-      <Announce text={`${name}: ${countsText(experiment.counts)}`} />
-      <ExperimentHead experiment={experiment} stopping={allStopping(runs)} />
-      <CurvesPanel {...{ experiment, runs, axes, inks, selection }} onColorBy={setColorBy} />
+      <Announcement text={`${name}: ${countsText(experiment.counts)}`} />
+      <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
+      <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
       <CheckpointAdvice experimentId={id} />
-      <RunTable {...{ runs, axes, inks, selection }} />
+      <RunTable {...{ runs, axes, lineStyles, selection }} />
       {hasNextPage && (
-        <p className="more-runs">
+        <p className={styles.moreRuns}>
           <button className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
             More runs
           </button>{" "}
           <span className="muted">
-            {runs.length} of {plural(experiment.runs, "run")}; the chart shows the first 200
+            {runs.length} of {pluralize(experiment.runs, "run")}; the chart shows the first 200
           </span>
         </p>
       )}
@@ -56,7 +57,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   );
 }
 
-function allStopping(runs: { state: ExperimentDetail["state"]; stopping: boolean }[]): boolean {
+function areAllStopping(runs: { state: ExperimentDetail["state"]; stopping: boolean }[]): boolean {
   const live = runs.filter((run) => !hasEnded(run.state));
   return live.length > 0 && live.every((run) => run.stopping);
 }

@@ -1,10 +1,10 @@
-/** Which curves are put away and which stand out. */
+/** The selection of curves: which of them are hidden and which are highlighted. */
 import { useCallback, useMemo, useState } from "react";
 
 export interface Selection {
   hidden: ReadonlySet<string>;
-  lit: ReadonlySet<string> | null;
-  light: (keys: string[] | null) => void;
+  highlighted: ReadonlySet<string> | null;
+  highlight: (keys: string[] | null) => void;
   toggle: (keys: string[]) => void; // hides all of them, or shows all when all are hidden
   showAll: () => void;
 }
@@ -12,7 +12,7 @@ export interface Selection {
 export function useSelection(): Selection {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [keys, setKeys] = useState<string[] | null>(null);
-  const lit = useMemo(() => (keys ? new Set(keys) : null), [keys]);
+  const highlighted = useMemo(() => (keys ? new Set(keys) : null), [keys]);
   const toggle = useCallback((which: string[]) => {
     setHidden((before) => {
       const rest = new Set([...before].filter((key) => !which.includes(key)));
@@ -22,5 +22,5 @@ export function useSelection(): Selection {
   const showAll = useCallback(() => {
     setHidden(new Set());
   }, []);
-  return { hidden, lit, light: setKeys, toggle, showAll };
+  return { hidden, highlighted, highlight: setKeys, toggle, showAll };
 }

@@ -1,29 +1,29 @@
-/** One run: where it stands, why it fell, its curves, where its time goes, its spec and its log. */
+/** The page of a run: state, metrics, history, curves, time split, spec and log. */
 import type { RunDetail } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
-import { Pending } from "@/shared/messages/QueryStatus";
-import { Announce } from "@/shared/page/Announcement";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { Announcement } from "@/shared/page/Announcement";
+import { classNames } from "@/shared/page/classNames";
 import { useTitle } from "@/shared/page/useTitle";
 import { hasEnded } from "@/shared/state/state";
 import { usePoints } from "./api/usePoints";
 import { useRun } from "./api/useRun";
-import { Attempts } from "./history/EndedAttempts";
-import { Curves } from "./charts/RunCurves";
-import { Figures } from "./summary/RunMetrics";
+import { RunCurves } from "./charts/RunCurves";
+import { StepTimePanel } from "./charts/StepTimePanel";
+import { EndedAttempts } from "./history/EndedAttempts";
+import { LostRankList } from "./history/LostRankList";
+import { RestartList } from "./history/RestartList";
+import { StateTimeline } from "./history/StateTimeline";
+import styles from "./RunPage.module.css";
+import { RunHeader } from "./summary/RunHeader";
+import { RunMetrics } from "./summary/RunMetrics";
+import { StatusPanel } from "./summary/StatusPanel";
 import { LogPanel } from "./texts/LogPanel";
-import { LostRanks } from "./history/LostRankList";
-import { RunHead } from "./summary/RunHeader";
 import { SpecPanel } from "./texts/SpecPanel";
-import { TimePanel } from "./charts/StepTimePanel";
-import { Restarts } from "./history/RestartList";
-import { Timeline } from "./history/StateTimeline";
-import { Trouble } from "./summary/StatusPanel";
-import "@/features/run/failure.css";
-import "@/features/run/run.css";
 
 export function RunPage({ id }: { id: number }) {
   const { data, error } = useRun(id);
-  if (!data) return <Pending error={error} />;
+  if (!data) return <QueryStatus error={error} />;
   return <Run key={data.id} run={data} />;
 }
 
@@ -34,28 +34,23 @@ function Run({ run }: { run: RunDetail }) {
   useTitle(`${run.state === "running" ? share : run.state} · Run ${run.id}`);
   return (
     <>
-      <Announce text={`Run ${run.id} is ${run.stopping ? "stopping" : run.state}`} />
-      <RunHead run={run} />
-      <Trouble run={run} />
-      <Figures run={run} series={series} />
-      <Timeline run={run} />
-      <div className="run-story small">
-        <Restarts run={run} />
-        <LostRanks run={run} />
-        <Attempts run={run} />
+      <Announcement text={`Run ${run.id} is ${run.stopping ? "stopping" : run.state}`} />
+      <RunHeader run={run} />
+      <StatusPanel run={run} />
+      <RunMetrics run={run} series={series} />
+      <StateTimeline run={run} />
+      <div className={classNames("small", styles.history)}>
+        <RestartList run={run} />
+        <LostRankList run={run} />
+        <EndedAttempts run={run} />
       </div>
-      <Curves run={run} series={series} />
-      <TimePanel run={run} series={series} />
-      <CheckpointAdvice experimentId={run.experiment_id} world={worldOf(run)} />
-      <div className="run-texts">
+      <RunCurves run={run} series={series} />
+      <StepTimePanel run={run} series={series} />
+      <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />
+      <div className={styles.texts}>
         <SpecPanel run={run} />
         <LogPanel runId={run.id} live={live} />
       </div>
     </>
   );
-}
-
-/** Its ranks. */
-function worldOf({ spec: { resources } }: RunDetail): number {
-  return ("nodes" in resources ? resources.nodes : 1) * resources.ranks_per_node;
 }

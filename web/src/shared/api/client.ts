@@ -1,6 +1,6 @@
-/** The one way to the service: typed by its OpenAPI document, noting whether it answers. */
+/** The client of the service: typed by the OpenAPI document; each answer updates the state of the connection. */
 import createClient from "openapi-fetch";
-import { noteAnswer, noteSilence, noteTrouble } from "./connection";
+import { recordAnswer, recordServerError, recordUnreachable } from "./connection";
 import type { components, paths } from "./schema";
 
 export const client = createClient<paths>({
@@ -12,17 +12,17 @@ client.use({
   onResponse({ request, response }) {
     const { pathname } = new URL(request.url);
     if (response.status === 401)
-      noteSilence("The service wants its token again: reload the page to sign in.");
-    else if (response.status >= 500) noteTrouble(pathname);
-    else noteAnswer(pathname);
+      recordUnreachable("The service asks for its token: reload the page to sign in.");
+    else if (response.status >= 500) recordServerError(pathname);
+    else recordAnswer(pathname);
   },
   onError({ request }) {
-    // a request that this page itself gave up says nothing about the service
-    if (!request.signal.aborted) noteSilence("The service does not answer.");
+    // An aborted request shows nothing about the service.
+    if (!request.signal.aborted) recordUnreachable("The service does not answer.");
   },
 });
 
-/** What the service refused, in its own words. */
+/** An error answer of the service, with the service's own message. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -38,11 +38,11 @@ interface Answer<T> {
   response: Response;
 }
 
-/** The body of an answer; throws ApiError when it is an error. */
+/** Return the body of an answer; throw ApiError when the answer is an error. */
 export async function body<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer;
   if (data !== undefined) return data;
-  // what stands between (a proxy) may answer in a shape of its own
+  // A proxy in front of the service may answer in its own format.
   const problem = (error as { error?: { message: string } } | undefined)?.error;
   throw new ApiError(response.status, problem?.message ?? `the service answered ${response.status}`);
 }

@@ -1,51 +1,56 @@
-/** Whether the service answers, and since when not. */
+/** The state of the connection: whether the service answers, and since when it does not. */
 import { useSyncExternalStore } from "react";
 
-export interface Silence {
-  why: string;
+export interface Outage {
+  reason: string;
   since: Date;
 }
 
-const TROUBLE = "The service is in trouble; it may come back by itself.";
-const FORGET_MS = 15_000; // a path that is not asked for so long is on no page any more
+const SERVER_ERROR = "The service reports an internal error and may recover by itself.";
+const FORGET_MS = 15_000; // no page requests a path that has been idle for so long
 
-let silence: Silence | null = null;
-let unheard: string | null = null; // why nothing is heard at all
-const troubles = new Map<string, number>(); // when each path that is in trouble said so last
+let outage: Outage | null = null;
+let unreachable: string | null = null; // the reason why no request gets an answer
+const failing = new Map<string, number>(); // path -> time of its last server error
 const listeners = new Set<() => void>();
 
-/** The service does not answer, whatever it is asked. */
-export function noteSilence(why: string): void {
-  unheard = why;
-  settle();
+/** Record that the service does not answer any request. */
+export function recordUnreachable(reason: string): void {
+  unreachable = reason;
+  update();
 }
 
-/** It answers, but not this path; others may go on meanwhile. */
-export function noteTrouble(path: string): void {
-  unheard = null;
-  troubles.set(path, Date.now());
-  settle();
+/** Record that the service answers this path with a server error; other paths may work. */
+export function recordServerError(path: string): void {
+  unreachable = null;
+  failing.set(path, Date.now());
+  update();
 }
 
-export function noteAnswer(path: string): void {
-  unheard = null;
-  troubles.delete(path);
-  settle();
+/** Record that the service answers this path. */
+export function recordAnswer(path: string): void {
+  unreachable = null;
+  failing.delete(path);
+  update();
 }
 
-/** Null while the service answers. */
-export function useSilence(): Silence | null {
-  return useSyncExternalStore(subscribe, () => silence);
+/** Return the outage, or null while the service answers. */
+export function useOutage(): Outage | null {
+  return useSyncExternalStore(subscribe, () => outage);
 }
 
-function settle(): void {
-  for (const [path, at] of troubles) if (Date.now() - at > FORGET_MS) troubles.delete(path);
-  const why = unheard ?? (troubles.size ? TROUBLE : null);
-  if (why === (silence?.why ?? null)) return;
-  silence = why === null ? null : { why, since: silence?.since ?? new Date() };
+function update(): void {
+  const reason = currentReason();
+  if (reason === (outage?.reason ?? null)) return;
+  outage = reason === null ? null : { reason, since: outage?.since ?? new Date() };
   listeners.forEach((listener) => {
     listener();
   });
+}
+
+function currentReason(): string | null {
+  for (const [path, at] of failing) if (Date.now() - at > FORGET_MS) failing.delete(path);
+  return unreachable ?? (failing.size ? SERVER_ERROR : null);
 }
 
 function subscribe(listener: () => void): () => void {

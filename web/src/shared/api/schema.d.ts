@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Cluster Reports
-         * @description Partitions, nodes and queue of every cluster, as it last told the scheduler.
+         * @description Return the newest report of every cluster: partitions, nodes and queue.
          */
         get: operations["cluster_reports_api_v1_clusters_get"];
         put?: never;
@@ -29,7 +29,7 @@ export interface paths {
         };
         /**
          * Plan
-         * @description A plan among up to 64 ranks, round by round.
+         * @description Return the plan of a collective with up to 64 ranks, round by round.
          */
         get: operations["plan_api_v1_collectives_plan_get"];
         put?: never;
@@ -49,7 +49,7 @@ export interface paths {
         };
         /**
          * Prices
-         * @description Every collective's price for a vector of so many bytes, the cheapest first.
+         * @description Return the predicted cost of every collective for a vector size, the cheapest first.
          */
         get: operations["prices_api_v1_collectives_price_get"];
         put?: never;
@@ -69,13 +69,13 @@ export interface paths {
         };
         /**
          * Listed
-         * @description Experiments, newest first.
+         * @description Return experiments, newest first.
          */
         get: operations["listed_api_v1_experiments_get"];
         put?: never;
         /**
          * Create
-         * @description Store an experiment and queue one run per point of its grid; sent again with the same key, done once.
+         * @description Store an experiment and queue one run per point of its grid; a repeated key is carried out once.
          */
         post: operations["create_api_v1_experiments_post"];
         delete?: never;
@@ -93,7 +93,7 @@ export interface paths {
         };
         /**
          * Read
-         * @description One experiment with its spec.
+         * @description Return one experiment with its spec.
          */
         get: operations["read_api_v1_experiments__experiment_id__get"];
         put?: never;
@@ -113,7 +113,7 @@ export interface paths {
         };
         /**
          * Checkpoints
-         * @description What interrupted its runs, what their checkpoints cost, and how often to save; those of one size together.
+         * @description Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks.
          */
         get: operations["checkpoints_api_v1_experiments__experiment_id__checkpoints_get"];
         put?: never;
@@ -133,7 +133,7 @@ export interface paths {
         };
         /**
          * Failures
-         * @description The experiment's runs that failed, in the order of its grid; ask for the next page with `after=next`.
+         * @description Return the failed runs in the order of the experiment's grid; `after=next` gives the next page.
          */
         get: operations["failures_api_v1_experiments__experiment_id__failures_get"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * Curves
-         * @description One series of the experiment's first 200 runs, to lay over each other; with `after`, only what is new.
+         * @description Return one series of the experiment's first 200 runs; with `after`, only newer points.
          */
         get: operations["curves_api_v1_experiments__experiment_id__points_get"];
         put?: never;
@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Runs Of
-         * @description The experiment's runs in the order of its grid; ask for the next page with `after=next`.
+         * @description Return the runs in the order of the experiment's grid; `after=next` gives the next page.
          */
         get: operations["runs_of_api_v1_experiments__experiment_id__runs_get"];
         put?: never;
@@ -195,7 +195,7 @@ export interface paths {
         put?: never;
         /**
          * Stop
-         * @description Ask that every run of the experiment stop.
+         * @description Request that every run of the experiment stops.
          */
         post: operations["stop_api_v1_experiments__experiment_id__stop_post"];
         delete?: never;
@@ -213,7 +213,7 @@ export interface paths {
         };
         /**
          * Health
-         * @description The process answers.
+         * @description Return that the API process answers.
          */
         get: operations["health_api_v1_health_get"];
         put?: never;
@@ -233,7 +233,7 @@ export interface paths {
         };
         /**
          * Ready
-         * @description 200 when the database answers and the scheduler was seen lately; 503 and what is wrong otherwise.
+         * @description Return 200 if the database answers and the scheduler has reported recently, else 503 with the problem.
          */
         get: operations["ready_api_v1_ready_get"];
         put?: never;
@@ -253,7 +253,7 @@ export interface paths {
         };
         /**
          * Listed
-         * @description Runs, newest first.
+         * @description Return runs, newest first.
          */
         get: operations["listed_api_v1_runs_get"];
         put?: never;
@@ -273,7 +273,7 @@ export interface paths {
         };
         /**
          * Read
-         * @description One run: its spec, its moves from state to state, and the names of its series.
+         * @description Return one run: its spec, its state history, and the names of its series.
          */
         get: operations["read_api_v1_runs__run_id__get"];
         put?: never;
@@ -293,7 +293,7 @@ export interface paths {
         };
         /**
          * Log
-         * @description A part of what the run's ranks printed; ask again with `offset=next` for what has come since.
+         * @description Return a part of the run's log; `offset=next` continues from there.
          */
         get: operations["log_api_v1_runs__run_id__log_get"];
         put?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         /**
          * Columns
-         * @description Points beyond step `after` as columns, the shape that a chart draws.
+         * @description Return points beyond step `after` as columns, the form that a chart draws.
          */
         get: operations["columns_api_v1_runs__run_id__points_get"];
         put?: never;
@@ -333,7 +333,7 @@ export interface paths {
         };
         /**
          * Ranks
-         * @description Where every rank's time went over the newest steps; null while nothing is known, or on an older trainer.
+         * @description Return the time split of every rank over the newest steps; null if there is none yet.
          */
         get: operations["ranks_api_v1_runs__run_id__ranks_get"];
         put?: never;
@@ -355,7 +355,7 @@ export interface paths {
         put?: never;
         /**
          * Stop
-         * @description Ask that the run stop; a run that has ended stays as it is.
+         * @description Request that the run stops; a run that has ended stays as it is.
          */
         post: operations["stop_api_v1_runs__run_id__stop_post"];
         delete?: never;
@@ -373,7 +373,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Figures in Prometheus's text format.
+         * @description Return the metrics in Prometheus's text format.
          */
         get: operations["metrics_metrics_get"];
         put?: never;
@@ -389,18 +389,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * Admits
-         * @description How much a cluster takes from the service's user.
-         */
-        Admits: {
-            /** Jobs */
-            jobs: number | null;
-            /** Tasks */
-            tasks: number;
-        };
-        /**
          * Advice
-         * @description The best interval, where enough was seen to tell, or why it can't be told.
+         * @description The best interval, or why there is no advice.
          */
         Advice: {
             /** Best S */
@@ -442,7 +432,7 @@ export interface components {
         };
         /**
          * AlexNet
-         * @description AlexNet (Krizhevsky et al., 2012) as Caffe has it: 60,965,224 parameters, 62,378,344 in one group.
+         * @description AlexNet (Krizhevsky et al., 2012) as in Caffe: 60,965,224 parameters, 62,378,344 in one group.
          */
         AlexNet: {
             /**
@@ -464,7 +454,7 @@ export interface components {
         };
         /**
          * AlexNetBN
-         * @description AlexNet-BN, batch-normalized as in the LARS authors' own file (You et al., 2017): 60,965,224 parameters.
+         * @description AlexNet-BN, batch-normalized as in the LARS authors' file (You et al., 2017): 60,965,224 parameters.
          */
         AlexNetBN: {
             /**
@@ -480,7 +470,7 @@ export interface components {
         };
         /**
          * AsyncSGD
-         * @description Asynchronous SGD: gradients go to rank 0 as they come. With momentum, kept at rank 0, this is Async MSGD.
+         * @description Asynchronous SGD: rank 0 applies each gradient on arrival. With momentum at rank 0 this is Async MSGD.
          *
          *     hogwild: without a lock.
          */
@@ -504,10 +494,10 @@ export interface components {
         };
         /**
          * AttemptView
-         * @description How one job ended that carried the run, or a part of it.
+         * @description An ended attempt of a run.
          */
         AttemptView: {
-            cause: components["schemas"]["Cause"];
+            cause: components["schemas"]["ExitCause"];
             /**
              * Ended At
              * Format: date-time
@@ -526,9 +516,9 @@ export interface components {
         };
         /**
          * Auto
-         * @description For each size the plan that is cheapest on the links, which are measured as the run starts; kept when it resumes.
+         * @description The cheapest plan for each vector size, on links that are measured at the start of the run.
          *
-         *     On GPUs it is NCCL's own.
+         *     A resumed run uses the same plans. On GPUs `auto` uses NCCL's all-reduce.
          */
         Auto: {
             /**
@@ -546,7 +536,7 @@ export interface components {
         };
         /**
          * BatchNorm
-         * @description Over which samples the statistics are in training, and which ones an evaluation takes.
+         * @description The ranks that share training statistics, and the statistics that an evaluation uses.
          */
         BatchNorm: {
             /**
@@ -563,7 +553,7 @@ export interface components {
         };
         /**
          * BatchStage
-         * @description From `epoch` on the global batch is `batch`.
+         * @description The global batch from `epoch` on.
          */
         BatchStage: {
             /** Batch */
@@ -572,46 +562,10 @@ export interface components {
             epoch: number;
         };
         /**
-         * Binding
-         * @description One rank's: what its kernel says, not what was asked.
-         */
-        Binding: {
-            /** Cpus */
-            cpus: string;
-            /** Host */
-            host: string;
-            /** Memory */
-            memory: string;
-            /** Notes */
-            notes: string[];
-            /** Rank */
-            rank: number;
-            /** Threads */
-            threads: number;
-        };
-        /**
-         * Bindings
-         * @description All ranks of one attempt, in their order.
-         */
-        Bindings: {
-            /** Attempt */
-            attempt: number;
-            /** Constraint */
-            constraint?: string | null;
-            /** Ranks */
-            ranks: components["schemas"]["Binding"][];
-        };
-        /**
-         * Cause
-         * @description What ended a job.
-         * @enum {string}
-         */
-        Cause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
-        /**
          * Checkpoint
-         * @description When to save: as soon as any of these says so, and whenever the run is told to pause.
+         * @description When to save: as soon as any of these intervals has passed, and before every requested pause.
          *
-         *     By default every ten minutes, so that a run of a few minutes pays nothing.
+         *     The default of ten minutes avoids any cost for runs of a few minutes.
          */
         Checkpoint: {
             /**
@@ -635,30 +589,11 @@ export interface components {
             keep: number;
         };
         /**
-         * Choice
-         * @description A collective for vectors of `from_bytes` and more, up to where the next choice begins.
+         * ClusterReport
+         * @description Everything that a cluster reports.
          */
-        Choice: {
-            /** Collective */
-            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
-            /** From Bytes */
-            from_bytes: number;
-        };
-        /**
-         * Choices
-         * @description All that has to be kept for another attempt to sum to the same bits.
-         */
-        Choices: {
-            between: components["schemas"]["Link"] | null;
-            /** Choices */
-            choices: components["schemas"]["Choice"][];
-            /** Hosts */
-            hosts: number[];
-            inside: components["schemas"]["Link"] | null;
-        };
-        /** ClusterReport */
         ClusterReport: {
-            admits?: components["schemas"]["Admits"] | null;
+            admits?: components["schemas"]["SubmitLimits"] | null;
             /** Nodes */
             nodes: components["schemas"]["Node"][];
             /** Partitions */
@@ -668,7 +603,7 @@ export interface components {
         };
         /**
          * ClusterView
-         * @description What a cluster last said of itself, and when; `error` in its own words where it did not answer.
+         * @description The newest report of a cluster and its time; `error` is the cluster's message if the last query failed.
          */
         ClusterView: {
             /**
@@ -683,8 +618,30 @@ export interface components {
             report: components["schemas"]["ClusterReport"] | null;
         };
         /**
+         * CollectiveChoice
+         * @description The collective for vectors of `from_bytes` bytes or more, up to the next choice's `from_bytes`.
+         */
+        CollectiveChoice: {
+            /** Collective */
+            collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
+            /** From Bytes */
+            from_bytes: number;
+        };
+        /**
+         * CollectiveChoices
+         * @description All choices of a run. A later attempt uses the same choices, so that its sums are bit-identical.
+         */
+        CollectiveChoices: {
+            between: components["schemas"]["MeasuredLink"] | null;
+            /** Choices */
+            choices: components["schemas"]["CollectiveChoice"][];
+            /** Hosts */
+            hosts: number[];
+            inside: components["schemas"]["MeasuredLink"] | null;
+        };
+        /**
          * Colors
-         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree in which other ranks do the sums.
+         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner ranks.
          */
         Colors: {
             /**
@@ -707,7 +664,7 @@ export interface components {
         };
         /**
          * Column
-         * @description A series in the shape that a chart draws: x and y, step by step.
+         * @description A series as two columns, steps and values.
          */
         Column: {
             /** Steps */
@@ -717,7 +674,7 @@ export interface components {
         };
         /**
          * Constant
-         * @description A warm-up, then one rate.
+         * @description A warm-up, then a constant rate.
          */
         Constant: {
             /**
@@ -732,7 +689,7 @@ export interface components {
              * Stages
              * @default []
              */
-            stages: components["schemas"]["Stage"][];
+            stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
              * @default 0
@@ -768,7 +725,7 @@ export interface components {
         };
         /**
          * Cosine
-         * @description A warm-up, then half a cosine from rate to end_rate over the epochs that are left.
+         * @description A warm-up, then half a cosine from rate to end_rate over the remaining epochs.
          */
         Cosine: {
             /**
@@ -788,7 +745,7 @@ export interface components {
              * Stages
              * @default []
              */
-            stages: components["schemas"]["Stage"][];
+            stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
              * @default 0
@@ -806,7 +763,40 @@ export interface components {
              */
             warmup_epochs: number;
         };
-        /** Created */
+        /**
+         * CpuBinding
+         * @description The binding of one rank: the kernel's values, which may differ from the requested ones.
+         */
+        CpuBinding: {
+            /** Cpus */
+            cpus: string;
+            /** Host */
+            host: string;
+            /** Memory */
+            memory: string;
+            /** Notes */
+            notes: string[];
+            /** Rank */
+            rank: number;
+            /** Threads */
+            threads: number;
+        };
+        /**
+         * CpuBindings
+         * @description The bindings of all ranks of one attempt, in rank order.
+         */
+        CpuBindings: {
+            /** Attempt */
+            attempt: number;
+            /** Constraint */
+            constraint?: string | null;
+            /** Ranks */
+            ranks: components["schemas"]["CpuBinding"][];
+        };
+        /**
+         * Created
+         * @description The ids of a created experiment and its runs.
+         */
         Created: {
             /** Id */
             id: number;
@@ -826,11 +816,11 @@ export interface components {
         };
         /**
          * EASGD
-         * @description Elastic averaging (You, Buluç & Demmel, 2017): replicas train alone and are tied to a center.
+         * @description Elastic averaging (You, Buluç & Demmel, 2017): an elastic force between independent replicas and a center.
          *
-         *     original: the center answers in rank order. async: first come, first served; with momentum this is MEASGD.
-         *     hogwild: async without a lock. sync1: a tree to and from a master. sync2: a center on every rank, moved by the
-         *     run's collective. sync3: sync2 with the exchange beside forward and backward.
+         *     original: the center answers in rank order. async: the center answers in order of arrival; with momentum this is
+         *     MEASGD. hogwild: async without a lock. sync1: a tree to and from a master. sync2: a center on every rank, updated
+         *     by the run's collective. sync3: sync2 with the exchange in parallel with forward and backward.
          */
         EASGD: {
             /**
@@ -859,12 +849,21 @@ export interface components {
         };
         /**
          * ErrorView
-         * @description The one shape of every error.
+         * @description The response of every error.
          */
         ErrorView: {
             error: components["schemas"]["Problem"];
         };
-        /** ExperimentDetail */
+        /**
+         * ExitCause
+         * @description The causes, as far as they differ in what the scheduler does next.
+         * @enum {string}
+         */
+        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
+        /**
+         * ExperimentDetail
+         * @description An experiment with its spec.
+         */
         ExperimentDetail: {
             /** Best Accuracy */
             best_accuracy: number | null;
@@ -890,7 +889,10 @@ export interface components {
             spec: components["schemas"]["ExperimentSpec"];
             state: components["schemas"]["State"];
         };
-        /** ExperimentPoints */
+        /**
+         * ExperimentPoints
+         * @description Points of one series for the runs of an experiment.
+         */
         ExperimentPoints: {
             /** Curves */
             curves: components["schemas"]["RunCurve"][];
@@ -901,7 +903,7 @@ export interface components {
         };
         /**
          * ExperimentSpec
-         * @description A base run and axes (dotted paths: lists of values); every point of the grid is one run.
+         * @description A base run and axes (dotted path: list of values). Every point of the grid is one run.
          */
         ExperimentSpec: {
             /**
@@ -926,7 +928,7 @@ export interface components {
         };
         /**
          * ExperimentView
-         * @description An experiment as lists show it.
+         * @description An experiment in a list.
          */
         ExperimentView: {
             /** Best Accuracy */
@@ -954,7 +956,7 @@ export interface components {
         };
         /**
          * FailedRun
-         * @description A run of an experiment that failed, and how.
+         * @description A failed run of an experiment, with its failure.
          */
         FailedRun: {
             failure: components["schemas"]["Failure"] | null;
@@ -973,7 +975,7 @@ export interface components {
         };
         /**
          * Failure
-         * @description What is known of the first failure of an attempt, put together from all who could say something.
+         * @description The first failure of an attempt, from ranks' notes, the log and the cluster.
          */
         Failure: {
             /** At */
@@ -983,7 +985,7 @@ export interface components {
             /** Evidence */
             evidence: string;
             /** Falls */
-            falls: components["schemas"]["FallView"][];
+            falls: components["schemas"]["RankFailureView"][];
             /** Host */
             host: string | null;
             kind: components["schemas"]["FailureKind"];
@@ -998,43 +1000,13 @@ export interface components {
         };
         /**
          * FailureKind
-         * @description The kinds, as far as they differ in what has to be mended.
+         * @description The kinds, as far as they differ in what a user has to fix.
          * @enum {string}
          */
         FailureKind: "out_of_memory" | "collective_timeout" | "python_error" | "signal" | "wrong_environment" | "node_failure" | "time_limit" | "unknown";
         /**
-         * FallView
-         * @description Why one rank left, when by the clock that all are told by.
-         */
-        FallView: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /** Echo */
-            echo: boolean;
-            /** Host */
-            host: string;
-            kind: components["schemas"]["FailureKind"];
-            /** Rank */
-            rank: number;
-            /** Reason */
-            reason: string;
-        };
-        /**
-         * Fault
-         * @description One thing that is wrong: the field's dotted path and the reason, with the sum where there is one.
-         */
-        Fault: {
-            /** Message */
-            message: string;
-            /** Path */
-            path: string;
-        };
-        /**
          * Folder
-         * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts them and writes these lines.
+         * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec.
          */
         Folder: {
             /** Classes */
@@ -1087,7 +1059,7 @@ export interface components {
         };
         /**
          * GNMT
-         * @description GNMT (Wu et al., 2016) in its second form, for sentence pairs: 160 million parameters with 32,000 tokens.
+         * @description GNMT (Wu et al., 2016) version 2, for sentence pairs: 160 million parameters with 32,000 tokens.
          */
         GNMT: {
             /**
@@ -1113,7 +1085,7 @@ export interface components {
         };
         /**
          * Glyphs
-         * @description Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, rendered here and kept in a cache.
+         * @description Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, generated once per machine.
          */
         Glyphs: {
             /**
@@ -1155,7 +1127,7 @@ export interface components {
         };
         /**
          * HalvingDoubling
-         * @description Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal over long ways.
+         * @description Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal.
          */
         HalvingDoubling: {
             /**
@@ -1171,7 +1143,10 @@ export interface components {
             /** Wire */
             wire?: ("bfloat16" | "float16") | null;
         };
-        /** Health */
+        /**
+         * Health
+         * @description The API process answers.
+         */
         Health: {
             /** Ok */
             ok: boolean;
@@ -1180,7 +1155,7 @@ export interface components {
         };
         /**
          * Hierarchical
-         * @description Hierarchical all-reduce (Jia et al., 2018): sum in groups, a ring among their masters, back to the groups.
+         * @description Hierarchical all-reduce (Jia et al., 2018): reduce in groups, ring of the masters, broadcast.
          */
         Hierarchical: {
             /** Group */
@@ -1200,7 +1175,7 @@ export interface components {
         };
         /**
          * Import
-         * @description A user's own net: `package.module:function`, called with what the data has and the options by keyword.
+         * @description A user's net: `package.module:function`, called with the data's sizes and the options as keyword arguments.
          */
         Import: {
             /** Function */
@@ -1220,7 +1195,7 @@ export interface components {
         };
         /**
          * InMemory
-         * @description Stored images lie in the memory of ranks and move between them before every epoch (DIMD; Kumar et al., 2017).
+         * @description Encoded images are in the memory of the ranks, which exchange images before every epoch (Kumar et al., 2017).
          */
         InMemory: {
             /** Group */
@@ -1309,7 +1284,7 @@ export interface components {
         };
         /**
          * LeNet
-         * @description LeNet (LeCun et al., 1998) as Caffe has it: 431,080 parameters for 28 x 28 and 10 classes.
+         * @description LeNet (LeCun et al., 1998) as in Caffe: 431,080 parameters for 28 x 28 and 10 classes.
          */
         LeNet: {
             /**
@@ -1319,18 +1294,8 @@ export interface components {
             kind: "lenet";
         };
         /**
-         * Link
-         * @description A way from rank to rank as it was measured.
-         */
-        Link: {
-            /** Latency S */
-            latency_s: number;
-            /** Rate */
-            rate: number;
-        };
-        /**
          * Local
-         * @description This machine: one process group per job, all ranks on one node.
+         * @description The local machine: one process group per job, all ranks on one node.
          */
         Local: {
             /**
@@ -1346,7 +1311,7 @@ export interface components {
         };
         /**
          * LogPart
-         * @description Bytes `offset` to `next` of a run's log, as text.
+         * @description The bytes from `offset` to `next` of a run's log, as text.
          */
         LogPart: {
             /** Next */
@@ -1360,7 +1325,7 @@ export interface components {
         };
         /**
          * LostRank
-         * @description Open to fields of a newer trainer, as events are.
+         * @description A rank that failed while the run continued. Rank 0 writes the record.
          */
         LostRank: {
             /** At */
@@ -1376,7 +1341,7 @@ export interface components {
         };
         /**
          * ManyCore
-         * @description A node's chips and what they are asked to be; a run in parts has its nodes to itself.
+         * @description The chips of a node and their modes; the run has its nodes for itself.
          */
         ManyCore: {
             /**
@@ -1399,8 +1364,18 @@ export interface components {
             parts: number;
         };
         /**
+         * MeasuredLink
+         * @description The measured latency and rate of a link between two ranks.
+         */
+        MeasuredLink: {
+            /** Latency S */
+            latency_s: number;
+            /** Rate */
+            rate: number;
+        };
+        /**
          * MoveView
-         * @description One step of a run's life.
+         * @description One transition of a run's state.
          */
         MoveView: {
             /**
@@ -1415,7 +1390,7 @@ export interface components {
         };
         /**
          * Native
-         * @description The backend's own all-reduce (gloo on CPUs, NCCL on GPUs).
+         * @description The all-reduce of the backend: gloo on CPUs, NCCL on GPUs.
          */
         Native: {
             /**
@@ -1431,7 +1406,7 @@ export interface components {
         };
         /**
          * NiN
-         * @description Network in Network (Lin et al., 2013), the small net of FireCaffe: 7,595,176 parameters.
+         * @description Network in Network (Lin et al., 2013), used by FireCaffe: 7,595,176 parameters.
          */
         NiN: {
             /**
@@ -1445,7 +1420,10 @@ export interface components {
              */
             kind: "nin";
         };
-        /** Node */
+        /**
+         * Node
+         * @description A node of the cluster.
+         */
         Node: {
             /** Busy Cpus */
             busy_cpus: number;
@@ -1487,7 +1465,7 @@ export interface components {
         };
         /**
          * Pairs
-         * @description Lines of a sentence, a tab and its translation, words between spaces; a fixed shuffle holds some out.
+         * @description A text file with a sentence, a tab and its translation per line; a fixed shuffle selects the held-out lines.
          */
         Pairs: {
             /** Heldout Samples */
@@ -1512,7 +1490,10 @@ export interface components {
              */
             vocabulary: number;
         };
-        /** Partition */
+        /**
+         * Partition
+         * @description A partition of the cluster.
+         */
         Partition: {
             /** Cpus */
             cpus: number;
@@ -1537,8 +1518,14 @@ export interface components {
             whole_nodes: boolean;
         };
         /**
+         * PendingKind
+         * @description Kinds of pending reasons, as far as they differ in what a user can do about them.
+         * @enum {string}
+         */
+        PendingKind: "resources" | "quota" | "held" | "dependency" | "reservation" | "other";
+        /**
          * PlanView
-         * @description A collective, round by round.
+         * @description The plan of a collective: the sends of every round.
          */
         PlanView: {
             /** Chunks */
@@ -1583,7 +1570,7 @@ export interface components {
              * Stages
              * @default []
              */
-            stages: components["schemas"]["Stage"][];
+            stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
              * @default 0
@@ -1603,11 +1590,11 @@ export interface components {
         };
         /**
          * PriceList
-         * @description Every collective's price for one size and network, the cheapest first.
+         * @description The predicted cost of every collective for one size and network, the cheapest first.
          */
         PriceList: {
             /** Auto */
-            auto: components["schemas"]["Choice"][];
+            auto: components["schemas"]["CollectiveChoice"][];
             /** Bound S */
             bound_s: number;
             /** Prices */
@@ -1617,7 +1604,7 @@ export interface components {
         };
         /**
          * PriceView
-         * @description What one collective costs on the network that was asked about.
+         * @description The predicted cost of one collective on the requested network.
          */
         PriceView: {
             /** Collective */
@@ -1635,7 +1622,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description What went wrong: a word for programs, a sentence for people, and the fields at fault.
+         * @description An error: a code for programs, a message for people, and the wrong fields.
          */
         Problem: {
             /** Code */
@@ -1644,11 +1631,14 @@ export interface components {
              * Fields
              * @default []
              */
-            fields: components["schemas"]["Fault"][];
+            fields: components["schemas"]["ValidationIssue"][];
             /** Message */
             message: string;
         };
-        /** QueuedJob */
+        /**
+         * QueuedJob
+         * @description A pending or running job of any user.
+         */
         QueuedJob: {
             /** Elapsed */
             elapsed: string;
@@ -1667,7 +1657,30 @@ export interface components {
             /** User */
             user: string;
         };
-        /** RankTime */
+        /**
+         * RankFailureView
+         * @description Why one rank failed, and when by the common clock of all ranks.
+         */
+        RankFailureView: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Echo */
+            echo: boolean;
+            /** Host */
+            host: string;
+            kind: components["schemas"]["FailureKind"];
+            /** Rank */
+            rank: number;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * RankTime
+         * @description The step times of one rank.
+         */
         RankTime: {
             /** Rank */
             rank: number;
@@ -1678,7 +1691,7 @@ export interface components {
         };
         /**
          * RankTimes
-         * @description Every rank's time over the newest steps of the latest attempt.
+         * @description The step times of every rank over the newest steps of the latest attempt.
          */
         RankTimes: {
             /** Attempt */
@@ -1690,7 +1703,20 @@ export interface components {
             /** Ranks */
             ranks: components["schemas"]["RankTime"][];
         };
-        /** Readiness */
+        /**
+         * RateStage
+         * @description The peak rate from `epoch` on, for a batch that grows (Mikami et al., 2018).
+         */
+        RateStage: {
+            /** Epoch */
+            epoch: number;
+            /** Rate */
+            rate: number;
+        };
+        /**
+         * Readiness
+         * @description The state of the database and the scheduler.
+         */
         Readiness: {
             /** Database */
             database: string;
@@ -1719,7 +1745,7 @@ export interface components {
         };
         /**
          * ResNet50V2
-         * @description ResNet-50 with its activations before the convolutions (He et al., 2016): 25,549,352 parameters.
+         * @description ResNet-50 with activations before the convolutions (He et al., 2016): 25,549,352 parameters.
          */
         ResNet50V2: {
             /**
@@ -1730,7 +1756,7 @@ export interface components {
         };
         /**
          * RestartView
-         * @description Where an attempt took the curve up again.
+         * @description The step at which an attempt resumed the run.
          */
         RestartView: {
             /**
@@ -1746,10 +1772,10 @@ export interface components {
             step: number;
         };
         /**
-         * Retries
-         * @description How many times a run is tried again after each cause, and how long it waits before.
+         * RetryPolicy
+         * @description The maximum number of retries for each exit cause, and the delay before a retry.
          */
-        Retries: {
+        RetryPolicy: {
             /**
              * Backoff Most S
              * @default 1800
@@ -1788,7 +1814,7 @@ export interface components {
         };
         /**
          * Reversal
-         * @description Sentence pairs made from a seed: the translation is the source read backwards, in other words.
+         * @description Sentence pairs generated from a seed: the target is the reversed source in other words.
          */
         Reversal: {
             /**
@@ -1837,7 +1863,7 @@ export interface components {
         };
         /**
          * RoundView
-         * @description The sends of a round as columns: `src` sends `size` chunks from `start` on to `dst`, who adds or keeps them.
+         * @description The sends of a round: rank `src` sends `size` chunks from `start` on to `dst`, which adds or replaces them.
          */
         RoundView: {
             /** Add */
@@ -1851,7 +1877,10 @@ export interface components {
             /** Start */
             start: number[];
         };
-        /** RunCurve */
+        /**
+         * RunCurve
+         * @description One series of one run.
+         */
         RunCurve: {
             /** Run Id */
             run_id: number;
@@ -1860,14 +1889,17 @@ export interface components {
             /** Values */
             values: (number | null)[];
         };
-        /** RunDetail */
+        /**
+         * RunDetail
+         * @description A run with its spec, history and failure.
+         */
         RunDetail: {
             /** Attempt */
             attempt: number;
             /** Attempts */
             attempts: components["schemas"]["AttemptView"][];
-            bindings: components["schemas"]["Bindings"] | null;
-            choices: components["schemas"]["Choices"] | null;
+            bindings: components["schemas"]["CpuBindings"] | null;
+            choices: components["schemas"]["CollectiveChoices"] | null;
             /** Cluster */
             cluster: string;
             /**
@@ -1922,9 +1954,14 @@ export interface components {
             values: {
                 [key: string]: unknown;
             };
-            waits_kind: components["schemas"]["Waits"] | null;
+            waits_kind: components["schemas"]["PendingKind"] | null;
+            /** World */
+            world: number;
         };
-        /** RunPoints */
+        /**
+         * RunPoints
+         * @description Points of one run, by series.
+         */
         RunPoints: {
             /** More */
             more: boolean;
@@ -1935,7 +1972,7 @@ export interface components {
         };
         /**
          * RunSpec
-         * @description One run, complete: a RunSpec that parses can be carried out.
+         * @description A complete run. Every valid RunSpec can be carried out.
          */
         RunSpec: {
             /** Batch */
@@ -2028,7 +2065,7 @@ export interface components {
              *       "time_limit": 100
              *     }
              */
-            retries: components["schemas"]["Retries"];
+            retries: components["schemas"]["RetryPolicy"];
             /**
              * Rule
              * @default {
@@ -2048,7 +2085,7 @@ export interface components {
         };
         /**
          * RunView
-         * @description A run as lists show it.
+         * @description A run in a list.
          */
         RunView: {
             /** Attempt */
@@ -2093,11 +2130,13 @@ export interface components {
             values: {
                 [key: string]: unknown;
             };
-            waits_kind: components["schemas"]["Waits"] | null;
+            waits_kind: components["schemas"]["PendingKind"] | null;
+            /** World */
+            world: number;
         };
         /**
          * SGD
-         * @description Stochastic gradient descent with momentum, as torch.optim.SGD has it.
+         * @description Stochastic gradient descent with momentum, as in torch.optim.SGD.
          */
         SGD: {
             /**
@@ -2129,7 +2168,7 @@ export interface components {
         };
         /**
          * Scaling
-         * @description The peak rates are for `reference_batch` and follow the batch, linearly (Goyal et al., 2017) or as its root.
+         * @description Scaling of the peak rates by batch / reference_batch, linear (Goyal et al., 2017) or by its square root.
          */
         Scaling: {
             /** Reference Batch */
@@ -2143,7 +2182,7 @@ export interface components {
         };
         /**
          * Server
-         * @description Parameter server: `servers` of the ranks sum a shard each for all. The yardstick, not the choice.
+         * @description Parameter server, for comparison: each of `servers` ranks sums one shard for all ranks.
          */
         Server: {
             /**
@@ -2166,9 +2205,9 @@ export interface components {
         };
         /**
          * Slurm
-         * @description A Slurm partition, GPU or many-core; the fields are sbatch's own options.
+         * @description A Slurm cluster; the fields are options of sbatch.
          *
-         *     With `many_core` a node has chips x parts ranks, and each part its share of a chip's cpus.
+         *     With `many_core` a node has chips x parts ranks, and each rank has an equal share of a chip's cpus.
          */
         Slurm: {
             /** Account */
@@ -2211,23 +2250,14 @@ export interface components {
             ranks_per_node: number;
         };
         /**
-         * Stage
-         * @description From `epoch` on the peak rate is `rate`: what goes with a batch that grows (Mikami et al., 2018).
-         */
-        Stage: {
-            /** Epoch */
-            epoch: number;
-            /** Rate */
-            rate: number;
-        };
-        /**
          * State
+         * @description The states.
          * @enum {string}
          */
         State: "queued" | "submitting" | "pending" | "running" | "paused" | "done" | "failed" | "cancelled";
         /**
          * Step
-         * @description A warm-up, then rate x factor^k, k the milestones passed (Goyal et al., 2017).
+         * @description A warm-up, then rate x factor^k after k milestones (Goyal et al., 2017).
          */
         Step: {
             /**
@@ -2249,7 +2279,7 @@ export interface components {
              * Stages
              * @default []
              */
-            stages: components["schemas"]["Stage"][];
+            stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
              * @default 0
@@ -2269,11 +2299,21 @@ export interface components {
         };
         /**
          * Stopped
-         * @description How many runs were asked to stop; those that had ended already are not among them.
+         * @description The number of runs that were requested to stop, without runs that had ended before.
          */
         Stopped: {
             /** Stopping */
             stopping: number;
+        };
+        /**
+         * SubmitLimits
+         * @description The submission limits of the service's user.
+         */
+        SubmitLimits: {
+            /** Jobs */
+            jobs: number | null;
+            /** Tasks */
+            tasks: number;
         };
         /**
          * Sync
@@ -2298,7 +2338,7 @@ export interface components {
         };
         /**
          * Synthetic
-         * @description Images made from a seed: a smooth pattern per class under noise, of any size, learnable.
+         * @description Images generated from a seed: a smooth pattern per class plus noise, of any size.
          */
         Synthetic: {
             /**
@@ -2376,11 +2416,15 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
-         * Waits
-         * @description The kinds of reasons, as far as they differ in what a user can do about them.
-         * @enum {string}
+         * ValidationIssue
+         * @description One wrong field: its dotted path and the reason, with the calculation if there is one.
          */
-        Waits: "resources" | "quota" | "held" | "dependency" | "reservation" | "other";
+        ValidationIssue: {
+            /** Message */
+            message: string;
+            /** Path */
+            path: string;
+        };
     };
     responses: never;
     parameters: never;

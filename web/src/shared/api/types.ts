@@ -1,4 +1,4 @@
-/** The service's shapes by their names. */
+/** Short names for the types of the API. */
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];

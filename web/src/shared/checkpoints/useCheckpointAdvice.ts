@@ -1,16 +1,17 @@
-/** GET /experiments/{id}/checkpoints: what interrupted its runs, what saving cost, and how often to save. */
+/** GET /experiments/{id}/checkpoints: the interruptions of its runs, the cost of checkpoints and the best interval. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
 
-const SELDOM_MS = 30_000;
+const POLL_MS = 30_000;
 
-export function useAdvice(experimentId: number) {
+export function useCheckpointAdvice(experimentId: number) {
   return useQuery({
-    queryKey: ["checkpoints", experimentId],
+    queryKey: keys.checkpointAdvice(experimentId),
     queryFn: ({ signal }) => {
       const params = { path: { experiment_id: experimentId } };
       return body(client.GET("/api/v1/experiments/{experiment_id}/checkpoints", { params, signal }));
     },
-    refetchInterval: SELDOM_MS,
+    refetchInterval: POLL_MS,
   });
 }

@@ -1,6 +1,6 @@
-/** One of several, all in sight: radio buttons that look like tabs. */
+/** Radio buttons in the form of tabs. */
 import { useId } from "react";
-import "@/shared/plot/controls.css";
+import styles from "./RadioTabs.module.css";
 
 interface Props {
   label: string;
@@ -9,10 +9,10 @@ interface Props {
   onChange: (value: string) => void;
 }
 
-export function Choice({ label, options, value, onChange }: Props) {
+export function RadioTabs({ label, options, value, onChange }: Props) {
   const name = useId();
   return (
-    <fieldset className="choice">
+    <fieldset className={styles.radioTabs}>
       <legend className="visually-hidden">{label}</legend>
       {options.map(([option, text]) => (
         <label key={option}>

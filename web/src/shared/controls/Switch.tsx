@@ -1,6 +1,6 @@
-/** On or off. */
+/** A switch: on or off. */
 import type { ReactNode } from "react";
-import "@/shared/plot/controls.css";
+import styles from "./Switch.module.css";
 
 interface Props {
   on: boolean;
@@ -10,7 +10,7 @@ interface Props {
 
 export function Switch({ on, onChange, children }: Props) {
   return (
-    <label className="switch">
+    <label className={styles.switchLabel}>
       <input
         type="checkbox"
         role="switch"

@@ -1,24 +1,24 @@
-/** Columns of points: put together as they come in, smoothed, laid over each other. */
+/** Columns of points: append new points, smooth a column, align columns on one x axis. */
 import uPlot from "uplot";
 import type { Column } from "@/shared/api/types";
 
 export type Values = (number | null | undefined)[];
 
-/** x and its columns as a chart draws them: null is a gap, undefined a step at which nothing was measured. */
-export interface Sheet {
+/** Columns on one x axis: null is a gap, undefined a step without a value. */
+export interface Aligned {
   x: number[];
   ys: Values[];
 }
 
-/** `known` up to step `after`, then `fresh`, which is all there is beyond. */
+/** Return `known` up to step `after`, followed by `fresh`. */
 export function append(known: Column | undefined, fresh: Column, after: number): Column {
   if (!known || after < 0) return fresh;
-  let keep = known.steps.length;
-  while (keep > 0 && (known.steps[keep - 1] ?? -1) > after) keep -= 1;
-  if (keep === known.steps.length && !fresh.steps.length) return known;
+  let length = known.steps.length;
+  while (length > 0 && (known.steps[length - 1] ?? -1) > after) length -= 1;
+  if (length === known.steps.length && !fresh.steps.length) return known;
   return {
-    steps: known.steps.slice(0, keep).concat(fresh.steps),
-    values: known.values.slice(0, keep).concat(fresh.values),
+    steps: known.steps.slice(0, length).concat(fresh.steps),
+    values: known.values.slice(0, length).concat(fresh.values),
   };
 }
 
@@ -26,8 +26,8 @@ export function lastStep(column: Column | undefined): number {
   return column?.steps.at(-1) ?? -1;
 }
 
-/** Lay columns over one x axis. */
-export function overlay(columns: Column[]): Sheet {
+/** Align columns on one x axis. */
+export function alignColumns(columns: Column[]): Aligned {
   const [first] = columns;
   if (!first) return { x: [], ys: [] };
   if (columns.length === 1) return { x: first.steps, ys: [first.values] };
@@ -35,7 +35,7 @@ export function overlay(columns: Column[]): Sheet {
   return { x: x as number[], ys: ys as Values[] };
 }
 
-/** The mean over about a fortieth of the column around each value, so that nothing lags behind; gaps stay gaps. */
+/** Return centered moving averages over about a fortieth of the column, without a lag; gaps remain gaps. */
 export function smooth(column: Column): Column {
   const { steps, values } = column;
   const sums = [0];
@@ -47,7 +47,7 @@ export function smooth(column: Column): Column {
   const half = Math.floor(values.length / 80);
   const smoothed = values.map((value, index) => {
     if (value === null) return null;
-    // even to both sides, or the ends of a slope would be drawn towards its middle
+    // The window is symmetric; otherwise the ends of a slope would bend towards its middle.
     const reach = Math.max(Math.min(half, index, values.length - 1 - index), Math.min(half, 3));
     const [from, to] = [Math.max(0, index - reach), Math.min(values.length, index + reach + 1)];
     return ((sums[to] ?? 0) - (sums[from] ?? 0)) / ((counts[to] ?? 0) - (counts[from] ?? 0));

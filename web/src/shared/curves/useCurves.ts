@@ -1,6 +1,7 @@
-/** GET /experiments/{id}/points: one series of all runs, growing by what is new. */
+/** GET /experiments/{id}/points: one series of all runs; each poll appends new points. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
+import { hasPrefix, keys } from "@/shared/api/keys";
 import type { Column } from "@/shared/api/types";
 import { append, lastStep } from "./column";
 
@@ -8,23 +9,23 @@ export type Curves = ReadonlyMap<number, Column>;
 
 const NONE: Curves = new Map();
 
-/** `retold` changes when a run begins anew and tells steps again that are known already. */
-export function useCurves(experimentId: number, name: string, every: number | false, retold = 0): Curves {
-  const key = ["experiment", experimentId, "points", name, retold];
+/** Poll the curves; `restarts` changes when a run restarts and repeats steps. */
+export function useCurves(experimentId: number, name: string, every: number | false, restarts = 0): Curves {
+  const key = keys.experimentCurves(experimentId, name, restarts);
   const query = useQuery({
     queryKey: key,
     queryFn: ({ client: cache, signal }) =>
-      moreOf(experimentId, name, cache.getQueryData<Curves>(key) ?? NONE, signal),
-    placeholderData: (before, query) =>
-      query?.queryKey[3] === name && query.queryKey[1] === experimentId ? before : undefined,
+      fetchNewPoints(experimentId, name, cache.getQueryData<Curves>(key) ?? NONE, signal),
+    placeholderData: (before, earlier) =>
+      hasPrefix(earlier?.queryKey, keys.experimentSeries(experimentId, name)) ? before : undefined,
     refetchInterval: every,
-    structuralSharing: false, // comparing whole columns every second would cost more than drawing them
+    structuralSharing: false, // comparing whole columns costs more than drawing them
   });
   return query.data ?? NONE;
 }
 
-/** `known` and what has come since; `known` itself when nothing has. */
-async function moreOf(
+/** Return `known` with all newer points; return `known` itself when there are none. */
+async function fetchNewPoints(
   experimentId: number,
   name: string,
   known: Curves,

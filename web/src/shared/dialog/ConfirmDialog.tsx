@@ -1,53 +1,58 @@
-/** A question before something that cannot be undone; Escape and the first button say no. */
+/** A dialog before an action that cannot be undone; Escape and the first button cancel the action. */
 import { type ReactNode, useEffect, useId, useRef } from "react";
-import "./confirm.css";
+import styles from "./ConfirmDialog.module.css";
 
 interface Props {
   title: string;
   children: ReactNode;
-  no: string;
-  yes: string;
+  cancelLabel: string;
+  confirmLabel: string;
   busy: boolean;
   error: Error | null;
-  onNo: () => void;
-  onYes: () => void;
+  onCancel: () => void;
+  onConfirm: () => void;
 }
 
-export function Confirm({ title, children, no, yes, busy, error, onNo, onYes }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null);
+export function ConfirmDialog({ title, children, cancelLabel, confirmLabel, ...state }: Props) {
+  const { busy, error, onCancel, onConfirm } = state;
+  const dialog = useModal();
   const heading = useId();
-
-  useEffect(() => {
-    const asker = document.activeElement;
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => {
-      shown?.close();
-      if (asker instanceof HTMLElement) asker.focus();
-    };
-  }, []);
-
   return (
     <dialog
       ref={dialog}
-      className="confirm"
+      className={styles.dialog}
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();
-        onNo();
+        onCancel();
       }}
     >
       <h2 id={heading}>{title}</h2>
-      <div className="confirm-text">{children}</div>
-      {error && <p className="confirm-error">It could not be asked for: {error.message}</p>}
-      <div className="confirm-choice">
-        <button className="button" onClick={onNo}>
-          {no}
+      <div className={styles.explanation}>{children}</div>
+      {error && <p className={styles.dialogError}>The request failed: {error.message}</p>}
+      <div className={styles.dialogButtons}>
+        <button className="button" onClick={onCancel}>
+          {cancelLabel}
         </button>
-        <button className="button danger firm" onClick={onYes} disabled={busy}>
-          {yes}
+        <button className="button danger firm" onClick={onConfirm} disabled={busy}>
+          {confirmLabel}
         </button>
       </div>
     </dialog>
   );
+}
+
+/** Return the ref of a modal dialog; after the dialog the focus returns to the element that opened it. */
+function useModal() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement;
+    const element = dialog.current;
+    element?.showModal();
+    return () => {
+      element?.close();
+      if (opener instanceof HTMLElement) opener.focus();
+    };
+  }, []);
+  return dialog;
 }

@@ -1,19 +1,19 @@
-/** Stop something that trains, after asking. */
-import { useState, type ReactNode } from "react";
+/** The button that stops a run or an experiment, after a confirmation. */
 import type { UseMutationResult } from "@tanstack/react-query";
-import { Confirm } from "./ConfirmDialog";
+import { type ReactNode, useState } from "react";
+import { ConfirmDialog } from "./ConfirmDialog";
 
 interface Props {
-  what: string; // "run 12"
+  target: string; // "run 12"
   stop: UseMutationResult<unknown, Error, void>;
   stopping: boolean;
-  children: ReactNode; // what stopping means here
+  children: ReactNode; // the effect of the stop
 }
 
-export function StopButton({ what, stop, stopping, children }: Props) {
-  const [asking, setAsking] = useState(false);
+export function StopButton({ target, stop, stopping, children }: Props) {
+  const [isOpen, setOpen] = useState(false);
   const close = () => {
-    setAsking(false);
+    setOpen(false);
     stop.reset();
   };
   return (
@@ -22,25 +22,25 @@ export function StopButton({ what, stop, stopping, children }: Props) {
         className="button danger"
         disabled={stopping}
         onClick={() => {
-          setAsking(true);
+          setOpen(true);
         }}
       >
-        {stopping ? "Stopping…" : `Stop ${what}`}
+        {stopping ? "Stopping…" : `Stop ${target}`}
       </button>
-      {asking && (
-        <Confirm
-          title={`Stop ${what}?`}
-          no="Let it train"
-          yes={`Stop ${what}`}
+      {isOpen && (
+        <ConfirmDialog
+          title={`Stop ${target}?`}
+          cancelLabel="Continue training"
+          confirmLabel={`Stop ${target}`}
           busy={stop.isPending}
           error={stop.error}
-          onNo={close}
-          onYes={() => {
+          onCancel={close}
+          onConfirm={() => {
             stop.mutate(undefined, { onSuccess: close });
           }}
         >
           {children}
-        </Confirm>
+        </ConfirmDialog>
       )}
     </>
   );

@@ -1,4 +1,4 @@
-/** Bytes and short times, three digits and a unit. */
+/** Bytes and seconds as text: three digits and a unit. */
 const BYTES = [
   [1e12, "TB"],
   [1e9, "GB"],
@@ -13,11 +13,11 @@ const SECONDS = [
   [1e-6, "µs"],
 ] as const;
 
-export function bytes(amount: number): string {
+export function formatBytes(amount: number): string {
   return inUnits(amount, BYTES, "B");
 }
 
-export function seconds(amount: number): string {
+export function formatSeconds(amount: number): string {
   return inUnits(amount, SECONDS, "µs");
 }
 

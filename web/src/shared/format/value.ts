@@ -1,6 +1,6 @@
-/** What an axis is called and what a run has there. */
+/** The names of axes and the values of runs as text. */
 
-/** The shortest tail of each dotted path that is still unlike the others: schedule.rate -> rate. */
+/** Return the shortest unique end of each dotted path: schedule.rate -> rate. */
 export function axisNames(paths: string[]): Map<string, string> {
   const leaf = (path: string) => path.split(".").at(-1) ?? path;
   const leaves = paths.map(leaf);
@@ -12,7 +12,7 @@ export function axisNames(paths: string[]): Map<string, string> {
   );
 }
 
-/** A value in one line: 0.4, torus rows 2, on. */
+/** Return a value in one line: 0.4, torus rows 2, on. */
 export function valueText(value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (value === null || value === undefined) return "none";
@@ -25,7 +25,7 @@ export function valueText(value: unknown): string {
     .join(" ");
 }
 
-/** "rate 0.4, batch 512": what tells a run from its siblings. */
+/** Return the axis values of a run: "rate 0.4, batch 512". */
 export function valuesText(values: Record<string, unknown>): string {
   const names = axisNames(Object.keys(values));
   return Object.entries(values)

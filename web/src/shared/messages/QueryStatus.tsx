@@ -1,36 +1,22 @@
-/** A page or panel that has nothing to show, and why. */
-import type { ReactNode } from "react";
+/** The place of data that has not arrived: empty while the query loads, the service's message when it refuses. */
 import { ApiError } from "@/shared/api/client";
-import "@/shared/notice/notice.css";
+import { EmptyState } from "./EmptyState";
+import styles from "./QueryStatus.module.css";
 
 interface Props {
-  title: string;
-  children?: ReactNode;
-}
-
-export function Notice({ title, children }: Props) {
-  return (
-    <div className="notice">
-      <p className="notice-title">{title}</p>
-      {children}
-    </div>
-  );
-}
-
-interface PendingProps {
   error: Error | null;
 }
 
-/** In place of data that is not there yet: quiet while it comes, the service's own words when it does not. */
-export function Pending({ error }: PendingProps) {
-  if (error instanceof ApiError && error.status < 500) return <Notice title={sentence(error.message)} />;
+export function QueryStatus({ error }: Props) {
+  if (error instanceof ApiError && error.status < 500)
+    return <EmptyState title={capitalize(error.message)} />;
   return (
-    <div className="pending" aria-busy="true">
+    <div className={styles.loading} aria-busy="true">
       <span className="visually-hidden">loading</span>
     </div>
   );
 }
 
-function sentence(text: string): string {
+function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,13 +1,13 @@
-/** Says aloud (to screen readers) when a text changes; what it was at first is no news. */
+/** An announcement for screen readers each time a text changes; the initial text is not announced. */
 import { useState } from "react";
 
-export function Announce({ text }: { text: string }) {
-  const [first] = useState(text);
-  const [news, setNews] = useState("");
-  if (text !== first && text !== news) setNews(text);
+export function Announcement({ text }: { text: string }) {
+  const [initial] = useState(text);
+  const [announced, setAnnounced] = useState("");
+  if (text !== initial && text !== announced) setAnnounced(text);
   return (
     <p className="visually-hidden" role="status">
-      {news}
+      {announced}
     </p>
   );
 }

@@ -1,4 +1,4 @@
-/** The time, told anew every so often, for ages and running clocks. */
+/** The current time, updated at an interval, for ages and running clocks. */
 import { useEffect, useState } from "react";
 
 export function useNow(every_ms = 1000): number {

@@ -1,4 +1,4 @@
-/** The tab's title: what is worth knowing from another tab comes first. */
+/** The title of the tab, with the most useful words first. */
 import { useEffect } from "react";
 
 export function useTitle(title: string): void {

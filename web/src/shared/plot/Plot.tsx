@@ -1,15 +1,16 @@
-/** A chart in its frame: as wide as there is room, read by pointer or by arrow keys. */
-import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
+/** A chart in its frame, as wide as its container; pointer and arrow keys move the crosshair. */
+import type { KeyboardEvent } from "react";
 import "uplot/dist/uPlot.min.css";
-import { placeText, type Unit } from "@/shared/format/position";
-import { useTheme } from "@/shared/theme/theme";
-import { Chart } from "./chart";
-import "./plot.css";
+import { formatPosition, type Unit } from "@/shared/format/position";
+import { classNames } from "@/shared/page/classNames";
+import styles from "./Plot.module.css";
+import type { Chart } from "./chart";
+import { useChart } from "./useChart";
 import { nextLine, type View } from "./view";
 
 interface Props extends View {
   title: string;
-  reading: string; // the values at the crosshair, or the newest ones, in words
+  readout: string; // the values at the crosshair, or the newest ones, as text
   unit?: Unit; // of x
   height?: number;
 }
@@ -23,61 +24,28 @@ const KEYS: Record<string, number> = {
   End: 1e9,
 };
 
-/** Which of the lines that can be picked is next. */
-const TURNS: Record<string, 1 | -1> = { ArrowUp: -1, ArrowDown: 1 };
+/** The step from the highlighted line to the next one. */
+const LINE_STEPS: Record<string, 1 | -1> = { ArrowUp: -1, ArrowDown: 1 };
 
-export function Plot({ title, reading, unit = "step", height = 200, ...view }: Props) {
-  const host = useRef<HTMLDivElement>(null);
-  const chart = useRef<Chart | null>(null);
-  const [index, setIndex] = useState<number | null>(null);
-  const [zoomed, setZoomed] = useState(false);
-  const theme = useTheme();
-  const { x } = view.sheet;
-
-  useLayoutEffect(() => {
-    if (!host.current) return;
-    const made = new Chart(host.current);
-    chart.current = made;
-    return () => {
-      made.destroy();
-      chart.current = null;
-    };
-  }, []);
-
-  useLayoutEffect(() => {
-    const onIndex = (at: number | null) => {
-      setIndex(at);
-      view.onIndex?.(at);
-    };
-    const onZoom = (now: boolean) => {
-      setZoomed(now);
-    };
-    chart.current?.show({ ...view, onIndex, onZoom });
-  });
-
-  useEffect(() => chart.current?.repaint(), [theme]);
+export function Plot({ title, readout, unit = "step", height = 200, ...view }: Props) {
+  const { host, chart, index, zoomed } = useChart(view);
+  const { x } = view.aligned;
 
   function onKeyDown(event: KeyboardEvent) {
-    const by = KEYS[event.key];
-    const turn = view.seeks && TURNS[event.key];
-    if (event.key === "Escape") leave();
-    else if (by) chart.current?.step(by);
-    else if (turn) view.onNear?.(nextLine(view, turn));
-    else return;
+    if (!chart.current || !applyKey(event.key, chart.current, view)) return;
     event.preventDefault();
   }
 
-  function leave() {
-    chart.current?.point(undefined);
-    view.onNear?.(null);
+  function onBlur() {
+    if (chart.current) clear(chart.current, view);
   }
 
   const at = x[index ?? x.length - 1] ?? 0;
   return (
-    <div className="plot-frame">
+    <div className={styles.plotFrame}>
       <div
         ref={host}
-        className="plot"
+        className={styles.plot}
         style={{ height }}
         role="slider"
         tabIndex={0}
@@ -85,18 +53,38 @@ export function Plot({ title, reading, unit = "step", height = 200, ...view }: P
         aria-valuemin={x[0] ?? 0}
         aria-valuemax={x.at(-1) ?? 0}
         aria-valuenow={at}
-        aria-valuetext={x.length ? `${placeText(at, unit)}: ${reading}` : "no points yet"}
+        aria-valuetext={x.length ? `${formatPosition(at, unit)}: ${readout}` : "no points yet"}
         onKeyDown={onKeyDown}
-        onBlur={leave}
+        onBlur={onBlur}
       />
-      <span className="plot-unit" aria-hidden="true">
+      <span className={styles.plotUnit} aria-hidden="true">
         {unit}
       </span>
       {zoomed && (
-        <button className="button small unzoom" onClick={() => chart.current?.unzoom()}>
+        <button
+          className={classNames("button small", styles.unzoomButton)}
+          onClick={() => chart.current?.unzoom()}
+        >
           all steps
         </button>
       )}
     </div>
   );
+}
+
+/** Apply a key to the chart: move the crosshair or the selection; return whether the key has a meaning. */
+function applyKey(key: string, chart: Chart, view: View): boolean {
+  const by = KEYS[key];
+  const lineStep = view.selectsNearest && LINE_STEPS[key];
+  if (key === "Escape") clear(chart, view);
+  else if (by) chart.step(by);
+  else if (lineStep) view.onSelect?.(nextLine(view, lineStep));
+  else return false;
+  return true;
+}
+
+/** Remove the crosshair and the selection. */
+function clear(chart: Chart, view: View): void {
+  chart.moveTo(undefined);
+  view.onSelect?.(null);
 }

@@ -1,32 +1,32 @@
-/** One uPlot that follows a changing view: new points without a flicker, emphasis without a rebuild. */
+/** A uPlot that follows a changing view: new points without flicker, highlights without a rebuild. */
 import uPlot from "uplot";
 import { drawMarks } from "./marks";
-import { optionsFor, token, wholeX } from "./options";
+import { fullX, optionsFor, token } from "./options";
 import type { Line, View } from "./view";
 
-const FAR = -1000; // above the chart, near to no line
+const FAR = -1000; // above the chart, far from all lines
 
 export class Chart {
   private plot: uPlot | null = null;
   private view: View | null = null;
   private index: number | null = null;
-  private placing = false; // the crosshair is put, not pointed: it picks no line
+  private moving = false; // the code moves the crosshair, not the pointer: no line is selected
   private readonly watcher: ResizeObserver;
 
   constructor(private readonly host: HTMLElement) {
     this.watcher = new ResizeObserver(() => this.plot?.setSize(this.size()));
     this.watcher.observe(host);
-    // the axes are painted, so a font that arrives late must be painted anew
+    // The canvas does not repaint by itself after the font has loaded.
     void document.fonts.ready.then(() => this.plot?.redraw(false, true));
   }
 
-  /** Show `view`; what is the same as before is left alone. */
+  /** Show `view`; update only the parts that changed. */
   show(view: View): void {
     const before = this.view;
     this.view = view;
     if (!this.plot || !before || shape(before) !== shape(view)) this.build(view);
-    else if (before.sheet !== view.sheet || before.span !== view.span) this.takeOver(view, before);
-    this.emphasize(view);
+    else if (before.aligned !== view.aligned || before.xMax !== view.xMax) this.updateData(view, before);
+    this.highlight(view);
   }
 
   /** Repaint with the colors of the theme. */
@@ -34,28 +34,28 @@ export class Chart {
     this.plot?.redraw(false, true);
   }
 
-  /** Put the crosshair `by` points further; the other charts of the same name follow. */
+  /** Move the crosshair by `by` points; the charts with the same sync name follow. */
   step(by: number): void {
-    const x = this.view?.sheet.x ?? [];
+    const x = this.view?.aligned.x ?? [];
     const from = this.index ?? x.length - 1;
-    this.point(x[Math.min(Math.max(from + by, 0), x.length - 1)]);
+    this.moveTo(x[Math.min(Math.max(from + by, 0), x.length - 1)]);
   }
 
-  /** Put the crosshair at step `at`; away with it when undefined. */
-  point(at: number | undefined): void {
-    this.placing = true;
+  /** Move the crosshair to `at`; remove the crosshair when `at` is undefined. */
+  moveTo(at: number | undefined): void {
+    this.moving = true;
     for (const plot of this.group()) {
       const left = at === undefined ? -10 : plot.valToPos(at, "x");
       plot.setCursor({ left, top: FAR });
     }
-    this.placing = false;
+    this.moving = false;
   }
 
-  /** Show all of x again. */
+  /** Show the full range of x again. */
   unzoom(): void {
     for (const plot of this.group()) {
       const x = plot.data[0];
-      // the ends of the data stand for all of x
+      // uPlot's range function maps the ends of the data to the full range
       plot.setScale("x", { min: x[0] ?? 0, max: x.at(-1) ?? 1 });
     }
   }
@@ -77,7 +77,7 @@ export class Chart {
       ],
       setCursor: [
         (plot) => {
-          this.noteIndex(
+          this.reportIndex(
             plot.cursor.left === undefined || plot.cursor.left < 0 ? null : (plot.cursor.idx ?? null),
           );
         },
@@ -89,30 +89,30 @@ export class Chart {
       ],
       setSeries: [
         (_, index) => {
-          this.noteNear(index);
+          this.reportNearest(index);
         },
       ],
     };
     this.plot = new uPlot(options, dataOf(view), this.host);
   }
 
-  /** The charts that share a crosshair with this one, itself among them. */
+  /** Return the charts that share the crosshair, including this one. */
   private group(): uPlot[] {
     if (this.view?.sync) return uPlot.sync(this.view.sync).plots;
     return this.plot ? [this.plot] : [];
   }
 
-  private takeOver(view: View, before: View): void {
+  private updateData(view: View, before: View): void {
     const plot = this.plot;
     if (!plot) return;
     const { min, max } = plot.scales.x ?? {};
     const zoomed = isZoomed(plot, before);
     plot.setData(dataOf(view), !zoomed);
-    // a reader who has zoomed in stays there; y follows what is in sight
+    // A zoomed chart retains its range of x; y follows the visible points.
     if (zoomed && min !== undefined && max !== undefined) plot.setScale("x", { min, max });
   }
 
-  private emphasize(view: View): void {
+  private highlight(view: View): void {
     const plot = this.plot;
     if (!plot) return;
     let repaint = false;
@@ -128,15 +128,15 @@ export class Chart {
     if (repaint) plot.redraw(false, false);
   }
 
-  private noteIndex(index: number | null): void {
+  private reportIndex(index: number | null): void {
     if (index === this.index) return;
     this.index = index;
     this.view?.onIndex?.(index);
   }
 
-  private noteNear(index: number | null): void {
-    if (this.view?.seeks && !this.placing)
-      this.view.onNear?.(index ? (this.view.lines[index - 1]?.key ?? null) : null);
+  private reportNearest(index: number | null): void {
+    if (this.view?.selectsNearest && !this.moving)
+      this.view.onSelect?.(index ? (this.view.lines[index - 1]?.key ?? null) : null);
   }
 
   private size(): { width: number; height: number } {
@@ -146,28 +146,28 @@ export class Chart {
 
 function isZoomed(plot: uPlot, view: View): boolean {
   const { min, max } = plot.scales.x ?? {};
-  const [from, to] = wholeX(view);
+  const [from, to] = fullX(view);
   return min !== from || max !== to;
 }
 
-/** What cannot change without a new plot. */
+/** Return the parts of a view that need a new uPlot when they change. */
 function shape(view: View): string {
   const lines = view.lines.map((line) => [line.key, line.dash, line.fill, line.dots, line.behind]);
-  return JSON.stringify([lines, view.logarithmic, view.ceiling, view.sync, view.seeks]);
+  return JSON.stringify([lines, view.logarithmic, view.ceiling, view.sync, view.selectsNearest]);
 }
 
 function dataOf(view: View): uPlot.AlignedData {
-  // a logarithm has no place for zero
+  // zero and negative values have no logarithm
   const ys = view.logarithmic
-    ? view.sheet.ys.map((column) =>
+    ? view.aligned.ys.map((column) =>
         column.map((value) => (typeof value === "number" && value <= 0 ? null : value)),
       )
-    : view.sheet.ys;
-  return [view.sheet.x, ...ys];
+    : view.aligned.ys;
+  return [view.aligned.x, ...ys];
 }
 
 function weight(line: Line, view: View): [alpha: number, width: number] {
   const plain = line.fill ? 0 : line.behind ? 1 : 1.6;
-  if (!view.lit) return [line.behind ? 0.3 : 1, plain];
-  return view.lit.has(line.key) ? [1, plain && 2.4] : [0.13, plain];
+  if (!view.highlighted) return [line.behind ? 0.3 : 1, plain];
+  return view.highlighted.has(line.key) ? [1, plain && 2.4] : [0.13, plain];
 }

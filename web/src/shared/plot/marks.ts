@@ -1,4 +1,4 @@
-/** Dashed lines across a chart, where a run took its curve up again. */
+/** Dashed vertical lines in a chart, at the steps where a run resumed. */
 import uPlot from "uplot";
 
 export function drawMarks(plot: uPlot, steps: readonly number[], color: string): void {

@@ -1,15 +1,15 @@
-/** A view as uPlot wants to hear it. */
+/** The options of uPlot for a view. */
 import uPlot from "uplot";
-import { tick } from "@/shared/format/number";
-import type { View } from "./view";
+import { formatTick } from "@/shared/format/number";
+import type { Line, View } from "./view";
 
 const FONT = '12px "Plex", system-ui, sans-serif';
-const AXIS_WIDTH = 52; // the same for all, so that charts above each other share their x axis
+const AXIS_WIDTH = 52; // the same in all charts, so that their x axes align
 
-/** Options for `view`; `now` tells what is asked for at the time of drawing. */
+/** Return the options for `view`; `current` returns the view at the time of drawing. */
 export function optionsFor(
   view: View,
-  now: () => View,
+  current: () => View,
   size: { width: number; height: number },
 ): uPlot.Options {
   const sync: uPlot.Cursor.Sync | null = view.sync
@@ -24,27 +24,26 @@ export function optionsFor(
       y: false,
       drag: { x: true, y: false, dist: 5 },
       points: { size: (_, index) => (view.lines[index - 1]?.behind ? 0 : 7), width: 0 },
-      ...(view.seeks ? { focus: { prox: 30 } } : {}),
+      ...(view.selectsNearest ? { focus: { prox: 30 } } : {}),
       ...(sync ? { sync } : {}),
     },
-    scales: { x: xScale(now), y: yScale(view) },
-    axes: [xAxis(), yAxis(now)],
-    series: [{}, ...view.lines.map((_, index) => series(index, view, now))],
+    scales: { x: xScale(current), y: yScale(view) },
+    axes: [xAxis(), yAxis(current)],
+    series: [{}, ...view.lines.map((line, index) => series(line, index, current))],
     bands: bands(view),
   };
 }
 
-function series(index: number, view: View, now: () => View): uPlot.Series {
-  const line = view.lines[index];
-  const color = () => now().lines[index]?.color ?? "transparent";
+function series(line: Line, index: number, current: () => View): uPlot.Series {
+  const color = () => current().lines[index]?.color ?? "transparent";
   return {
-    label: line?.label ?? "",
+    label: line.label,
     stroke: color,
-    width: line?.behind ? 1 : 1.6,
-    alpha: line?.behind ? 0.3 : 1,
-    ...(line?.dash?.length ? { dash: line.dash } : {}),
-    ...(line?.fill ? { fill: color, width: 0 } : {}),
-    points: line?.dots
+    width: line.behind ? 1 : 1.6,
+    alpha: line.behind ? 0.3 : 1,
+    ...(line.dash?.length ? { dash: line.dash } : {}),
+    ...(line.fill ? { fill: color, width: 0 } : {}),
+    points: line.dots
       ? { show: (u) => countOf(u, index + 1) < 40, size: 5, width: 0, fill: color }
       : { show: false },
   };
@@ -56,24 +55,24 @@ function countOf(plot: uPlot, series: number): number {
   return found;
 }
 
-/** Each layer of a stack is filled down to the layer before it. */
+/** Fill each layer of a stack down to the layer before. */
 function bands(view: View): uPlot.Band[] {
   const filled = view.lines.flatMap((line, index) => (line.fill ? [index + 1] : []));
   return filled.slice(1).map((above, index) => ({ series: [above, filled[index] ?? 0] }));
 }
 
-/** All of x, from 0: charts above each other then agree, however often their series are measured. */
-export function wholeX(view: View): [number, number] {
-  return [0, Math.max(view.span ?? 0, view.sheet.x.at(-1) ?? 0) || 1];
+/** Return the full range of x, from 0: charts agree although their series have different steps. */
+export function fullX(view: View): [number, number] {
+  return [0, Math.max(view.xMax ?? 0, view.aligned.x.at(-1) ?? 0) || 1];
 }
 
-function xScale(now: () => View): uPlot.Scale {
+function xScale(current: () => View): uPlot.Scale {
   return {
     time: false,
     range: (u, low, high) => {
       const [x] = u.data;
-      const whole = x.length < 2 || (low === x[0] && high === x.at(-1));
-      return whole ? wholeX(now()) : [low, high];
+      const isFull = x.length < 2 || (low === x[0] && high === x.at(-1));
+      return isFull ? fullX(current()) : [low, high];
     },
   };
 }
@@ -84,7 +83,7 @@ function yScale(view: View): uPlot.Scale {
   const top = view.ceiling === undefined ? { pad: 0.08 } : { pad: 0.08, hard: view.ceiling };
   return {
     range: (_, low, high) => {
-      // before the first value: an empty frame
+      // no value yet: an empty frame
       if (!Number.isFinite(low)) return [0, 1];
       return uPlot.rangeNum(low, high, { min: floor, max: { mode: 0, soft: 0, ...top } });
     },
@@ -93,24 +92,24 @@ function yScale(view: View): uPlot.Scale {
 
 function logarithmicScale(): uPlot.Scale {
   return {
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- a const enum of uPlot's typings alone
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- uPlot declares a const enum in its types only
     distr: 3,
     range: (_, low, high) => (low > 0 ? [low / 1.12, high * 1.12] : [0.1, 1]),
   };
 }
 
 function xAxis(): uPlot.Axis {
-  return { ...ink(), size: 28, gap: 6, space: 70, values: (_, steps) => steps.map(tick) };
+  return { ...axisStyle(), size: 28, gap: 6, space: 70, values: (_, steps) => steps.map(formatTick) };
 }
 
-function yAxis(now: () => View): uPlot.Axis {
-  // on a logarithmic axis uPlot blanks the minor ones with null
+function yAxis(current: () => View): uPlot.Axis {
+  // uPlot passes null for the minor ticks of a logarithmic axis
   const values = (_: uPlot, at: (number | null)[]) =>
-    at.map((value) => (value === null ? "" : now().tick(value)));
-  return { ...ink(), size: AXIS_WIDTH, gap: 6, space: 34, values };
+    at.map((value) => (value === null ? "" : current().tick(value)));
+  return { ...axisStyle(), size: AXIS_WIDTH, gap: 6, space: 34, values };
 }
 
-function ink(): uPlot.Axis {
+function axisStyle(): uPlot.Axis {
   const line = () => token("--hairline");
   return {
     font: FONT,

@@ -1,13 +1,13 @@
-/** Colors that stay apart on paper and in the dark, also for eyes that see fewer of them. */
+/** The colors of lines: distinct in both themes, also for color-blind readers. */
 import type { Theme } from "@/shared/theme/theme";
 
-/** For values without an order: Okabe and Ito (2008), darkened for paper and lightened for the dark. */
+/** Colors for categories: Okabe and Ito (2008), darker in the light theme and lighter in the dark theme. */
 const CATEGORIES: Record<Theme, string[]> = {
   light: ["#1f5fb0", "#c2541b", "#12866a", "#a8458a", "#8a6d00", "#3b3d37", "#278bb2"],
   dark: ["#74b3f5", "#f08a4b", "#3fc79d", "#e08cc4", "#e5c84a", "#d5d6cd", "#8fdcff"],
 };
 
-/** For values with one: from dark to bright over blue and green, as viridis does, its palest end cut off on paper. */
+/** Colors for ordered values: similar to viridis, without its palest colors in the light theme. */
 const RAMP: Record<Theme, string[]> = {
   light: ["#6d2a8c", "#3a5fc0", "#16858c", "#5a9a32", "#b98300"],
   dark: ["#9a7ae0", "#6f9fe8", "#3fbfb5", "#8fd16a", "#f3e26b"],
@@ -18,7 +18,7 @@ export function category(index: number, theme: Theme): string {
   return colors[index % colors.length] ?? "";
 }
 
-/** The color at `share` (0 to 1) of the ramp. */
+/** Return the color at `share` (0 to 1) of the ramp. */
 export function ramp(share: number, theme: Theme): string {
   const stops = RAMP[theme];
   const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
@@ -26,7 +26,7 @@ export function ramp(share: number, theme: Theme): string {
   return mix(stops[low] ?? "", stops[low + 1] ?? "", at - low);
 }
 
-/** Line patterns for a second axis; the first is unbroken. */
+/** Line patterns for a second axis; the first is a solid line. */
 export const DASHES: number[][] = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 
 function mix(from: string, to: string, share: number): string {

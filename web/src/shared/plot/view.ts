@@ -1,42 +1,42 @@
-/** What a chart is asked to show. */
-import type { Sheet } from "@/shared/curves/column";
+/** The content of a chart: its lines, its data and its options. */
+import type { Aligned } from "@/shared/curves/column";
 
 export interface Line {
   key: string;
   label: string;
   color: string;
   dash?: number[];
-  fill?: boolean; // down to the line before it: the layers of a stack
-  dots?: boolean; // few values: show each
+  fill?: boolean; // fill the area down to the line before: the layers of a stack
+  dots?: boolean; // show a dot for each value
   behind?: boolean; // the raw values behind a smoothed line
 }
 
 export interface View {
   lines: Line[];
-  sheet: Sheet;
+  aligned: Aligned;
   tick: (value: number) => string;
   logarithmic?: boolean;
   ceiling?: number;
-  marks?: readonly number[]; // places on x that are marked: where a run took its curve up again
-  span?: number; // how far x goes at least
-  sync?: string; // charts of one name share their crosshair and their zoom
+  marks?: readonly number[]; // x positions with a dashed line: where a run resumed
+  xMax?: number; // the x axis ends here or later
+  sync?: string; // charts with the same name share crosshair and zoom
   hidden?: ReadonlySet<string>;
-  lit?: ReadonlySet<string> | null; // these stand out; null: none does
-  seeks?: boolean; // the pointer picks the nearest line
-  onIndex?: (index: number | null) => void; // the crosshair's place in sheet.x
+  highlighted?: ReadonlySet<string> | null; // null: no line is highlighted
+  selectsNearest?: boolean; // the pointer selects the nearest line
+  onIndex?: (index: number | null) => void; // the crosshair's index in aligned.x
   onZoom?: (zoomed: boolean) => void;
-  onNear?: (key: string | null) => void;
+  onSelect?: (key: string | null) => void;
 }
 
-/** The lines in sight. */
-export function visible({ lines, hidden }: Pick<View, "lines" | "hidden">): Line[] {
+/** Return the lines that are not hidden. */
+export function visibleLines({ lines, hidden }: Pick<View, "lines" | "hidden">): Line[] {
   return lines.filter((line) => !hidden?.has(line.key));
 }
 
-/** The visible line after or before the one that stands out, round and round. */
+/** Return the visible line after or before the highlighted one; after the last line comes the first. */
 export function nextLine(view: View, by: 1 | -1): string | null {
-  const keys = visible(view).map((line) => line.key);
-  const lit = keys.filter((key) => view.lit?.has(key));
-  const from = lit.length === 1 ? keys.indexOf(lit[0] ?? "") : by > 0 ? -1 : 0;
+  const keys = visibleLines(view).map((line) => line.key);
+  const highlighted = keys.filter((key) => view.highlighted?.has(key));
+  const from = highlighted.length === 1 ? keys.indexOf(highlighted[0] ?? "") : by > 0 ? -1 : 0;
   return keys.at((from + by) % Math.max(1, keys.length)) ?? null;
 }

@@ -1,6 +1,6 @@
-/** What is known of the series that every run measures; a user's own series get their names as titles. */
-import { bytes, count, figure, percent } from "@/shared/format/number";
-import { stepTime } from "@/shared/format/time";
+/** The catalog of series: title, format and axis of each. A user's own series take their names as titles. */
+import { formatCount, formatMemory, formatNumber, formatPercent } from "@/shared/format/number";
+import { formatStepTime } from "@/shared/format/time";
 
 export const LOSS = "loss";
 export const RATE = "learning_rate";
@@ -22,25 +22,25 @@ export interface SeriesKind {
   name: string;
   title: string;
   format: (value: number | null | undefined) => string;
-  ceiling?: number; // no value lies above
-  logarithmic?: boolean; // worth a logarithmic axis
-  noisy?: boolean; // worth smoothing: one value per step
+  ceiling?: number; // the maximum of all values
+  logarithmic?: boolean; // offer a logarithmic axis
+  noisy?: boolean; // offer smoothing: the series has one value per step
 }
 
-/** In the order in which people ask for them. */
+/** The known series in the order of the page. */
 const KNOWN: SeriesKind[] = [
-  { name: HELDOUT_ACCURACY, title: "Held-out accuracy", format: percent, ceiling: 1 },
-  { name: HELDOUT_LOSS, title: "Held-out loss", format: figure, logarithmic: true },
-  { name: LOSS, title: "Training loss", format: figure, logarithmic: true, noisy: true },
-  { name: RATE, title: "Learning rate", format: figure, logarithmic: true },
-  { name: SAMPLES_PER_S, title: "Samples/s", format: figure, noisy: true },
-  { name: COMPUTE_S, title: "Compute", format: stepTime, noisy: true },
-  { name: UPDATE_S, title: "Update", format: stepTime, noisy: true },
-  { name: COMMUNICATION_S, title: "Communication", format: stepTime, noisy: true },
-  { name: INPUT_S, title: "Input", format: stepTime, noisy: true },
-  { name: IDLE_S, title: "Idle", format: stepTime, noisy: true },
-  { name: BATCH, title: "Batch", format: (value) => (value ? count(value) : "–") },
-  { name: PEAK_MEMORY_BYTES, title: "Peak memory", format: bytes },
+  { name: HELDOUT_ACCURACY, title: "Held-out accuracy", format: formatPercent, ceiling: 1 },
+  { name: HELDOUT_LOSS, title: "Held-out loss", format: formatNumber, logarithmic: true },
+  { name: LOSS, title: "Training loss", format: formatNumber, logarithmic: true, noisy: true },
+  { name: RATE, title: "Learning rate", format: formatNumber, logarithmic: true },
+  { name: SAMPLES_PER_S, title: "Samples/s", format: formatNumber, noisy: true },
+  { name: COMPUTE_S, title: "Compute", format: formatStepTime, noisy: true },
+  { name: UPDATE_S, title: "Update", format: formatStepTime, noisy: true },
+  { name: COMMUNICATION_S, title: "Communication", format: formatStepTime, noisy: true },
+  { name: INPUT_S, title: "Input", format: formatStepTime, noisy: true },
+  { name: IDLE_S, title: "Idle", format: formatStepTime, noisy: true },
+  { name: BATCH, title: "Batch", format: (value) => (value ? formatCount(value) : "–") },
+  { name: PEAK_MEMORY_BYTES, title: "Peak memory", format: formatMemory },
 ];
 
 const BY_NAME = new Map(KNOWN.map((kind) => [kind.name, kind]));
@@ -51,18 +51,18 @@ export function seriesKind(name: string): SeriesKind {
     BY_NAME.get(name) ?? {
       name,
       title: title.charAt(0).toUpperCase() + title.slice(1),
-      format: figure,
+      format: formatNumber,
       noisy: true,
     }
   );
 }
 
-const CHECKPOINTS = ["checkpoint_stall_s", "checkpoint_write_s", "checkpoint_bytes"]; // told beside the curves
-// the x axis in other words, and a number that is a name
+const CHECKPOINTS = ["checkpoint_stall_s", "checkpoint_write_s", "checkpoint_bytes"]; // the checkpoint advice shows them
+// series that are no curves: an x axis, a total, and the number of a rank
 const NO_CURVES = [EPOCH, TRAINED_S, SLOWEST_RANK, ...CHECKPOINTS];
 
-/** Those of `names` worth a chart, known ones first. */
-export function chartable(names: Iterable<string>): SeriesKind[] {
+/** Return the series of `names` that have a chart, known ones first. */
+export function chartSeries(names: Iterable<string>): SeriesKind[] {
   const present = new Set(names);
   for (const name of NO_CURVES) present.delete(name);
   const own = [...present].filter((name) => !BY_NAME.has(name)).sort();

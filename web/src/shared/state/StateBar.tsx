@@ -1,11 +1,11 @@
-/** How far an experiment is: one cell per run while they can be told apart, one band per state beyond. */
+/** The progress of an experiment: a cell for each run, or a band for each state when there are many runs. */
 import type { State } from "@/shared/api/types";
-import { plural } from "@/shared/format/number";
-import { StateMark } from "./StateMark";
+import { pluralize } from "@/shared/format/number";
 import { STATES } from "./state";
-import "./state.css";
+import styles from "./state.module.css";
+import { StateMark } from "./StateMark";
 
-const MOST_CELLS = 48;
+const MAX_CELLS = 48;
 
 interface Props {
   counts: Partial<Record<State, number>>;
@@ -16,10 +16,10 @@ export function StateBar({ counts, progress }: Props) {
   const present = STATES.filter((state) => counts[state]);
   const total = present.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   const cells =
-    total <= MOST_CELLS ? present.flatMap((state) => Array<State>(counts[state] ?? 0).fill(state)) : null;
+    total <= MAX_CELLS ? present.flatMap((state) => Array<State>(counts[state] ?? 0).fill(state)) : null;
   return (
     <div
-      className="state-bar"
+      className={styles.stateBar}
       role="progressbar"
       aria-valuenow={Math.round(progress * 100)}
       aria-valuetext={`${Math.floor(progress * 100)}% of all steps; ${countsText(counts)}`}
@@ -32,15 +32,15 @@ export function StateBar({ counts, progress }: Props) {
   );
 }
 
-/** The counts as marks; in words when all runs agree. */
+/** The counts as marks, or as words when all runs have the same state. */
 export function StateCounts({ counts }: Pick<Props, "counts">) {
   const present = STATES.filter((state) => counts[state]);
   if (present.length < 2) return <span className="muted">{countsText(counts)}</span>;
   return (
-    <span className="state-counts" title={countsText(counts)}>
+    <span className={styles.stateCounts} title={countsText(counts)}>
       {present.map((state) => (
         <span key={state}>
-          <StateMark state={state} silent />
+          <StateMark state={state} iconOnly />
           {counts[state]}
         </span>
       ))}
@@ -48,10 +48,10 @@ export function StateCounts({ counts }: Pick<Props, "counts">) {
   );
 }
 
-/** "6 done, 1 failed, 5 running"; "3 runs done" when they agree. */
+/** Return "6 done, 1 failed, 5 running", or "3 runs done" when all runs have the same state. */
 export function countsText(counts: Partial<Record<State, number>>): string {
   const present = STATES.filter((state) => counts[state]);
   const only = present.length === 1 ? present[0] : undefined;
-  if (only) return `${plural(counts[only] ?? 0, "run")} ${only}`;
+  if (only) return `${pluralize(counts[only] ?? 0, "run")} ${only}`;
   return present.map((state) => `${counts[state] ?? 0} ${state}`).join(", ");
 }

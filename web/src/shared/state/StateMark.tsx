@@ -1,8 +1,8 @@
-/** A state as a mark: shape and color both tell it, the word stands beside it. */
+/** The mark of a state: shape and color show the state, next to its name. */
 import type { ReactNode } from "react";
 import type { State } from "@/shared/api/types";
 import { MEANINGS } from "./state";
-import "./state.css";
+import styles from "./state.module.css";
 
 const RING = <circle cx="8" cy="8" r="5.75" fill="none" stroke="currentColor" strokeWidth="1.5" />;
 const DISC = <circle cx="8" cy="8" r="6.5" fill="currentColor" />;
@@ -18,38 +18,38 @@ const SHAPES: Record<State, ReactNode> = {
   pending: (
     <>
       {RING}
-      <path d="M8 4.5V8l2.4 1.6" className="state-line" />
+      <path d="M8 4.5V8l2.4 1.6" className={styles.stateLine} />
     </>
   ),
   running: (
     <>
-      <circle className="state-pulse" cx="8" cy="8" r="6.5" fill="currentColor" />
+      <circle className={styles.stateRipple} cx="8" cy="8" r="6.5" fill="currentColor" />
       {DISC}
-      <path d="M6.4 5.2v5.6L11 8z" className="state-cut" />
+      <path d="M6.4 5.2v5.6L11 8z" className={styles.stateCut} />
     </>
   ),
   paused: (
     <>
       {RING}
-      <path d="M6.4 5.6v4.8M9.6 5.6v4.8" className="state-line" />
+      <path d="M6.4 5.6v4.8M9.6 5.6v4.8" className={styles.stateLine} />
     </>
   ),
   done: (
     <>
       {DISC}
-      <path d="M5 8.2 7.2 10.4 11.2 6" className="state-cut-line" />
+      <path d="M5 8.2 7.2 10.4 11.2 6" className={styles.stateCutLine} />
     </>
   ),
   failed: (
     <>
       <path d="M8 .8 15.2 8 8 15.2.8 8z" fill="currentColor" />
-      <path d="M8 4.6v4M8 10.6v.9" className="state-cut-line" />
+      <path d="M8 4.6v4M8 10.6v.9" className={styles.stateCutLine} />
     </>
   ),
   cancelled: (
     <>
       {RING}
-      <path d="M4.2 11.8 11.8 4.2" className="state-line" />
+      <path d="M4.2 11.8 11.8 4.2" className={styles.stateLine} />
     </>
   ),
 };
@@ -57,18 +57,24 @@ const SHAPES: Record<State, ReactNode> = {
 interface Props {
   state: State;
   stopping?: boolean;
-  silent?: boolean; // the mark alone, where the word already stands nearby
+  iconOnly?: boolean; // without the name
 }
 
-export function StateMark({ state, stopping = false, silent = false }: Props) {
-  const word = stopping ? "stopping" : state;
+export function StateMark({ state, stopping = false, iconOnly = false }: Props) {
+  const name = stopping ? "stopping" : state;
   return (
-    <span className="state" data-state={state} title={silent ? word : MEANINGS[state]}>
-      <svg viewBox="0 0 16 16" width="16" height="16" role={silent ? "img" : undefined} aria-hidden={!silent}>
-        {silent && <title>{word}</title>}
+    <span className={styles.state} data-state={state} title={iconOnly ? name : MEANINGS[state]}>
+      <svg
+        viewBox="0 0 16 16"
+        width="16"
+        height="16"
+        role={iconOnly ? "img" : undefined}
+        aria-hidden={!iconOnly}
+      >
+        {iconOnly && <title>{name}</title>}
         {SHAPES[state]}
       </svg>
-      {!silent && word}
+      {!iconOnly && name}
     </span>
   );
 }

@@ -1,7 +1,7 @@
-/** The states of a run as this page speaks of them. */
+/** The states of a run: order and meaning. */
 import type { State } from "@/shared/api/types";
 
-/** What is done first, what has not begun last: the order of bars and counts. */
+/** The order in bars and counts: ended states first, waiting states last. */
 export const STATES: State[] = [
   "done",
   "failed",
@@ -19,14 +19,14 @@ export function hasEnded(state: State): boolean {
   return ENDED.has(state);
 }
 
-/** What a state means, for whoever meets the word for the first time. */
+/** The meaning of each state, for tooltips. */
 export const MEANINGS: Record<State, string> = {
-  queued: "wanted; no cluster knows of it yet",
-  submitting: "being handed to the cluster",
-  pending: "the cluster has it and has not begun",
+  queued: "not submitted to a cluster yet",
+  submitting: "the scheduler submits the run to the cluster",
+  pending: "in the queue of the cluster",
   running: "training",
-  paused: "waits for its job to leave; then it goes on from its newest checkpoint, or ends",
-  done: "took all its steps",
+  paused: "waits for the end of its job; then resumes from its newest checkpoint, or ends",
+  done: "completed all steps",
   failed: "ended before its last step",
   cancelled: "stopped on request",
 };

@@ -1,4 +1,4 @@
-/** Light or dark: the system's wish until the reader has one. */
+/** The theme, light or dark: the system's preference until the reader chooses one. */
 import { useSyncExternalStore } from "react";
 
 export type Theme = "light" | "dark";
@@ -6,23 +6,23 @@ export type Theme = "light" | "dark";
 const KEY = "theme";
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
-system.addEventListener("change", tell);
+system.addEventListener("change", notify);
 
 export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, current);
 }
 
-/** Change to the other theme; remembered unless it is what the system wishes anyway. */
+/** Change to the other theme; store the choice unless it is the system's preference. */
 export function toggleTheme(): void {
-  const wish: Theme = current() === "dark" ? "light" : "dark";
-  if (wish === systemTheme()) {
+  const next: Theme = current() === "dark" ? "light" : "dark";
+  if (next === systemTheme()) {
     localStorage.removeItem(KEY);
     delete document.documentElement.dataset.theme;
   } else {
-    localStorage.setItem(KEY, wish);
-    document.documentElement.dataset.theme = wish;
+    localStorage.setItem(KEY, next);
+    document.documentElement.dataset.theme = next;
   }
-  tell();
+  notify();
 }
 
 function current(): Theme {
@@ -34,7 +34,7 @@ function systemTheme(): Theme {
   return system.matches ? "dark" : "light";
 }
 
-function tell(): void {
+function notify(): void {
   listeners.forEach((listener) => {
     listener();
   });

@@ -1,12 +1,13 @@
-/** GET /clusters: what every cluster last said of itself. */
+/** GET /clusters: the last report of each cluster. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
-import { pace } from "@/shared/api/polling";
+import { keys } from "@/shared/api/keys";
+import { pollInterval } from "@/shared/api/polling";
 
 export function useClusters() {
   return useQuery({
-    queryKey: ["clusters"],
+    queryKey: keys.clusters(),
     queryFn: ({ signal }) => body(client.GET("/api/v1/clusters", { signal })),
-    refetchInterval: pace(false), // the scheduler itself asks no oftener
+    refetchInterval: pollInterval(false), // the scheduler does not poll its clusters more often
   });
 }

@@ -1,20 +1,21 @@
-/** GET /collectives/plan: a collective's sends, round by round. */
+/** GET /collectives/plan: the sends of a collective, round by round. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
-import { figuresOf, type Collective } from "@/features/collectives/names";
-import type { Network } from "@/features/collectives/network/useNetwork";
+import { keys } from "@/shared/api/keys";
+import { type Collective, shapeParameters } from "../names";
+import type { Network } from "../network/useNetwork";
 
-export const MOST_DRAWN = 64;
+export const MAX_DRAWN_RANKS = 64;
 
 export function usePlan(collective: Collective | undefined, { hosts, ranks_per_host }: Network) {
   return useQuery({
-    queryKey: ["plan", collective, hosts, ranks_per_host],
+    queryKey: keys.collectivePlan(collective, hosts, ranks_per_host),
     queryFn: ({ signal }) => {
-      const figures = collective ? figuresOf(collective) : {};
-      const query = { ...figures, kind: collective?.kind ?? "ring", hosts, ranks_per_host };
+      const shape = collective ? shapeParameters(collective) : {};
+      const query = { ...shape, kind: collective?.kind ?? "ring", hosts, ranks_per_host };
       return body(client.GET("/api/v1/collectives/plan", { params: { query }, signal }));
     },
-    enabled: collective !== undefined && hosts * ranks_per_host <= MOST_DRAWN,
+    enabled: collective !== undefined && hosts * ranks_per_host <= MAX_DRAWN_RANKS,
     staleTime: Infinity,
     retry: false,
   });

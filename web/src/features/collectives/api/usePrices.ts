@@ -1,15 +1,16 @@
-/** GET /collectives/price: what every collective costs on the network that was described. */
+/** GET /collectives/price: the price of each collective on a network. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
-import type { Network } from "@/features/collectives/network/useNetwork";
+import { keys } from "@/shared/api/keys";
+import type { Network } from "../network/useNetwork";
 
 export function usePrices(network: Network) {
   return useQuery({
-    queryKey: ["prices", network],
+    queryKey: keys.collectivePrices(network),
     queryFn: ({ signal }) =>
       body(client.GET("/api/v1/collectives/price", { params: { query: network }, signal })),
     placeholderData: keepPreviousData,
-    staleTime: Infinity, // a calculation: the same question has the same answer
+    staleTime: Infinity, // the prices depend on the network only
     retry: false,
   });
 }

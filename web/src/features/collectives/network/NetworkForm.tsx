@@ -1,6 +1,7 @@
-/** The network in figures: every change is priced at once. */
+/** The form of the network; each valid change updates the prices. */
 import { useState } from "react";
-import { FIGURES, type Figure, type Network } from "./useNetwork";
+import styles from "./NetworkForm.module.css";
+import { FIELDS, type Network, type NetworkField } from "./useNetwork";
 
 interface Props {
   network: Network;
@@ -10,19 +11,19 @@ interface Props {
 export function NetworkForm({ network, onChange }: Props) {
   return (
     <form
-      className="network"
+      className={styles.networkForm}
       aria-label="Network"
       onSubmit={(event) => {
         event.preventDefault();
       }}
     >
-      {FIGURES.map((figure) => (
+      {FIELDS.map((field) => (
         <Field
-          key={figure.name}
-          figure={figure}
-          value={network[figure.name]}
+          key={field.name}
+          field={field}
+          value={network[field.name]}
           onChange={(value) => {
-            onChange({ [figure.name]: value });
+            onChange({ [field.name]: value });
           }}
         />
       ))}
@@ -31,30 +32,30 @@ export function NetworkForm({ network, onChange }: Props) {
 }
 
 interface FieldProps {
-  figure: Figure;
+  field: NetworkField;
   value: number;
   onChange: (value: number) => void;
 }
 
-function Field({ figure, value, onChange }: FieldProps) {
-  const { label, unit, scale, least, whole } = figure;
+function Field({ field, value, onChange }: FieldProps) {
+  const { label, unit, scale, least, whole } = field;
   const [text, setText] = useState(String(Number((value / scale).toPrecision(9))));
-  const isFit = (typed: string) => {
+  const isValid = (typed: string) => {
     const number = Number(typed);
     return typed.trim() !== "" && number >= least && number <= 1e9 && (!whole || Number.isInteger(number));
   };
   return (
-    <label className="field">
+    <label className={styles.field}>
       <span>{label}</span>
-      <span className="field-box">
+      <span className={styles.fieldBox}>
         <input
           inputMode={whole ? "numeric" : "decimal"}
           value={text}
-          aria-invalid={!isFit(text)}
+          aria-invalid={!isValid(text)}
           onChange={(event) => {
             const typed = event.target.value;
             setText(typed);
-            if (isFit(typed)) onChange(Number((Number(typed) * scale).toPrecision(12)));
+            if (isValid(typed)) onChange(Number((Number(typed) * scale).toPrecision(12)));
           }}
         />
         {unit && <i>{unit}</i>}

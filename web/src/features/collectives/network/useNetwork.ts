@@ -1,4 +1,4 @@
-/** The network that prices are asked for; it lives in the address, so that a link shows the same picture. */
+/** The network of the price list; the address of the page stores it, so a link shows the same prices. */
 import { useSearchParams } from "wouter";
 
 export interface Network {
@@ -10,16 +10,16 @@ export interface Network {
   latency_s: number;
 }
 
-export interface Figure {
+export interface NetworkField {
   name: keyof Network;
   label: string;
   unit: string;
-  scale: number; // how much of the service's unit one of the reader's is
+  scale: number; // units of the API in one unit of the form
   least: number;
   whole?: boolean;
 }
 
-const START: Network = {
+const DEFAULT: Network = {
   hosts: 4,
   ranks_per_host: 4,
   bytes: 1e8,
@@ -28,7 +28,7 @@ const START: Network = {
   latency_s: 2e-5,
 };
 
-export const FIGURES: Figure[] = [
+export const FIELDS: NetworkField[] = [
   { name: "hosts", label: "Hosts", unit: "", scale: 1, least: 1, whole: true },
   { name: "ranks_per_host", label: "Ranks per host", unit: "", scale: 1, least: 1, whole: true },
   { name: "bytes", label: "Vector", unit: "MB", scale: 1e6, least: 1e-6 },
@@ -39,8 +39,8 @@ export const FIGURES: Figure[] = [
 
 export function useNetwork(): [Network, (change: Partial<Network>) => void] {
   const [search, setSearch] = useSearchParams();
-  const network = { ...START };
-  for (const { name, least } of FIGURES) {
+  const network = { ...DEFAULT };
+  for (const { name, least } of FIELDS) {
     const given = Number(search.get(name) ?? NaN);
     if (Number.isFinite(given) && given >= least * 1e-6) network[name] = given;
   }

@@ -1,33 +1,36 @@
-/** One moment of a plan: hosts, ranks, how much of the sum each holds, and the messages of the round just past. */
+/** The diagram of a plan after a round: hosts, ranks, the share of the sum on each rank, and the round's messages. */
 import { useMemo } from "react";
 import type { PlanView } from "@/shared/api/types";
+import { classNames } from "@/shared/page/classNames";
 import { category } from "@/shared/plot/palette";
 import { useTheme } from "@/shared/theme/theme";
-import { CELL, scene, way } from "./layout";
-import { holdings, strips } from "./chunkShares";
+import { averageShares, chunkShares } from "./chunkShares";
+import { CELL, layoutHosts, messagePath } from "./layout";
+import styles from "./PlanDiagram.module.css";
 
-const CROWD = 40; // messages, from which on they are drawn finer
+const CROWDED = 40; // from this number of messages on their lines are thinner
 
 interface Props {
   plan: PlanView;
-  at: number; // rounds that are past
+  at: number; // rounds that are complete
   label: string;
 }
 
-export function PlanPicture({ plan, at, label }: Props) {
-  const place = useMemo(() => scene(plan.hosts), [plan.hosts]);
-  const held = useMemo(() => holdings(plan, at), [plan, at]);
+export function PlanDiagram({ plan, at, label }: Props) {
+  const layout = useMemo(() => layoutHosts(plan.hosts), [plan.hosts]);
+  const shares = useMemo(() => chunkShares(plan, at), [plan, at]);
   return (
     <svg
-      className="plan"
+      className={styles.diagram}
       role="img"
       aria-label={label}
-      viewBox={`-2 -2 ${place.width + 4} ${place.height + 4}`}
-      style={{ maxWidth: `${place.width * 1.35}px` }}
+      data-testid="plan"
+      viewBox={`-2 -2 ${layout.width + 4} ${layout.height + 4}`}
+      style={{ maxWidth: `${layout.width * 1.35}px` }}
     >
-      <Head />
-      {place.hosts.map((box, host) => (
-        <g key={host} className="plan-host">
+      <ArrowHead />
+      {layout.hosts.map((box, host) => (
+        <g key={host} className={styles.host}>
           <rect {...box} rx="7" />
           {box.width > 80 && (
             <text x={box.x + 11} y={box.y + 16}>
@@ -36,26 +39,30 @@ export function PlanPicture({ plan, at, label }: Props) {
           )}
         </g>
       ))}
-      {[...place.ranks].map(([rank, { x, y }]) => (
-        <Rank key={rank} rank={rank} x={x} y={y} shares={held[rank] ?? []} />
+      {[...layout.ranks].map(([rank, { x, y }]) => (
+        <Rank key={rank} rank={rank} x={x} y={y} shares={shares[rank] ?? []} />
       ))}
-      {at > 0 && <Messages key={at} plan={plan} round={at - 1} ranks={place.ranks} />}
+      {at > 0 && <Messages key={at} plan={plan} round={at - 1} ranks={layout.ranks} />}
     </svg>
   );
 }
 
 function Rank({ rank, x, y, shares }: { rank: number; x: number; y: number; shares: number[] }) {
-  const parts = strips(shares);
-  const step = (CELL - 6) / parts.length;
-  const isWhole = shares.every((share) => share === 1);
+  const averages = averageShares(shares);
+  const step = (CELL - 6) / averages.length;
+  const isComplete = shares.every((share) => share === 1);
   return (
-    <g transform={`translate(${x} ${y})`} className={isWhole ? "plan-rank whole" : "plan-rank"}>
+    <g
+      transform={`translate(${x} ${y})`}
+      className={classNames(styles.rank, isComplete && styles.completeRank)}
+      data-testid={isComplete ? "complete-rank" : "partial-rank"}
+    >
       <rect width={CELL} height={CELL} rx="5" />
-      {parts.map((share, part) => (
+      {averages.map((share, index) => (
         <rect
-          key={part}
-          className={share === 1 ? "part whole" : "part"}
-          x={3 + part * step}
+          key={index}
+          className={classNames(styles.chunk, share === 1 && styles.completeChunk)}
+          x={3 + index * step}
           y="18"
           width={Math.max(step - (step > 3 ? 1 : 0), 0.5)}
           height={CELL - 21}
@@ -72,7 +79,7 @@ function Rank({ rank, x, y, shares }: { rank: number; x: number; y: number; shar
 interface MessagesProps {
   plan: PlanView;
   round: number;
-  ranks: ReturnType<typeof scene>["ranks"];
+  ranks: ReturnType<typeof layoutHosts>["ranks"];
 }
 
 function Messages({ plan, round, ranks }: MessagesProps) {
@@ -80,21 +87,25 @@ function Messages({ plan, round, ranks }: MessagesProps) {
   const sends = plan.rounds[round];
   if (!sends) return null;
   return (
-    <g className={sends.src.length > CROWD ? "crowded" : ""}>
+    <g className={classNames(sends.src.length > CROWDED && styles.crowded)}>
       {sends.src.map((src, i) => {
         const [from, to] = [ranks.get(src), ranks.get(sends.dst[i] ?? -1)];
         if (!from || !to || !sends.size[i]) return null;
-        const names = ["message", from.host === to.host ? "" : "across", sends.add[i] ? "" : "kept"];
-        // a tree of its own color, as the paper has it
+        // Each tree has its own color, as in the figures of Kumar et al.
         const color = plan.collective.kind === "colors" ? category(sends.start[i] ?? 0, theme) : undefined;
         return (
           <path
             key={i}
-            className={names.filter(Boolean).join(" ")}
+            className={classNames(
+              styles.message,
+              from.host !== to.host && styles.betweenHosts,
+              !sends.add[i] && styles.copied,
+            )}
+            data-testid="message"
             style={{ stroke: color }}
-            d={way(from, to)}
+            d={messagePath(from, to)}
             pathLength={1}
-            markerEnd="url(#head)"
+            markerEnd="url(#arrow-head)"
           />
         );
       })}
@@ -102,11 +113,11 @@ function Messages({ plan, round, ranks }: MessagesProps) {
   );
 }
 
-function Head() {
+function ArrowHead() {
   return (
     <defs>
       <marker
-        id="head"
+        id="arrow-head"
         viewBox="0 0 8 8"
         refX="6"
         refY="4"

@@ -1,10 +1,10 @@
-/** What each rank holds after some rounds of a plan: for every chunk, the share of all ranks whose part is in it. */
+/** The share of the sum that each rank holds after some rounds of a plan, chunk by chunk. */
 import type { PlanView } from "@/shared/api/types";
 
-/** Shares from 1 / world (its own part alone) to 1 (the whole sum), by rank and chunk. */
-export function holdings(plan: PlanView, rounds: number): number[][] {
+/** Return shares by rank and chunk, from 1 / world (the rank's own part) to 1 (the complete sum). */
+export function chunkShares(plan: PlanView, rounds: number): number[][] {
   const world = plan.hosts.flat().length;
-  // who is inside, one bit for each of up to 64 ranks
+  // One bit for each of up to 64 ranks: the ranks whose part is in the chunk.
   const parts = Array.from({ length: world }, (_, rank) =>
     Array.from({ length: plan.chunks }, () => 1n << BigInt(rank)),
   );
@@ -18,17 +18,17 @@ export function holdings(plan: PlanView, rounds: number): number[][] {
       }
     });
   }
-  const shares = new Map<bigint, number>(); // few sets occur, each very often
+  const shares = new Map<bigint, number>(); // few distinct sets occur, each of them often
   const share = (set: bigint) => {
-    const known = shares.get(set) ?? ones(set) / world;
+    const known = shares.get(set) ?? countBits(set) / world;
     shares.set(set, known);
     return known;
   };
   return parts.map((chunks) => chunks.map(share));
 }
 
-/** At most `most` neighboring averages, for a cell that has no room for more. */
-export function strips(shares: number[], most = 16): number[] {
+/** Return at most `most` averages of neighboring shares, for a cell that is too narrow for all of them. */
+export function averageShares(shares: number[], most = 16): number[] {
   const bins = Math.min(most, shares.length);
   return Array.from({ length: bins }, (_, bin) => {
     const part = shares.slice(
@@ -39,7 +39,7 @@ export function strips(shares: number[], most = 16): number[] {
   });
 }
 
-function ones(set: bigint): number {
+function countBits(set: bigint): number {
   let found = 0;
   for (let rest = set; rest; rest &= rest - 1n) found++;
   return found;

@@ -1,10 +1,10 @@
-/** Where hosts and ranks stand in the picture, and the way of a message between two of them. */
+/** The layout of a plan's diagram: the positions of hosts and ranks, and the path of a message between two ranks. */
 export const CELL = 44;
 const GAP = 14;
 const PAD = 11;
-const HEAD = 17;
-const BETWEEN = 16;
-const ACROSS = 8; // ranks side by side, so that a telephone shows them too
+const LABEL = 17; // the height of a host's name
+const HOST_GAP = 16;
+const MAX_COLUMNS = 8; // ranks in a row that a phone's screen can show
 
 export interface Box {
   x: number;
@@ -13,59 +13,59 @@ export interface Box {
   height: number;
 }
 
-export interface Scene {
+export interface Layout {
   width: number;
   height: number;
   hosts: Box[];
-  ranks: Map<number, { x: number; y: number; host: number }>; // the corner of each cell
+  ranks: Map<number, { x: number; y: number; host: number }>; // the top left corner of each cell
 }
 
-/** A host to a block, its ranks in lines; blocks stand as near to a square as they can. */
-export function scene(hosts: number[][]): Scene {
+/** Return a block for each host with its ranks in rows; the blocks form nearly a square. */
+export function layoutHosts(hosts: number[][]): Layout {
   const largest = Math.max(...hosts.map((host) => host.length));
-  const columns = hosts.length > 1 ? Math.min(largest, ACROSS) : lineOf(largest);
+  const columns = hosts.length > 1 ? Math.min(largest, MAX_COLUMNS) : columnsOf(largest);
   const lines = Math.ceil(largest / columns);
   const width = columns * (CELL + GAP) - GAP + 2 * PAD;
-  const head = largest > 1 ? HEAD : 0; // a lone rank is its host
-  const height = lines * (CELL + GAP) - GAP + 2 * PAD + head;
+  const label = largest > 1 ? LABEL : 0; // a host with a single rank has no name
+  const height = lines * (CELL + GAP) - GAP + 2 * PAD + label;
   const inRow = blocksInRow(hosts.length, columns, lines);
   const boxes = hosts.map((_, host) => ({
-    x: (host % inRow) * (width + BETWEEN),
-    y: Math.floor(host / inRow) * (height + BETWEEN),
+    x: (host % inRow) * (width + HOST_GAP),
+    y: Math.floor(host / inRow) * (height + HOST_GAP),
     width,
     height,
   }));
-  const ranks: Scene["ranks"] = new Map();
+  const ranks: Layout["ranks"] = new Map();
   boxes.forEach(({ x, y }, host) => {
-    hosts[host]?.forEach((rank, place) => {
-      const column = x + PAD + (place % columns) * (CELL + GAP);
-      const line = y + head + PAD + Math.floor(place / columns) * (CELL + GAP);
+    hosts[host]?.forEach((rank, index) => {
+      const column = x + PAD + (index % columns) * (CELL + GAP);
+      const line = y + label + PAD + Math.floor(index / columns) * (CELL + GAP);
       ranks.set(rank, { x: column, y: line, host });
     });
   });
   return {
-    width: inRow * (width + BETWEEN) - BETWEEN,
-    height: Math.ceil(hosts.length / inRow) * (height + BETWEEN) - BETWEEN,
+    width: inRow * (width + HOST_GAP) - HOST_GAP,
+    height: Math.ceil(hosts.length / inRow) * (height + HOST_GAP) - HOST_GAP,
     hosts: boxes,
     ranks,
   };
 }
 
-/** A gentle bow from cell to cell, always to the left of its direction, so that an exchange is two lines. */
-export function way(from: { x: number; y: number }, to: { x: number; y: number }): string {
+/** Return an arc between two cells, bent to the left of its direction: an exchange is two separate lines. */
+export function messagePath(from: { x: number; y: number }, to: { x: number; y: number }): string {
   const half = CELL / 2;
   const [ax, ay, bx, by] = [from.x + half, from.y + half, to.x + half, to.y + half];
   const [dx, dy] = [bx - ax, by - ay];
   const length = Math.hypot(dx, dy);
   const bow = Math.min(0.22 * length, 46) / length;
   const [mx, my] = [(ax + bx) / 2 + dy * bow, (ay + by) / 2 - dx * bow];
-  const [sx, sy] = toward(ax, ay, mx, my, half - 2);
-  const [ex, ey] = toward(bx, by, mx, my, half + 3);
+  const [sx, sy] = edgePoint(ax, ay, mx, my, half - 2);
+  const [ex, ey] = edgePoint(bx, by, mx, my, half + 3);
   return `M${sx} ${sy}Q${round(mx)} ${round(my)} ${ex} ${ey}`;
 }
 
-/** The point where the line from a cell's middle to (x, y) leaves the square of that half width. */
-function toward(cx: number, cy: number, x: number, y: number, half: number): [number, number] {
+/** Return the point where the line from a cell's center to (x, y) leaves the square of that half width. */
+function edgePoint(cx: number, cy: number, x: number, y: number, half: number): [number, number] {
   const [dx, dy] = [x - cx, y - cy];
   const reach = half / Math.max(Math.abs(dx), Math.abs(dy));
   return [round(cx + dx * reach), round(cy + dy * reach)];
@@ -75,19 +75,19 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-function lineOf(ranks: number): number {
+function columnsOf(ranks: number): number {
   const root = Math.ceil(Math.sqrt(ranks));
-  for (let columns = root; columns <= Math.min(ranks, ACROSS); columns++) {
+  for (let columns = root; columns <= Math.min(ranks, MAX_COLUMNS); columns++) {
     if (ranks % columns === 0) return columns;
   }
-  return Math.min(root, ACROSS);
+  return Math.min(root, MAX_COLUMNS);
 }
 
 function blocksInRow(hosts: number, columns: number, lines: number): number {
   let best = 1;
-  const oblong = (blocks: number) => Math.abs(blocks * columns - Math.ceil(hosts / blocks) * lines);
-  for (let blocks = 2; blocks * columns <= ACROSS; blocks++) {
-    if (oblong(blocks) < oblong(best)) best = blocks;
+  const elongation = (blocks: number) => Math.abs(blocks * columns - Math.ceil(hosts / blocks) * lines);
+  for (let blocks = 2; blocks * columns <= MAX_COLUMNS; blocks++) {
+    if (elongation(blocks) < elongation(best)) best = blocks;
   }
   return best;
 }

@@ -1,61 +1,68 @@
-/** A hand on the rounds of a plan: where it is, whether it plays, and the keys that move it. */
+/** The playback of a plan: the current round, play and pause, and the keys that control it. */
 import { useEffect, useState } from "react";
 
 const SLOWEST_MS = 900;
-const QUICKEST_MS = 140;
-const WHOLE_MS = 14_000; // about how long a plan takes to play, whatever its length
+const FASTEST_MS = 140;
+const TOTAL_MS = 14_000; // the approximate duration of a whole plan
 
-export function usePlayer(rounds: number) {
+export interface Playback {
+  at: number; // rounds that are complete
+  playing: boolean;
+  seek: (to: number) => void; // also pauses
+  toggle: () => void; // between play and pause
+}
+
+export function usePlayback(rounds: number): Playback {
   const [at, setAt] = useState(0);
-  const [wanted, setWanted] = useState(false);
-  const playing = wanted && at < rounds;
+  const [started, setStarted] = useState(false);
+  const playing = started && at < rounds;
 
   useEffect(() => {
     if (!playing) return;
-    const pace_ms = Math.min(SLOWEST_MS, Math.max(QUICKEST_MS, WHOLE_MS / rounds));
+    const delay_ms = Math.min(SLOWEST_MS, Math.max(FASTEST_MS, TOTAL_MS / rounds));
     const timer = setTimeout(() => {
       setAt(at + 1);
-    }, pace_ms);
+    }, delay_ms);
     return () => {
       clearTimeout(timer);
     };
   }, [playing, at, rounds]);
 
-  const go = (to: number) => {
-    setWanted(false);
+  const seek = (to: number) => {
+    setStarted(false);
     setAt(Math.max(0, Math.min(rounds, to)));
   };
   const toggle = () => {
     if (!playing && at === rounds) setAt(0);
-    setWanted(!playing);
+    setStarted(!playing);
   };
   useKeys({
     " ": toggle,
     ArrowLeft: () => {
-      go(at - 1);
+      seek(at - 1);
     },
     ArrowRight: () => {
-      go(at + 1);
+      seek(at + 1);
     },
     Home: () => {
-      go(0);
+      seek(0);
     },
     End: () => {
-      go(rounds);
+      seek(rounds);
     },
   });
-  return { at, playing, go, toggle };
+  return { at, playing, seek, toggle };
 }
 
-/** Keys that act wherever the reader is, save where a key has a meaning already. */
-function useKeys(keys: Record<string, () => void>) {
+/** Bind keys on the whole page, except on elements that use these keys themselves. */
+function useKeys(actions: Record<string, () => void>) {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const isTaken = (event.target as Element | null)?.closest("input, select, textarea, button, a");
-      const act = keys[event.key];
-      if (!act || isTaken || event.ctrlKey || event.metaKey || event.altKey) return;
+      const isControl = (event.target as Element | null)?.closest("input, select, textarea, button, a");
+      const action = actions[event.key];
+      if (!action || isControl || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      act();
+      action();
     };
     window.addEventListener("keydown", press);
     return () => {

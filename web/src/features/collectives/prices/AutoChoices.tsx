@@ -1,22 +1,22 @@
-/** What `auto` would take on this network, size by size. */
-import { bytes } from "@/shared/format/quantities";
+/** The collective that `auto` chooses on this network for each size. */
 import type { PriceList } from "@/shared/api/types";
-import { nameOf, shapeOf } from "@/features/collectives/names";
+import { formatBytes } from "@/shared/format/quantities";
+import { nameOf, shapeOf } from "../names";
 
-export function AutoLine({ choices }: { choices: PriceList["auto"] }) {
-  const told = choices.flatMap(({ from_bytes, collective }, place) => {
+export function AutoChoices({ choices }: { choices: PriceList["auto"] }) {
+  const texts = choices.flatMap(({ from_bytes, collective }, index) => {
     if (collective.kind === "native") return [];
-    const next = choices[place + 1]?.from_bytes;
+    const next = choices[index + 1]?.from_bytes;
     const sizes = next
-      ? `below ${bytes(next)}`
+      ? `below ${formatBytes(next)}`
       : from_bytes
-        ? `from ${bytes(from_bytes)} on`
+        ? `from ${formatBytes(from_bytes)}`
         : "for every size";
     return [`${[nameOf(collective), shapeOf(collective)].filter(Boolean).join(", ")} ${sizes}`];
   });
   return (
-    <p className="small muted auto-takes">
-      A run with <code>collective: {"{kind: auto}"}</code> would take: {told.join("; ")}.
+    <p className="small muted">
+      A run with <code>collective: {"{kind: auto}"}</code> would take: {texts.join("; ")}.
     </p>
   );
 }

@@ -1,28 +1,31 @@
-/** Every collective's price, the cheapest first; choosing one draws it. */
+/** The table of prices, the cheapest collective first; a click on a row draws its plan. */
 import type { CSSProperties } from "react";
-import type { PriceList } from "@/shared/api/types";
-import { count, figure } from "@/shared/format/number";
-import { keyOf, nameOf, shapeOf } from "@/features/collectives/names";
-import { bytes, seconds } from "@/shared/format/quantities";
+import type { PriceList, PriceView } from "@/shared/api/types";
+import { formatCount, formatNumber } from "@/shared/format/number";
+import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { classNames } from "@/shared/page/classNames";
+import { keyOf, nameOf, shapeOf } from "../names";
+import styles from "./PriceTable.module.css";
 
 interface Props {
   list: PriceList;
-  chosen: string;
+  chosen: string; // the key of a collective
   onChoose: (key: string) => void;
 }
 
 export function PriceTable({ list, chosen, onChoose }: Props) {
+  const wideNumber = classNames("number", styles.wideOnly);
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
-    <div className="scroll panel prices" role="region" aria-label="Prices" tabIndex={0}>
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
+    <div className={classNames("scroll panel", styles.prices)} role="region" aria-label="Prices" tabIndex={0}>
       <table>
         <thead>
           <tr>
             <th scope="col">Collective</th>
-            <th scope="col" className="number roomy">
+            <th scope="col" className={wideNumber}>
               Rounds
             </th>
-            <th scope="col" className="number roomy">
+            <th scope="col" className={wideNumber}>
               Busiest link
             </th>
             <th scope="col" className="number">
@@ -36,28 +39,7 @@ export function PriceTable({ list, chosen, onChoose }: Props) {
         <tbody>
           {list.prices.map((price) => {
             const key = keyOf(price.collective);
-            return (
-              <tr key={key} className={key === chosen ? "chosen" : ""}>
-                <th scope="row">
-                  <button
-                    className="plain"
-                    aria-pressed={key === chosen}
-                    onClick={() => {
-                      onChoose(key);
-                    }}
-                  >
-                    {nameOf(price.collective)} <span className="muted">{shapeOf(price.collective)}</span>
-                  </button>
-                </th>
-                <td className="number roomy">{count(price.rounds)}</td>
-                <td className="number roomy">{bytes(price.link_bytes)}</td>
-                <td className="number">{seconds(price.seconds)}</td>
-                <td className="number times">
-                  {price.times_bound ? times(price.times_bound) : "–"}
-                  <i style={{ "--share": 1 / (price.times_bound ?? 1) } as CSSProperties} />
-                </td>
-              </tr>
-            );
+            return <PriceRow key={key} price={price} isChosen={key === chosen} onChoose={onChoose} />;
           })}
         </tbody>
       </table>
@@ -65,6 +47,38 @@ export function PriceTable({ list, chosen, onChoose }: Props) {
   );
 }
 
-function times(bound: number): string {
-  return bound < 100 ? bound.toFixed(2) : figure(bound, 3);
+interface RowProps {
+  price: PriceView;
+  isChosen: boolean;
+  onChoose: (key: string) => void;
+}
+
+function PriceRow({ price, isChosen, onChoose }: RowProps) {
+  const wideNumber = classNames("number", styles.wideOnly);
+  return (
+    <tr className={classNames(isChosen && styles.chosen)}>
+      <th scope="row">
+        <button
+          className="plain"
+          aria-pressed={isChosen}
+          onClick={() => {
+            onChoose(keyOf(price.collective));
+          }}
+        >
+          {nameOf(price.collective)} <span className="muted">{shapeOf(price.collective)}</span>
+        </button>
+      </th>
+      <td className={wideNumber}>{formatCount(price.rounds)}</td>
+      <td className={wideNumber}>{formatBytes(price.link_bytes)}</td>
+      <td className="number">{formatSeconds(price.seconds)}</td>
+      <td className={classNames("number", styles.timesBound)}>
+        {price.times_bound ? formatFactor(price.times_bound) : "–"}
+        <i style={{ "--share": 1 / (price.times_bound ?? 1) } as CSSProperties} />
+      </td>
+    </tr>
+  );
+}
+
+function formatFactor(factor: number): string {
+  return factor < 100 ? factor.toFixed(2) : formatNumber(factor, 3);
 }

@@ -1,19 +1,21 @@
-/** GET /experiments: one page of the list, newest first. */
+/** GET /experiments: a page of experiments, newest first. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
-import { pace } from "@/shared/api/polling";
+import { keys } from "@/shared/api/keys";
+import { pollInterval } from "@/shared/api/polling";
 import { hasEnded } from "@/shared/state/state";
 
 const PER_PAGE = 20;
 
 export function useExperiments(before: number | undefined) {
   return useQuery({
-    queryKey: ["experiments", before ?? "newest"],
+    queryKey: keys.experimentList(before),
     queryFn: ({ signal }) => {
       const params = { query: before === undefined ? { limit: PER_PAGE } : { before, limit: PER_PAGE } };
       return body(client.GET("/api/v1/experiments", { params, signal }));
     },
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => pace(state.data?.items.some((item) => !hasEnded(item.state)) ?? false),
+    refetchInterval: ({ state }) =>
+      pollInterval(state.data?.items.some((item) => !hasEnded(item.state)) ?? false),
   });
 }

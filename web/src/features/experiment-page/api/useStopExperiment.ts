@@ -1,6 +1,7 @@
-/** POST /experiments/{id}/stop: ask that all its runs stop. */
+/** POST /experiments/{id}/stop: request the stop of all runs of an experiment. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
 
 export function useStopExperiment(id: number) {
   const cache = useQueryClient();
@@ -9,6 +10,6 @@ export function useStopExperiment(id: number) {
       const params = { path: { experiment_id: id } };
       return body(client.POST("/api/v1/experiments/{experiment_id}/stop", { params }));
     },
-    onSuccess: () => cache.invalidateQueries({ queryKey: ["experiment", id] }),
+    onSuccess: () => cache.invalidateQueries({ queryKey: keys.experiment(id) }),
   });
 }

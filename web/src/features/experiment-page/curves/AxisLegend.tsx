@@ -1,38 +1,41 @@
-/** The axes as legend: a value lights its runs when pointed at, and puts them away when pressed. */
+/** The legend of the axes: the pointer on a value highlights its runs, a click hides or shows them. */
 import type { RunView } from "@/shared/api/types";
 import { valueText } from "@/shared/format/value";
-import { Swatch } from "@/shared/plot/LineSwatch";
-import { type Axis, having, type Inks, ordered } from "@/features/experiment-page/lineStyles";
-import type { Selection } from "@/features/experiment-page/useSelection";
+import { classNames } from "@/shared/page/classNames";
+import { LineSwatch } from "@/shared/plot/LineSwatch";
+import { type Axis, runsWith, sortValues } from "../axes";
+import type { LineStyles } from "../lineStyles";
+import type { Selection } from "../useSelection";
+import styles from "./AxisLegend.module.css";
 
 interface Props {
   axes: Axis[];
-  inks: Inks;
+  lineStyles: LineStyles;
   runs: RunView[];
   selection: Selection;
   onColorBy: (path: string) => void;
 }
 
-export function AxisLegend({ axes, inks, runs, selection, onColorBy }: Props) {
+export function AxisLegend({ axes, lineStyles, runs, selection, onColorBy }: Props) {
   const varied = axes.filter((axis) => axis.values.length > 1);
   if (!varied.length) return null;
   return (
-    <div className="legend">
+    <div className={styles.axisLegend}>
       {varied.map((axis) => (
-        <div key={axis.path} className="legend-axis" role="group" aria-label={axis.path}>
-          <span className="legend-name" title={axis.path}>
+        <div key={axis.path} className={styles.legendAxis} role="group" aria-label={axis.path}>
+          <span className={styles.legendName} title={axis.path}>
             {axis.name}
           </span>
-          {ordered(axis.values).map((value) => (
+          {sortValues(axis.values).map((value) => (
             <Entry
               key={valueText(value)}
-              {...{ axis, value, inks, selection }}
-              keys={having(runs, axis, value).map((run) => String(run.id))}
+              {...{ axis, value, lineStyles, selection }}
+              keys={runsWith(runs, axis, value).map((run) => String(run.id))}
             />
           ))}
-          {varied.length > 1 && inks.colored !== axis && (
+          {varied.length > 1 && lineStyles.colored !== axis && (
             <button
-              className="plain legend-recolor small"
+              className={classNames("plain small", styles.legendAction)}
               onClick={() => {
                 onColorBy(axis.path);
               }}
@@ -43,7 +46,7 @@ export function AxisLegend({ axes, inks, runs, selection, onColorBy }: Props) {
         </div>
       ))}
       {selection.hidden.size > 0 && (
-        <button className="plain legend-recolor small" onClick={selection.showAll}>
+        <button className={classNames("plain small", styles.legendAction)} onClick={selection.showAll}>
           show all
         </button>
       )}
@@ -54,34 +57,34 @@ export function AxisLegend({ axes, inks, runs, selection, onColorBy }: Props) {
 interface EntryProps {
   axis: Axis;
   value: unknown;
-  inks: Inks;
+  lineStyles: LineStyles;
   selection: Selection;
   keys: string[];
 }
 
-function Entry({ axis, value, inks, selection, keys }: EntryProps) {
+function Entry({ axis, value, lineStyles, selection, keys }: EntryProps) {
   const shown = keys.some((key) => !selection.hidden.has(key));
-  const light = () => {
-    selection.light(keys);
+  const highlight = () => {
+    selection.highlight(keys);
   };
-  const unlight = () => {
-    selection.light(null);
+  const clearHighlight = () => {
+    selection.highlight(null);
   };
   return (
     <button
-      className="legend-entry"
+      className={styles.legendEntry}
       aria-pressed={shown}
       disabled={!keys.length}
       onClick={() => {
         selection.toggle(keys);
       }}
-      onPointerEnter={light}
-      onPointerLeave={unlight}
-      onFocus={light}
-      onBlur={unlight}
+      onPointerEnter={highlight}
+      onPointerLeave={clearHighlight}
+      onFocus={highlight}
+      onBlur={clearHighlight}
     >
-      {axis === inks.colored && <Swatch color={inks.color(value)} />}
-      {axis === inks.dashed && <Swatch color="currentColor" dash={inks.dash(value)} />}
+      {axis === lineStyles.colored && <LineSwatch color={lineStyles.color(value)} />}
+      {axis === lineStyles.dashed && <LineSwatch color="currentColor" dash={lineStyles.dash(value)} />}
       {valueText(value)}
     </button>
   );

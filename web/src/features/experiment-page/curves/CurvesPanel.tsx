@@ -1,117 +1,79 @@
-/** One series of all runs, laid over each other. */
-import { useMemo, useState } from "react";
-import { pace } from "@/shared/api/polling";
+/** The panel of the overlaid curves: toolbar, readout, chart and legend. */
+import { useState } from "react";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { overlay, smooth } from "@/shared/curves/column";
-import { useCurves } from "@/shared/curves/useCurves";
-import { plural, tick } from "@/shared/format/number";
+import { formatTick, pluralize } from "@/shared/format/number";
 import type { Unit } from "@/shared/format/position";
-import { Choice } from "@/shared/controls/RadioTabs";
+import { classNames } from "@/shared/page/classNames";
 import { Plot } from "@/shared/plot/Plot";
-import { Switch } from "@/shared/controls/Switch";
-import { visible } from "@/shared/plot/view";
-import { chartable, HELDOUT_ACCURACY, seriesKind, type SeriesKind } from "@/shared/series/catalog";
-import { hasEnded } from "@/shared/state/state";
-import type { Axis, Inks } from "@/features/experiment-page/lineStyles";
-import { inEpochs, useStepsPerEpoch } from "./epochs";
+import { visibleLines } from "@/shared/plot/view";
+import { chartSeries, HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
+import type { Axis } from "../axes";
+import type { LineStyles } from "../lineStyles";
+import type { Selection } from "../useSelection";
 import { AxisLegend } from "./AxisLegend";
-import { readingOf } from "./readout";
-import type { Selection } from "@/features/experiment-page/useSelection";
+import styles from "./CurvesPanel.module.css";
+import { type CurveOptions, CurvesToolbar } from "./CurvesToolbar";
+import { readoutText } from "./readout";
+import { useOverlay } from "./useOverlay";
 
 interface Props {
   experiment: ExperimentDetail;
   runs: RunView[];
   axes: Axis[];
-  inks: Inks;
+  lineStyles: LineStyles;
   selection: Selection;
   onColorBy: (path: string) => void;
 }
 
-export function CurvesPanel({ experiment, runs, axes, inks, selection, onColorBy }: Props) {
-  const [kind, setKind] = useState<SeriesKind>(seriesKind(HELDOUT_ACCURACY));
-  const [logarithmic, setLogarithmic] = useState(false);
-  const [smoothed, setSmoothed] = useState(true);
-  const [byEpoch, setByEpoch] = useState(false);
+const DEFAULTS: CurveOptions = {
+  kind: seriesKind(HELDOUT_ACCURACY),
+  byEpoch: false,
+  smoothed: true,
+  logarithmic: false,
+};
+
+export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onColorBy }: Props) {
+  const [options, setOptions] = useState(DEFAULTS);
   const [index, setIndex] = useState<number | null>(null);
-  const retold = runs.reduce((sum, run) => sum + Math.max(0, run.attempt - 1), 0);
-  const curves = useCurves(experiment.id, kind.name, pace(!hasEnded(experiment.state)), retold);
-
-  const perEpoch = useStepsPerEpoch(experiment, runs);
-  const softly = smoothed && (kind.noisy ?? false);
-  const sheet = useMemo(() => {
-    const columns = [...curves].map(([id, column]) =>
-      byEpoch ? inEpochs(column, perEpoch.get(id)) : column,
-    );
-    return overlay(softly ? columns.map(smooth) : columns);
-  }, [curves, softly, byEpoch, perEpoch]);
-
+  const overlay = useOverlay(experiment, runs, lineStyles, options);
+  const { kind, logarithmic } = options;
+  const kinds = chartSeries([HELDOUT_ACCURACY, ...runs.flatMap((run) => Object.keys(run.latest))]);
+  const unit: Unit = options.byEpoch ? "epoch" : "step";
   const byKey = new Map(runs.map((run) => [String(run.id), run]));
-  const lines = [...curves.keys()].map((id) => ({
-    key: String(id),
-    label: `Run ${id}`,
-    dots: !kind.noisy && curves.size < 4,
-    ...inks.of(byKey.get(String(id))),
-  }));
-  const choices = chartable([HELDOUT_ACCURACY, ...runs.flatMap((run) => Object.keys(run.latest))]);
-  const unit: Unit = byEpoch ? "epoch" : "step";
-  const reading = readingOf({ lines, sheet, runs: byKey, kind, unit }, selection, index);
+  const readout = readoutText({ ...overlay, runs: byKey, kind, unit }, selection, index);
+  const visible = visibleLines({ lines: overlay.lines, hidden: selection.hidden }).length;
+  const onChange = (change: Partial<CurveOptions>) => {
+    setOptions((before) => ({ ...before, ...change }));
+  };
   return (
-    <section className="panel curves" aria-label="Curves">
-      <header className="curves-head">
-        <Choice
-          label="Series"
-          options={choices.map((each) => [each.name, each.title])}
-          value={kind.name}
-          onChange={(name) => {
-            setKind(seriesKind(name));
-          }}
-        />
-        <div className="switches">
-          <Switch on={byEpoch} onChange={setByEpoch}>
-            by epoch
-          </Switch>
-          {kind.noisy && (
-            <Switch on={smoothed} onChange={setSmoothed}>
-              smooth
-            </Switch>
-          )}
-          {kind.logarithmic && (
-            <Switch on={logarithmic} onChange={setLogarithmic}>
-              log scale
-            </Switch>
-          )}
-        </div>
-      </header>
-      <p className="reading small">
-        {reading ??
-          (lines.length ? (
-            <span className="reading-hint">↑ and ↓ pick a curve</span>
-          ) : (
-            `No run has measured its ${kind.title.toLowerCase()} yet.`
-          ))}
+    <section className={classNames("panel", styles.curvesPanel)} aria-label="Curves">
+      <CurvesToolbar {...{ kinds, options, onChange }} />
+      <p className={classNames("small", styles.readout)} data-testid="readout">
+        {readout ?? <Hint hasCurves={overlay.lines.length > 0} title={kind.title} />}
       </p>
       <Plot
+        {...overlay}
         title={kind.title}
         height={360}
-        lines={lines}
-        sheet={sheet}
         unit={unit}
-        reading={
-          reading ??
-          `${plural(visible({ lines, hidden: selection.hidden }).length, "curve")}, up or down picks one`
-        }
-        tick={kind.ceiling === 1 ? (value) => `${tick(value * 100)}%` : tick}
+        readout={readout ?? `${pluralize(visible, "curve")}, press up or down to select one`}
+        tick={kind.ceiling === 1 ? (value) => `${formatTick(value * 100)}%` : formatTick}
         logarithmic={logarithmic && (kind.logarithmic ?? false)}
         {...(kind.ceiling === undefined ? {} : { ceiling: kind.ceiling })}
         hidden={selection.hidden}
-        lit={selection.lit}
-        seeks
+        highlighted={selection.highlighted}
+        selectsNearest
         onIndex={setIndex}
-        onNear={(key) => {
-          selection.light(key ? [key] : null);
+        onSelect={(key) => {
+          selection.highlight(key ? [key] : null);
         }}
       />
-      <AxisLegend {...{ axes, inks, runs, selection, onColorBy }} />
+      <AxisLegend {...{ axes, lineStyles, runs, selection, onColorBy }} />
     </section>
   );
+}
+
+function Hint({ hasCurves, title }: { hasCurves: boolean; title: string }) {
+  if (!hasCurves) return <>No run has reported a {title.toLowerCase()} yet.</>;
+  return <span className={styles.readoutHint}>↑ and ↓ select a curve</span>;
 }

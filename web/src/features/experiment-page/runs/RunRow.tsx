@@ -1,51 +1,55 @@
-/** One run in the table; pointing at it lights its curve. */
+/** A row of the table of runs; the pointer on the row highlights the run's curve. */
 import { Link } from "wouter";
 import type { RunView } from "@/shared/api/types";
-import { count, figure, percent } from "@/shared/format/number";
+import { formatCount, formatNumber, formatPercent } from "@/shared/format/number";
 import { valueText } from "@/shared/format/value";
-import { Swatch } from "@/shared/plot/LineSwatch";
+import { classNames } from "@/shared/page/classNames";
+import { LineSwatch } from "@/shared/plot/LineSwatch";
 import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
 import { StateMark } from "@/shared/state/StateMark";
-import type { Axis, Inks } from "@/features/experiment-page/lineStyles";
-import type { Selection } from "@/features/experiment-page/useSelection";
+import type { Axis } from "../axes";
+import type { LineStyles } from "../lineStyles";
+import type { Selection } from "../useSelection";
+import styles from "./RunTable.module.css";
 
 interface Props {
   run: RunView;
   axes: Axis[];
-  inks: Inks;
+  lineStyles: LineStyles;
   selection: Selection;
   best: boolean;
 }
 
-export function RunRow({ run, axes, inks, selection, best }: Props) {
+export function RunRow({ run, axes, lineStyles, selection, best }: Props) {
   const key = String(run.id);
-  const { color, dash } = inks.of(run);
   const hidden = selection.hidden.has(key);
-  const light = () => {
-    selection.light([key]);
+  const highlighted = selection.highlighted?.has(key) ?? false;
+  const highlight = () => {
+    selection.highlight([key]);
   };
-  const unlight = () => {
-    selection.light(null);
+  const clearHighlight = () => {
+    selection.highlight(null);
   };
   return (
     <tr
-      className={rowClass(selection.lit?.has(key) ?? false, hidden)}
-      onPointerEnter={light}
-      onPointerLeave={unlight}
+      data-highlighted={highlighted}
+      className={classNames(highlighted && styles.highlighted, hidden && styles.hiddenRun)}
+      onPointerEnter={highlight}
+      onPointerLeave={clearHighlight}
     >
       <th scope="row">
-        <span className="run-cell">
+        <span className={styles.runCell}>
           <button
-            className="plain run-swatch"
+            className={classNames("plain", styles.curveToggle)}
             aria-pressed={!hidden}
             aria-label={`curve of run ${run.id}`}
             onClick={() => {
               selection.toggle([key]);
             }}
           >
-            <Swatch color={color} dash={dash} />
+            <LineSwatch {...lineStyles.of(run)} />
           </button>
-          <Link href={`/runs/${run.id}`} onFocus={light} onBlur={unlight}>
+          <Link href={`/runs/${run.id}`} onFocus={highlight} onBlur={clearHighlight}>
             {`Run ${run.id}`}
           </Link>
         </span>
@@ -53,35 +57,43 @@ export function RunRow({ run, axes, inks, selection, best }: Props) {
       {axes.map((axis) => (
         <td key={axis.path}>{valueText(run.values[axis.path])}</td>
       ))}
+      <ResultCells run={run} best={best} />
+    </tr>
+  );
+}
+
+function ResultCells({ run, best }: Pick<Props, "run" | "best">) {
+  return (
+    <>
       <td>
         <StateMark state={run.state} stopping={run.stopping} />
-        {run.state === "failed" && run.reason && <span className="run-reason small">{run.reason}</span>}
+        {run.state === "failed" && run.reason && (
+          <span className={classNames("small", styles.failureReason)}>{run.reason}</span>
+        )}
       </td>
       <td>
         <Progress run={run} />
       </td>
-      <td className="number">{figure(run.latest[LOSS])}</td>
-      <td className={best ? "number best" : "number"}>
+      <td className="number">{formatNumber(run.latest[LOSS])}</td>
+      <td className={classNames("number", best && styles.best)}>
         {best && <span className="visually-hidden">best: </span>}
-        {percent(run.latest[HELDOUT_ACCURACY])}
+        {formatPercent(run.latest[HELDOUT_ACCURACY])}
       </td>
-    </tr>
+    </>
   );
 }
 
 function Progress({ run }: { run: RunView }) {
   return (
-    <div className="run-progress">
-      <span className="meter" aria-hidden="true" data-state={run.state}>
+    <div className={styles.runProgress}>
+      <span className={styles.runMeter} aria-hidden="true" data-state={run.state}>
         <i style={{ width: `${(run.step / run.steps) * 100}%` }} />
       </span>
       <span className="small muted">
-        {run.step === run.steps ? count(run.steps) : `${count(run.step)} of ${count(run.steps)}`}
+        {run.step === run.steps
+          ? formatCount(run.steps)
+          : `${formatCount(run.step)} of ${formatCount(run.steps)}`}
       </span>
     </div>
   );
-}
-
-function rowClass(lit: boolean, hidden: boolean): string {
-  return `${lit ? "lit" : ""} ${hidden ? "put-away" : ""}`;
 }

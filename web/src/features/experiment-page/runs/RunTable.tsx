@@ -1,31 +1,34 @@
-/** The runs one by one: what they vary, where they stand, how good they are. */
+/** The table of runs: the values of the axes, state, progress and results, sorted by a column. */
 import { useState } from "react";
 import type { RunView } from "@/shared/api/types";
+import { classNames } from "@/shared/page/classNames";
 import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
-import type { Axis, Inks } from "@/features/experiment-page/lineStyles";
+import type { Axis } from "../axes";
+import type { LineStyles } from "../lineStyles";
+import type { Selection } from "../useSelection";
 import { RunRow } from "./RunRow";
-import type { Selection } from "@/features/experiment-page/useSelection";
+import styles from "./RunTable.module.css";
 
 interface Props {
   runs: RunView[];
   axes: Axis[];
-  inks: Inks;
+  lineStyles: LineStyles;
   selection: Selection;
 }
 
-type Key = (run: RunView) => unknown;
+type SortKey = (run: RunView) => unknown;
 interface Order {
   column: string;
   down: boolean;
 }
 
-export function RunTable({ runs, axes, inks, selection }: Props) {
+export function RunTable({ runs, axes, lineStyles, selection }: Props) {
   const [order, setOrder] = useState<Order>({ column: "Run", down: false });
   const keys = columnKeys(axes);
   const best = Math.max(...runs.map((run) => run.latest[HELDOUT_ACCURACY] ?? -1));
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
-    <div className="scroll panel runs" role="region" aria-label="Runs" tabIndex={0}>
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
+    <div className={classNames("scroll panel", styles.runs)} role="region" aria-label="Runs" tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -38,7 +41,7 @@ export function RunTable({ runs, axes, inks, selection }: Props) {
           {sorted(runs, keys.get(order.column), order.down).map((run) => (
             <RunRow
               key={run.id}
-              {...{ run, axes, inks, selection }}
+              {...{ run, axes, lineStyles, selection }}
               best={run.latest[HELDOUT_ACCURACY] === best}
             />
           ))}
@@ -48,10 +51,10 @@ export function RunTable({ runs, axes, inks, selection }: Props) {
   );
 }
 
-function columnKeys(axes: Axis[]): Map<string, Key> {
-  return new Map<string, Key>([
+function columnKeys(axes: Axis[]): Map<string, SortKey> {
+  return new Map<string, SortKey>([
     ["Run", (run) => run.number],
-    ...axes.map((axis): [string, Key] => [axis.name, (run) => run.values[axis.path]]),
+    ...axes.map((axis): [string, SortKey] => [axis.name, (run) => run.values[axis.path]]),
     ["State", (run) => run.state],
     ["Progress", (run) => run.step / run.steps],
     ["Loss", (run) => run.latest[LOSS]],
@@ -59,8 +62,8 @@ function columnKeys(axes: Axis[]): Map<string, Key> {
   ]);
 }
 
-/** By the column's value; what has none comes last either way. */
-function sorted(runs: RunView[], key: Key | undefined, down: boolean): RunView[] {
+/** Sort by the column's value; a run without a value comes last in both directions. */
+function sorted(runs: RunView[], key: SortKey | undefined, down: boolean): RunView[] {
   if (!key) return runs;
   return runs.toSorted((one, other) => {
     const [a, b] = [key(one), key(other)];
@@ -81,27 +84,30 @@ interface HeadingProps {
 }
 
 function Heading({ column, order, onOrder }: HeadingProps) {
-  const mine = order.column === column;
-  const down = mine ? !order.down : column === "Held-out accuracy";
+  const isSorted = order.column === column;
+  const down = isSorted ? !order.down : column === "Held-out accuracy";
   return (
     <th
       scope="col"
-      aria-sort={mine ? (order.down ? "descending" : "ascending") : undefined}
-      className={isFigure(column) ? "number" : ""}
+      aria-sort={isSorted ? (order.down ? "descending" : "ascending") : undefined}
+      className={classNames(
+        isNumberColumn(column) && "number",
+        isNumberColumn(column) && styles.numberHeading,
+      )}
     >
       <button
-        className="plain heading"
+        className={classNames("plain", styles.sortButton)}
         onClick={() => {
           onOrder({ column, down });
         }}
       >
         {column}
-        <span aria-hidden="true">{mine ? (order.down ? "↓" : "↑") : ""}</span>
+        <span aria-hidden="true">{isSorted ? (order.down ? "↓" : "↑") : ""}</span>
       </button>
     </th>
   );
 }
 
-function isFigure(column: string): boolean {
+function isNumberColumn(column: string): boolean {
   return column === "Loss" || column === "Held-out accuracy";
 }

@@ -1,10 +1,11 @@
-/** GET /experiments/{id}: of the run's experiment its name, which never changes. */
+/** GET /experiments/{id}: the name of the run's experiment, which never changes. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
 
 export function useExperimentName(id: number): string {
   const query = useQuery({
-    queryKey: ["experiment", id, "name"],
+    queryKey: keys.experimentName(id),
     queryFn: async ({ signal }) => {
       const params = { path: { experiment_id: id } };
       return (await body(client.GET("/api/v1/experiments/{experiment_id}", { params, signal }))).name;

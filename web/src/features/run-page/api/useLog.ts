@@ -1,10 +1,11 @@
-/** GET /runs/{id}/log: the tail of a run's log, growing by what is new; earlier parts on demand. */
+/** GET /runs/{id}/log: the tail of a run's log; each poll appends new lines, and earlier parts load on demand. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
-import { pace } from "@/shared/api/polling";
+import { keys } from "@/shared/api/keys";
+import { pollInterval } from "@/shared/api/polling";
 
 const TAIL_BYTES = 65_536;
-const MOST_CHARACTERS = 1_000_000; // beyond, the page would no longer scroll lightly
+const MAX_CHARACTERS = 1_000_000; // a longer text makes scrolling slow
 
 export interface Log {
   text: string;
@@ -12,14 +13,14 @@ export interface Log {
   next: number;
 }
 
-/** `trims`: what is beyond the most is let go of; not while it is being read. */
+/** Return the log; with `trims` a log that is too long loses its oldest lines. */
 export function useLog(runId: number, live: boolean, trims: boolean) {
   const cache = useQueryClient();
-  const key = ["run", runId, "log"];
+  const key = keys.runLog(runId);
   const tail = useQuery({
     queryKey: key,
-    queryFn: ({ signal }) => moreOf(runId, cache.getQueryData<Log>(key), trims, signal),
-    refetchInterval: pace(live),
+    queryFn: ({ signal }) => fetchTail(runId, cache.getQueryData<Log>(key), trims, signal),
+    refetchInterval: pollInterval(live),
   });
   const earlier = useMutation({
     mutationFn: async (log: Log) => {
@@ -32,31 +33,31 @@ export function useLog(runId: number, live: boolean, trims: boolean) {
   return { log: tail.data, earlier };
 }
 
-async function moreOf(
+async function fetchTail(
   runId: number,
   log: Log | undefined,
   trims: boolean,
   signal: AbortSignal,
 ): Promise<Log> {
   const part = await read(runId, log?.next ?? -TAIL_BYTES, TAIL_BYTES, signal);
-  // a log shorter than what was read of it is another log
+  // A log that became shorter was replaced by another log.
   if (!log || part.offset < log.next) return { text: part.text, start: part.offset, next: part.next };
   if (!part.text) return log;
   const grown = { text: log.text + part.text, start: log.start, next: part.next };
-  return trims ? trimmed(grown) : grown;
+  return trims ? trimLog(grown) : grown;
 }
 
-/** Without its oldest lines, as far as it has too many. */
-function trimmed(log: Log): Log {
-  const surplus = log.text.length - MOST_CHARACTERS;
+/** Return the log without the oldest lines that exceed the limit. */
+function trimLog(log: Log): Log {
+  const surplus = log.text.length - MAX_CHARACTERS;
   if (surplus <= 0) return log;
   const end = log.text.indexOf("\n", surplus);
   const cut = log.text.slice(0, end < 0 ? surplus : end);
-  return { ...log, text: log.text.slice(cut.length), start: log.start + bytesOf(cut) };
+  return { ...log, text: log.text.slice(cut.length), start: log.start + byteLength(cut) };
 }
 
-/** The service counts a log in bytes. */
-function bytesOf(text: string): number {
+/** Return the length of a text in bytes, the unit of the API. */
+function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 

@@ -1,10 +1,11 @@
-/** The run's curves, side by side, under one crosshair. */
+/** The charts of a run's series, with a common crosshair. */
 import { useMemo, useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
+import { classNames } from "@/shared/page/classNames";
 import {
   BATCH,
-  chartable,
+  chartSeries,
   COMMUNICATION_S,
   COMPUTE_S,
   EPOCH,
@@ -18,10 +19,11 @@ import {
   SAMPLES_PER_S,
   UPDATE_S,
 } from "@/shared/series/catalog";
-import type { Series } from "@/features/run-page/api/usePoints";
+import type { Series } from "../api/usePoints";
+import styles from "./RunCurves.module.css";
 import { SeriesChart } from "./SeriesChart";
 
-const PLACED = new Set([
+const STANDARD = new Set([
   LOSS,
   HELDOUT_LOSS,
   HELDOUT_ACCURACY,
@@ -48,21 +50,23 @@ interface Props {
   series: Series;
 }
 
-export function Curves({ run, series }: Props) {
+export function RunCurves({ run, series }: Props) {
   const [logarithmic, setLogarithmic] = useState(false);
   const [smoothed, setSmoothed] = useState(true);
   const sync = `run-${run.id}`;
-  const span = run.step;
-  const marks = run.restarts.map((restart) => restart.step);
-  const own = useMemo(() => ownOf(series), [series]);
+  const xMax = run.step;
+  const restarts = run.restarts.map((restart) => restart.step);
+  const own = useMemo(() => ownSeries(series), [series]);
   if (!Object.values(series).some((column) => column.steps.length)) {
     return (
-      <p className="muted no-curves">Nothing has been measured yet; the curves begin with the first step.</p>
+      <p className={classNames("muted", styles.noCurves)}>
+        The run has not reported any values yet. The curves start with its first step.
+      </p>
     );
   }
   return (
-    <section className="charts" aria-label="Curves">
-      <SeriesChart title="Loss" names={LOSSES} {...{ series, sync, span, marks, smoothed, logarithmic }}>
+    <section className={styles.charts} aria-label="Curves">
+      <SeriesChart title="Loss" names={LOSSES} {...{ series, sync, xMax, restarts, smoothed, logarithmic }}>
         <Switch on={smoothed} onChange={setSmoothed}>
           smooth
         </Switch>
@@ -73,22 +77,22 @@ export function Curves({ run, series }: Props) {
       <SeriesChart
         title="Held-out accuracy"
         names={ACCURACIES}
-        {...{ series, sync, span, marks, smoothed }}
+        {...{ series, sync, xMax, restarts, smoothed }}
       />
-      <SeriesChart title="Learning rate" names={RATES} {...{ series, sync, span, marks }} />
-      <SeriesChart title="Samples/s" names={SPEEDS} {...{ series, sync, span, marks, smoothed }} />
+      <SeriesChart title="Learning rate" names={RATES} {...{ series, sync, xMax, restarts }} />
+      <SeriesChart title="Samples/s" names={SPEEDS} {...{ series, sync, xMax, restarts, smoothed }} />
       {new Set(series[BATCH]?.values).size > 1 && (
-        <SeriesChart title="Batch" names={BATCHES} {...{ series, sync, span, marks }} />
+        <SeriesChart title="Batch" names={BATCHES} {...{ series, sync, xMax, restarts }} />
       )}
       {own.map(({ kind, names }) => (
-        <SeriesChart key={kind.name} title={kind.title} names={names} {...{ series, sync, span, marks }} />
+        <SeriesChart key={kind.name} title={kind.title} names={names} {...{ series, sync, xMax, restarts }} />
       ))}
     </section>
   );
 }
 
-/** What the user's own script measures besides. */
-function ownOf(series: Series) {
-  const kinds = chartable(Object.keys(series)).filter((kind) => !PLACED.has(kind.name));
+/** Return the series that only the user's own script reports. */
+function ownSeries(series: Series) {
+  const kinds = chartSeries(Object.keys(series)).filter((kind) => !STANDARD.has(kind.name));
   return kinds.map((kind) => ({ kind, names: [kind.name] }));
 }

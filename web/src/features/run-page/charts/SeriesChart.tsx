@@ -1,23 +1,26 @@
-/** One chart of the run page: its series, and above it their values at the crosshair or the newest ones. */
+/** A chart of the run page: a few series, and above the chart their values at the crosshair or the newest ones. */
 import { type ReactNode, useMemo, useState } from "react";
 import type { Column } from "@/shared/api/types";
-import { overlay, type Sheet, smooth } from "@/shared/curves/column";
-import { count, tick } from "@/shared/format/number";
+import { alignColumns, type Aligned, smooth } from "@/shared/curves/column";
+import { formatCount, formatTick } from "@/shared/format/number";
+import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { LineSwatch } from "@/shared/plot/LineSwatch";
 import { category } from "@/shared/plot/palette";
 import { Plot } from "@/shared/plot/Plot";
-import { Swatch } from "@/shared/plot/LineSwatch";
 import type { Line } from "@/shared/plot/view";
-import { seriesKind } from "@/shared/series/catalog";
-import { type Theme, useTheme } from "@/shared/theme/theme";
-import type { Series } from "@/features/run-page/api/usePoints";
+import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
+import { useTheme } from "@/shared/theme/theme";
+import type { Series } from "../api/usePoints";
+import { ChartPanel } from "./ChartPanel";
+import styles from "./SeriesChart.module.css";
 
 interface Props {
   title: string;
   names: string[];
   series: Series;
   sync: string;
-  span: number; // steps taken: how far x goes
-  marks: readonly number[]; // steps from which an attempt went on
+  xMax: number; // steps taken
+  restarts: readonly number[]; // steps from which an attempt resumed
   smoothed?: boolean;
   logarithmic?: boolean;
   children?: ReactNode;
@@ -26,92 +29,85 @@ interface Props {
 interface Layer {
   column: Column;
   line: Line;
-  told: number | null; // its series' place among `names`, where its values are told
+  kind: SeriesKind | null; // null for the raw line behind a smoothed one, which has no value above the chart
 }
 
-export function SeriesChart({
-  title,
-  names,
-  series,
-  sync,
-  span,
-  marks,
-  smoothed = false,
-  logarithmic = false,
-  children,
-}: Props) {
+export function SeriesChart({ title, names, series, restarts, children, ...options }: Props) {
+  const { sync, xMax, smoothed = false, logarithmic = false } = options;
   const theme = useTheme();
   const [index, setIndex] = useState<number | null>(null);
   const shown = useMemo(() => names.filter((name) => series[name]?.steps.length), [names, series]);
   const layers = useMemo(
-    () => shown.flatMap((name, place) => layersOf(name, place, series[name], smoothed, theme)),
+    () => shown.flatMap((name, at) => layersOf(name, series[name], smoothed, category(at, theme))),
     [shown, series, smoothed, theme],
   );
-  const sheet = useMemo(() => overlay(layers.map((layer) => layer.column)), [layers]);
-  const kinds = shown.map(seriesKind);
-  const told = layers.flatMap((layer, at) =>
-    layer.told === null ? [] : [{ ...layer, at, kind: kinds[layer.told] }],
+  const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
+  const values = layers.flatMap(({ line, kind }, at): Value[] =>
+    kind ? [{ line, title: kind.title, text: kind.format(valueAt(aligned, at, index)) }] : [],
   );
-  const texts = told.map(({ kind, at }) => kind?.format(valueAt(sheet, at, index)) ?? "");
-  const [first] = kinds;
+  const ceiling = shown[0] === undefined ? undefined : seriesKind(shown[0]).ceiling;
   return (
-    <section className="panel chart" aria-label={title}>
-      <header className="chart-head">
+    <ChartPanel title={title}>
+      <PanelHeader actions={children}>
         <h2>{title}</h2>
-        <div className="chart-values">
-          {told.map(({ line, kind }, at) => (
-            <span key={line.key}>
-              {told.length > 1 && <Swatch color={line.color} dash={line.dash} />}
-              {told.length > 1 && <span className="muted">{kind?.title} </span>}
-              <b>{texts[at]}</b>
-            </span>
-          ))}
-          {index !== null && <span className="muted small">step {count(sheet.x[index] ?? 0)}</span>}
-        </div>
-        <div className="switches">{children}</div>
-      </header>
+        <Values values={values} step={index === null ? null : (aligned.x[index] ?? 0)} />
+      </PanelHeader>
       <Plot
         title={title}
         height={200}
         lines={layers.map((layer) => layer.line)}
-        sheet={sheet}
-        reading={told.map(({ kind }, at) => `${kind?.title ?? ""} ${texts[at] ?? ""}`).join(", ")}
-        tick={first?.ceiling === 1 ? (value) => `${tick(value * 100)}%` : tick}
+        aligned={aligned}
+        readout={values.map((value) => `${value.title} ${value.text}`).join(", ")}
+        tick={ceiling === 1 ? (value) => `${formatTick(value * 100)}%` : formatTick}
         logarithmic={logarithmic}
-        {...(first?.ceiling === undefined ? {} : { ceiling: first.ceiling })}
+        {...(ceiling === undefined ? {} : { ceiling })}
         sync={sync}
-        span={span}
-        marks={marks}
+        xMax={xMax}
+        marks={restarts}
         onIndex={setIndex}
       />
-    </section>
+    </ChartPanel>
   );
 }
 
-/** A noisy series is drawn twice: faintly as it is, and smoothed. */
-function layersOf(
-  name: string,
-  place: number,
-  column: Column | undefined,
-  smoothed: boolean,
-  theme: Theme,
-): Layer[] {
+interface Value {
+  line: Line;
+  title: string;
+  text: string;
+}
+
+function Values({ values, step }: { values: Value[]; step: number | null }) {
+  return (
+    <div className={styles.chartValues}>
+      {values.map(({ line, title, text }) => (
+        <span key={line.key}>
+          {values.length > 1 && <LineSwatch color={line.color} dash={line.dash} />}
+          {values.length > 1 && <span className="muted">{title} </span>}
+          <b>{text}</b>
+        </span>
+      ))}
+      {step !== null && <span className="muted small">step {formatCount(step)}</span>}
+    </div>
+  );
+}
+
+/** Return two lines for a noisy series, faint raw values behind smoothed ones; otherwise one line. */
+function layersOf(name: string, column: Column | undefined, smoothed: boolean, color: string): Layer[] {
   if (!column) return [];
   const kind = seriesKind(name);
-  const color = category(place, theme);
   const line = { key: name, label: kind.title, color };
-  if (!kind.noisy) return [{ column, told: place, line: { ...line, dots: true } }];
-  if (!smoothed) return [{ column, told: place, line }];
+  if (!kind.noisy) return [{ column, kind, line: { ...line, dots: true } }];
+  if (!smoothed) return [{ column, kind, line }];
   return [
-    { column, told: null, line: { ...line, key: `${name} raw`, behind: true } },
-    { column: smooth(column), told: place, line },
+    { column, kind: null, line: { ...line, key: `${name} raw`, behind: true } },
+    { column: smooth(column), kind, line },
   ];
 }
 
-/** The value at the crosshair, or the last one before it. */
-function valueAt(sheet: Sheet, at: number, index: number | null): number | null {
-  const values = sheet.ys[at] ?? [];
-  let place = Math.min(index ?? values.length - 1, values.length - 1);
-  while (place > 0 && values[place] === undefined) place -= 1;
-  return values[place] ?? null;
+/** Return the value at the crosshair, or the last one before it. */
+function valueAt(aligned: Aligned, at: number, index: number | null): number | null {
+  const values = aligned.ys[at] ?? [];
+  let found = Math.min(index ?? values.length - 1, values.length - 1);
+  while (found > 0 && values[found] === undefined) found -= 1;
+  return values[found] ?? null;
 }

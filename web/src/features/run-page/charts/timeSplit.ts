@@ -1,10 +1,10 @@
-/** Where the time of a step goes: computing, updating, communicating, waiting for input or for slower ranks. */
+/** The split of a step's time: compute, update, communication, and waiting for input or for slower ranks. */
 import type { Column } from "@/shared/api/types";
-import type { Sheet } from "@/shared/curves/column";
+import type { Aligned } from "@/shared/curves/column";
 import { COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, SLOWEST_RANK, UPDATE_S } from "@/shared/series/catalog";
-import type { Series } from "@/features/run-page/api/usePoints";
+import type { Series } from "../api/usePoints";
 
-const BINS = 160; // steps are averaged: single ones say nothing at the width of a page
+const BINS = 160; // a page is too narrow for single steps, so each bin is an average
 
 export const PARTS = [
   { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
@@ -16,15 +16,15 @@ export const PARTS = [
 
 export type Part = (typeof PARTS)[number];
 
-export interface Split {
-  parts: Part[]; // those that were measured
-  means: Sheet; // seconds per step of every part, per bin
-  stack: Sheet; // the same, each on top of the one before
-  shares: number[]; // of all time so far, summing to 1
+export interface TimeSplit {
+  parts: Part[]; // that the run reports
+  means: Aligned; // seconds per step of every part, per bin
+  stack: Aligned; // the same as a stack
+  shares: number[]; // of the total time; their sum is 1
 }
 
-/** Null before anything was measured. */
-export function splitOf(series: Series): Split | null {
+/** Return the split, or null before the first step. */
+export function splitTime(series: Series): TimeSplit | null {
   const x = series[COMPUTE_S]?.steps ?? [];
   const parts = PARTS.filter((part) => series[part.name]?.steps.length === x.length);
   const columns = parts.map((part) => series[part.name]);
@@ -42,13 +42,13 @@ export function splitOf(series: Series): Split | null {
   return {
     parts,
     means: { x: steps, ys },
-    stack: { x: steps, ys: piled(ys) },
+    stack: { x: steps, ys: stacked(ys) },
     shares: totals.map((part) => part / total),
   };
 }
 
-/** The rank that others waited for most often, and in which share of the steps; null where there is but one. */
-export function slowestOf(series: Series): { rank: number; share: number } | null {
+/** Return the rank that was the slowest most often, and its share of the steps; null for a single rank. */
+export function slowestRank(series: Series): { rank: number; share: number } | null {
   const ranks = (series[SLOWEST_RANK]?.values ?? []).filter((rank) => rank !== null);
   const waited = (series[IDLE_S]?.values ?? []).some((idle) => (idle ?? 0) > 0);
   if (!ranks.length || !waited) return null;
@@ -63,9 +63,9 @@ function mean(column: Column | undefined, from: number, to: number): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-function piled(ys: number[][]): number[][] {
-  return ys.reduce<number[][]>((piles, values) => {
-    const below = piles.at(-1);
-    return [...piles, values.map((value, index) => value + (below?.[index] ?? 0))];
+function stacked(ys: number[][]): number[][] {
+  return ys.reduce<number[][]>((layers, values) => {
+    const below = layers.at(-1);
+    return [...layers, values.map((value, index) => value + (below?.[index] ?? 0))];
   }, []);
 }

@@ -1,15 +1,15 @@
-/** Where attempts took the run up again, and what had been done in vain. */
+/** The restarts of a run: the step at which each attempt resumed, and the steps that it repeated. */
 import type { RunDetail } from "@/shared/api/types";
-import { count, plural } from "@/shared/format/number";
+import { formatCount, pluralize } from "@/shared/format/number";
 
-export function Restarts({ run }: { run: RunDetail }) {
+export function RestartList({ run }: { run: RunDetail }) {
   if (!run.restarts.length) return null;
   return (
     <ul className="muted" aria-label="Restarts">
       {run.restarts.map((restart) => (
         <li key={restart.attempt}>
-          attempt {restart.attempt} went on from step {count(restart.step)}
-          {restart.lost_steps ? `; ${plural(restart.lost_steps, "step")} taken again` : ""}
+          attempt {restart.attempt} resumed from step {formatCount(restart.step)}
+          {restart.lost_steps ? `; ${pluralize(restart.lost_steps, "step")} repeated` : ""}
         </li>
       ))}
     </ul>

@@ -1,29 +1,31 @@
-/** The run's life so far: every move, when, why, and how long it stayed. */
+/** The timeline of a run's states: time, duration and reason of each. */
 import type { MoveView, RunDetail } from "@/shared/api/types";
-import { clock, duration, secondsBetween } from "@/shared/format/time";
+import { formatClock, formatDuration, secondsBetween } from "@/shared/format/time";
+import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
-import { StateMark } from "@/shared/state/StateMark";
 import { hasEnded } from "@/shared/state/state";
+import { StateMark } from "@/shared/state/StateMark";
+import styles from "./StateTimeline.module.css";
 
-export function Timeline({ run }: { run: RunDetail }) {
+export function StateTimeline({ run }: { run: RunDetail }) {
   const now = useNow();
   return (
-    <ol className="timeline" aria-label="Life of the run">
+    <ol className={styles.timeline} aria-label="States of the run">
       {run.moves.map((move, index) => {
         const next = run.moves[index + 1];
         const open = !next && !hasEnded(move.new);
-        // the last reason stands above already, where nobody overlooks it
+        // The status panel shows the last reason.
         const reason = next || move.reason !== run.reason ? move.reason : null;
         return (
-          <li key={`${move.at}${move.new}`} data-state={move.new} className={open ? "open" : ""}>
+          <li key={`${move.at}${move.new}`} data-state={move.new} className={classNames(open && styles.open)}>
             <StateMark state={move.new} />
             <span className="small muted">
               <time dateTime={move.at} title={new Date(move.at).toLocaleString("en-GB")}>
-                {clock(move.at, now)}
+                {formatClock(move.at, now)}
               </time>
-              {stay(move, next, now)}
+              {durationText(move, next, now)}
             </span>
-            {reason && <span className="small timeline-reason">{reason}</span>}
+            {reason && <span className={classNames("small", styles.timelineReason)}>{reason}</span>}
           </li>
         );
       })}
@@ -31,8 +33,8 @@ export function Timeline({ run }: { run: RunDetail }) {
   );
 }
 
-/** ", 41 s": how long the run was, or has been, in this state. */
-function stay(move: MoveView, next: MoveView | undefined, now: number): string {
+/** Return ", 41 s" for a past state and ", for 41 s" for the current one. */
+function durationText(move: MoveView, next: MoveView | undefined, now: number): string {
   if (!next && hasEnded(move.new)) return "";
-  return `, ${next ? "" : "for "}${duration(Math.max(0, secondsBetween(move.at, next?.at ?? now)))}`;
+  return `, ${next ? "" : "for "}${formatDuration(Math.max(0, secondsBetween(move.at, next?.at ?? now)))}`;
 }

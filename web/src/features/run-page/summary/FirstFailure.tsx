@@ -1,59 +1,67 @@
-/** Which rank failed first, how, the lines that say so, and who followed. */
+/** The first failure of an attempt: its rank, its kind, its evidence, and the ranks that exited after it. */
 import type { RunDetail } from "@/shared/api/types";
-import { plural } from "@/shared/format/number";
+import { pluralize } from "@/shared/format/number";
 import { secondsBetween } from "@/shared/format/time";
-import "@/features/run/failure.css";
+import styles from "./FirstFailure.module.css";
 
 type Failure = NonNullable<RunDetail["failure"]>;
 
 export function FirstFailure({ failure, reason }: { failure: Failure; reason: string | null }) {
-  const others = failure.falls.filter((fall) => fall.rank !== failure.rank);
   return (
-    <div className="first-failure">
+    <div className={styles.firstFailure}>
       <p>
-        <b>{failure.rank === null ? "No rank said why" : `Rank ${failure.rank}`}</b>
-        {failure.rank !== null && " failed first"}
-        {failure.host && ` on ${failure.host}`}
-        {(failure.rank !== null || failure.kind !== "unknown") && `: ${KINDS[failure.kind]}`}
-        {failure.round !== null &&
-          failure.kind !== "python_error" &&
-          `, missed in round ${failure.round} of the collective`}
+        <b>{failure.rank === null ? "No rank reported a reason" : `Rank ${failure.rank}`}</b>
+        {failureText(failure)}
       </p>
       {failure.evidence && failure.evidence !== reason && (
-        <figure className="evidence">
-          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard */}
+        <figure className={styles.evidence}>
+          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
           <pre tabIndex={0}>{failure.evidence}</pre>
-          <figcaption className="small muted">as {failure.source} has it</figcaption>
+          <figcaption className="small muted">source: {failure.source}</figcaption>
         </figure>
       )}
-      {failure.at && others.length > 0 && (
-        <details className="small">
-          <summary>{plural(others.length, "other rank")} left after it</summary>
-          <ol>
-            {others.map((fall) => (
-              <li key={fall.rank}>
-                <span className="muted">{after(failure.at, fall.at)}</span> {fall.reason}
-              </li>
-            ))}
-          </ol>
-        </details>
-      )}
+      {failure.at && <LaterExits failure={failure} first={failure.at} />}
     </div>
+  );
+}
+
+function LaterExits({ failure, first }: { failure: Failure; first: string }) {
+  const others = failure.falls.filter(({ rank }) => rank !== failure.rank);
+  if (!others.length) return null;
+  return (
+    <details className="small">
+      <summary>{pluralize(others.length, "other rank")} exited afterwards</summary>
+      <ol>
+        {others.map(({ rank, at, reason }) => (
+          <li key={rank}>
+            <span className="muted">{delayText(first, at)}</span> {reason}
+          </li>
+        ))}
+      </ol>
+    </details>
   );
 }
 
 const KINDS: Record<Failure["kind"], string> = {
   out_of_memory: "out of memory",
-  collective_timeout: "it kept the others waiting",
+  collective_timeout: "the other ranks timed out waiting for it",
   python_error: "an error in Python",
   signal: "its process was killed or crashed",
-  wrong_environment: "something that the job needs is not there",
+  wrong_environment: "the environment of the job is incomplete",
   node_failure: "its host failed",
-  time_limit: "the time limit",
-  unknown: "it left and did not say why",
+  time_limit: "the job reached its time limit",
+  unknown: "it exited without a reason",
 };
 
-/** "+0.012 s" */
-function after(first: string | null, then: string): string {
-  return first ? `+${Math.max(0, secondsBetween(first, then)).toFixed(3)} s` : "";
+/** Return " failed first on cpu-2: an error in Python". */
+function failureText({ rank, host, kind, round }: Failure): string {
+  const parts = [rank !== null && " failed first", host && ` on ${host}`];
+  if (rank !== null || kind !== "unknown") parts.push(`: ${KINDS[kind]}`);
+  if (round !== null && kind !== "python_error") parts.push(`, missed in round ${round} of the collective`);
+  return parts.filter(Boolean).join("");
+}
+
+/** Return the delay after the first failure: "+0.012 s". */
+function delayText(first: string, then: string): string {
+  return `+${Math.max(0, secondsBetween(first, then)).toFixed(3)} s`;
 }

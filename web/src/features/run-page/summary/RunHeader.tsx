@@ -1,52 +1,60 @@
-/** Which run this is, in what state, and the way to stop it. */
+/** The head of a run's page: its id, axis values and state, and the button that stops it. */
 import { Link } from "wouter";
 import type { RunDetail } from "@/shared/api/types";
 import { StopButton } from "@/shared/dialog/StopButton";
-import { count } from "@/shared/format/number";
+import { formatCount } from "@/shared/format/number";
 import { axisNames, valueText } from "@/shared/format/value";
-import { StateMark } from "@/shared/state/StateMark";
+import { PageHeader } from "@/shared/page/PageHeader";
 import { hasEnded } from "@/shared/state/state";
-import { useExperimentName } from "@/features/run-page/api/useExperimentName";
-import { useStopRun } from "@/features/run-page/api/useStopRun";
+import { StateMark } from "@/shared/state/StateMark";
+import { useExperimentName } from "../api/useExperimentName";
+import { useStopRun } from "../api/useStopRun";
+import styles from "./RunHeader.module.css";
 
-export function RunHead({ run }: { run: RunDetail }) {
+export function RunHeader({ run }: { run: RunDetail }) {
   const stop = useStopRun(run.id);
   const experiment = useExperimentName(run.experiment_id);
   const values = Object.entries(run.values);
   const names = axisNames(values.map(([path]) => path));
   return (
-    <header className="page-head">
-      <nav className="crumbs" aria-label="Where this is">
-        <Link href="/">Experiments</Link>
-        <span aria-hidden="true">/</span>
-        <Link href={`/experiments/${run.experiment_id}`}>{experiment}</Link>
-      </nav>
-      <div className="page-title">
-        <h1>
+    <PageHeader
+      breadcrumbs={
+        <>
+          <Link href="/">Experiments</Link>
+          <span aria-hidden="true">/</span>
+          <Link href={`/experiments/${run.experiment_id}`}>{experiment}</Link>
+        </>
+      }
+      title={
+        <>
           Run {run.id}
           {values.map(([path, value]) => (
-            <span key={path} className="run-value" title={path}>
+            <span key={path} className={styles.axisValue} title={path}>
               {names.get(path)} <b>{valueText(value)}</b>
             </span>
           ))}
-        </h1>
-        <div className="page-state">
+        </>
+      }
+      status={
+        <>
           <StateMark state={run.state} stopping={run.stopping} />
-          <span className="muted">{placeText(run)}</span>
-        </div>
-        {!hasEnded(run.state) && (
-          <StopButton what={`run ${run.id}`} stop={stop} stopping={run.stopping}>
-            It has taken {count(run.step)} of {count(run.steps)} steps. What has been measured stays; a
-            stopped run does not go on later.
+          <span className="muted">{jobText(run)}</span>
+        </>
+      }
+      action={
+        !hasEnded(run.state) && (
+          <StopButton target={`run ${run.id}`} stop={stop} stopping={run.stopping}>
+            The run has taken {formatCount(run.step)} of {formatCount(run.steps)} steps. Its curves remain
+            stored. A stopped run cannot be resumed.
           </StopButton>
-        )}
-      </div>
-    </header>
+        )
+      }
+    />
   );
 }
 
-/** "slurm job 4211, attempt 2" */
-function placeText(run: RunDetail): string {
+/** Return "slurm job 4211, attempt 2". */
+function jobText(run: RunDetail): string {
   const job = run.job_id ? ` job ${run.job_id}` : "";
   return `${run.cluster}${job}${run.attempt > 1 ? `, attempt ${run.attempt}` : ""}`;
 }

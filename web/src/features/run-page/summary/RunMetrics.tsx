@@ -1,8 +1,8 @@
-/** The run in figures: how far, how fast, how good. */
+/** The metrics of a run: progress, speed, memory and quality. */
 import type { ReactNode } from "react";
 import type { RunDetail } from "@/shared/api/types";
-import { bytes, count, figure, percent } from "@/shared/format/number";
-import { duration, roughly, secondsBetween } from "@/shared/format/time";
+import { formatCount, formatMemory, formatNumber, formatPercent } from "@/shared/format/number";
+import { formatDuration, formatRoughly, secondsBetween } from "@/shared/format/time";
 import { useNow } from "@/shared/page/useNow";
 import {
   BATCH,
@@ -12,7 +12,8 @@ import {
   PEAK_MEMORY_BYTES,
   SAMPLES_PER_S,
 } from "@/shared/series/catalog";
-import type { Series } from "@/features/run-page/api/usePoints";
+import type { Series } from "../api/usePoints";
+import styles from "./RunMetrics.module.css";
 
 const RECENT = 50; // steps over which a rate is averaged
 
@@ -21,46 +22,68 @@ interface Props {
   series: Series;
 }
 
-export function Figures({ run, series }: Props) {
-  const now = useNow();
+export function RunMetrics({ run, series }: Props) {
   const rate = recentMean(series[SAMPLES_PER_S]?.values ?? []);
   const batch = run.latest[BATCH] ?? run.spec.batch;
-  const share = run.step / run.steps;
   const memory = run.latest[PEAK_MEMORY_BYTES];
-  const best = Math.max(-1, ...(series[HELDOUT_ACCURACY]?.values ?? []).map((value) => value ?? -1));
-  const elapsed_s = run.started_at ? secondsBetween(run.started_at, run.ended_at ?? now) : null;
-  const left_s = rate === null ? null : ((run.steps - run.step) * batch) / rate;
+  const best = bestOf(series[HELDOUT_ACCURACY]?.values ?? []);
+  const epochs = formatNumber(run.latest[EPOCH] ?? 0, 3);
   return (
-    <section className="figures" aria-label="Figures">
-      <div
-        className="run-meter"
-        data-state={run.state}
-        role="progressbar"
-        aria-label="steps taken"
-        aria-valuenow={Math.floor(share * 100)}
-      >
-        <i style={{ width: `${share * 100}%` }} />
-      </div>
+    <section className={styles.metrics} aria-label="Metrics">
+      <StepMeter run={run} />
       <dl>
-        <Figure name="Steps" value={count(run.step)} note={`of ${count(run.steps)}`} />
-        <Figure name="Epochs" value={figure(run.latest[EPOCH] ?? 0, 3)} note={`of ${run.spec.epochs}`} />
-        <Figure name="Loss" value={figure(run.latest[LOSS])} />
-        <Figure
+        <Metric name="Steps" value={formatCount(run.step)} note={`of ${formatCount(run.steps)}`} />
+        <Metric name="Epochs" value={epochs} note={`of ${run.spec.epochs}`} />
+        <Metric name="Loss" value={formatNumber(run.latest[LOSS])} />
+        <Metric
           name="Held-out accuracy"
-          value={percent(run.latest[HELDOUT_ACCURACY])}
-          note={best >= 0 && `best ${percent(best)}`}
+          value={formatPercent(run.latest[HELDOUT_ACCURACY])}
+          note={best !== null && `best ${formatPercent(best)}`}
         />
-        <Figure name="Samples/s" value={figure(rate)} note={`batch ${count(batch)}`} />
-        {memory ? <Figure name="Peak memory" value={bytes(memory)} note="of a rank" /> : null}
-        {elapsed_s !== null && (
-          <Figure name="Time" value={duration(Math.max(0, elapsed_s))} note={leftText(run, left_s)} />
-        )}
+        <Metric name="Samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
+        {memory ? <Metric name="Peak memory" value={formatMemory(memory)} note="per rank" /> : null}
+        {run.started_at && <ElapsedTime run={run} from={run.started_at} rate={rate} batch={batch} />}
       </dl>
     </section>
   );
 }
 
-function Figure({ name, value, note }: { name: string; value: string; note?: ReactNode }) {
+function StepMeter({ run }: { run: RunDetail }) {
+  const share = run.step / run.steps;
+  return (
+    <div
+      className={styles.stepMeter}
+      data-state={run.state}
+      role="progressbar"
+      aria-label="steps taken"
+      aria-valuenow={Math.floor(share * 100)}
+    >
+      <i style={{ width: `${share * 100}%` }} />
+    </div>
+  );
+}
+
+interface ElapsedTimeProps {
+  run: RunDetail;
+  from: string;
+  rate: number | null; // samples per second
+  batch: number;
+}
+
+function ElapsedTime({ run, from, rate, batch }: ElapsedTimeProps) {
+  const now = useNow();
+  const elapsed_s = secondsBetween(from, run.ended_at ?? now);
+  const remaining_s = rate === null ? null : ((run.steps - run.step) * batch) / rate;
+  return (
+    <Metric
+      name="Time"
+      value={formatDuration(Math.max(0, elapsed_s))}
+      note={remainingText(run, remaining_s)}
+    />
+  );
+}
+
+function Metric({ name, value, note }: { name: string; value: string; note?: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -71,13 +94,17 @@ function Figure({ name, value, note }: { name: string; value: string; note?: Rea
   );
 }
 
-function leftText(run: RunDetail, left_s: number | null): string {
-  if (run.state !== "running" || left_s === null) return "";
-  return `≈ ${roughly(left_s)} left`;
+function remainingText(run: RunDetail, remaining_s: number | null): string {
+  if (run.state !== "running" || remaining_s === null) return "";
+  return `≈ ${formatRoughly(remaining_s)} left`;
 }
 
-/** Harmonic, since a rate's inverse is what adds up; null without any value. */
+/** Return the harmonic mean: times add up, rates do not. Return null when there is no value. */
 function recentMean(values: (number | null)[]): number | null {
   const recent = values.slice(-RECENT).filter((value) => value !== null && value > 0) as number[];
   return recent.length ? recent.length / recent.reduce((sum, value) => sum + 1 / value, 0) : null;
+}
+
+function bestOf(values: (number | null)[]): number | null {
+  return values.reduce((best, value) => (value !== null && value > (best ?? -1) ? value : best), null);
 }

@@ -1,41 +1,60 @@
-/** What a reader must not overlook: why the run fell, what it waits for, that its cluster is silent. */
+/** The status of a run that needs attention: why it failed, why it waits, or that its cluster does not answer. */
+import type { ReactNode } from "react";
 import type { RunDetail } from "@/shared/api/types";
-import { count } from "@/shared/format/number";
-import { age } from "@/shared/format/time";
+import { formatCount } from "@/shared/format/number";
+import { formatAge } from "@/shared/format/time";
+import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
 import { FirstFailure } from "./FirstFailure";
+import styles from "./StatusPanel.module.css";
 
 const HEADINGS: Partial<Record<RunDetail["state"], string>> = {
-  running: "Held up",
+  running: "Warning",
   paused: "Paused",
   done: "Done",
   cancelled: "Cancelled",
 };
 
-export function Trouble({ run }: { run: RunDetail }) {
+export function StatusPanel({ run }: { run: RunDetail }) {
   const now = useNow(5000);
   if (run.state === "failed") {
     return (
-      <div className="trouble failed">
-        <h2>Failed at step {count(run.step)}</h2>
-        <p className="trouble-reason">{run.reason ?? "No rank said why; the log may."}</p>
+      <Panel heading={`Failed at step ${formatCount(run.step)}`} className={styles.failed}>
+        <p className={styles.statusReason}>{run.reason ?? "No rank reported a reason. See the log."}</p>
         {run.failure && <FirstFailure failure={run.failure} reason={run.reason} />}
-      </div>
+      </Panel>
     );
   }
   if (run.unknown_since) {
+    const heading = `The cluster has not answered for this run since ${formatAge(run.unknown_since, now)}`;
     return (
-      <div className="trouble waiting">
-        <h2>The cluster has not answered for this run since {age(run.unknown_since, now)}</h2>
-        <p>The run itself may well be training; its state is as it was last known.</p>
-      </div>
+      <Panel heading={heading} className={styles.waiting}>
+        <p>The page shows the last known state. The run itself may still be training.</p>
+      </Panel>
     );
   }
   if (!run.reason) return null;
   return (
-    <div className="trouble waiting">
-      <h2>{run.stopping ? "Stopping" : (HEADINGS[run.state] ?? "Waiting")}</h2>
-      <p className="trouble-reason">{run.reason}</p>
-    </div>
+    <Panel
+      heading={run.stopping ? "Stopping" : (HEADINGS[run.state] ?? "Waiting")}
+      className={styles.waiting}
+    >
+      <p className={styles.statusReason}>{run.reason}</p>
+    </Panel>
+  );
+}
+
+interface PanelProps {
+  heading: string;
+  className: string | undefined;
+  children: ReactNode;
+}
+
+function Panel({ heading, className, children }: PanelProps) {
+  return (
+    <section className={classNames(styles.statusPanel, className)} aria-label="Status">
+      <h2>{heading}</h2>
+      {children}
+    </section>
   );
 }

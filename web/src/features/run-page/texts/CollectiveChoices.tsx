@@ -1,36 +1,33 @@
-/** What `auto` chose for the run, size by size, and by which links. */
+/** The collectives that `auto` chose for a run, size by size, and the measured links. */
 import type { RunDetail } from "@/shared/api/types";
-import { bytes, seconds } from "@/shared/format/quantities";
+import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { SpecNote } from "./SpecNote";
 
 type Choices = NonNullable<RunDetail["choices"]>;
 
-export function Chosen({ choices }: { choices: Choices }) {
+export function CollectiveChoices({ choices }: { choices: Choices }) {
+  const links = [linkText("inside a host", choices.inside), linkText("between hosts", choices.between)];
   return (
-    <div className="beside-spec small">
-      <h3>What auto chose</h3>
+    <SpecNote title="Collectives that auto chose">
       <ul>
         {choices.choices.map(({ from_bytes, collective }) => (
           <li key={from_bytes}>
-            <span className="muted">{from_bytes ? `from ${bytes(from_bytes)}` : "small"}:</span>{" "}
-            {wordsOf(collective)}
+            <span className="muted">{from_bytes ? `from ${formatBytes(from_bytes)}` : "small"}:</span>{" "}
+            {collectiveText(collective)}
           </li>
         ))}
       </ul>
-      <p className="muted">
-        {[told("inside a host", choices.inside), told("between hosts", choices.between)]
-          .filter(Boolean)
-          .join("; ") || "No links were measured."}
-      </p>
-    </div>
+      <p className="muted">{links.filter(Boolean).join("; ") || "The run measured no links."}</p>
+    </SpecNote>
   );
 }
 
-function told(where: string, link: Choices["inside"]): string {
-  return link ? `${where} ${bytes(link.rate)}/s after ${seconds(link.latency_s)}` : "";
+function linkText(where: string, link: Choices["inside"]): string {
+  return link ? `${where} ${formatBytes(link.rate)}/s, latency ${formatSeconds(link.latency_s)}` : "";
 }
 
-/** As a spec has it: "torus rows=2". */
-function wordsOf(collective: Choices["choices"][number]["collective"]): string {
+/** Return the collective as in a spec: "torus rows=2". */
+function collectiveText(collective: Choices["choices"][number]["collective"]): string {
   const shape = Object.entries(collective).filter(([name, value]) => SHAPE.has(name) && value !== null);
   return [collective.kind, ...shape.map(([name, value]) => `${name}=${String(value)}`)].join(" ");
 }

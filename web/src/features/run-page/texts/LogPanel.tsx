@@ -1,6 +1,9 @@
-/** The end of the run's log; it follows until the reader scrolls up. */
+/** The end of a run's log; the panel follows new lines until the reader scrolls up. */
 import { useLayoutEffect, useRef, useState } from "react";
-import { useLog } from "@/features/run-page/api/useLog";
+import { classNames } from "@/shared/page/classNames";
+import { useLog } from "../api/useLog";
+import styles from "./LogPanel.module.css";
+import { TextPanel } from "./TextPanel";
 
 const NEAR_PX = 24;
 
@@ -23,50 +26,43 @@ export function LogPanel({ runId, live }: Props) {
     if (shown) setFollows(shown.scrollHeight - shown.scrollTop - shown.clientHeight < NEAR_PX);
   }
 
+  const showEarlier = log && log.start > 0 && (
+    <LinkButton
+      disabled={earlier.isPending}
+      onClick={() => {
+        setFollows(false);
+        earlier.mutate(log);
+      }}
+    >
+      show earlier lines
+    </LinkButton>
+  );
+  const follow = follows ? (
+    <span className="muted small">{live ? "follows" : ""}</span>
+  ) : (
+    <LinkButton
+      onClick={() => {
+        setFollows(true);
+      }}
+    >
+      follow
+    </LinkButton>
+  );
   return (
-    <section className="panel text-panel log-panel" aria-label="Log">
-      <header className="chart-head">
-        <h2>Log</h2>
-        {log && log.start > 0 && (
-          <button
-            className="plain link small"
-            disabled={earlier.isPending}
-            onClick={() => {
-              setFollows(false);
-              earlier.mutate(log);
-            }}
-          >
-            show earlier lines
-          </button>
-        )}
-        <div className="switches small">
-          {follows ? (
-            <span className="muted">{live ? "follows" : ""}</span>
-          ) : (
-            <button
-              className="plain link"
-              onClick={() => {
-                setFollows(true);
-              }}
-            >
-              follow
-            </button>
-          )}
-        </div>
-      </header>
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard */}
-      <pre ref={box} className="text log" tabIndex={0} onScroll={onScroll}>
-        {log?.text ? (
-          wholeLines(log.text, log.start)
-        ) : (
-          <span className="muted">Nothing has been printed yet.</span>
-        )}
+    <TextPanel title="Log" link={showEarlier} actions={follow}>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
+      <pre ref={box} className={styles.log} tabIndex={0} onScroll={onScroll}>
+        {log?.text ? wholeLines(log.text, log.start) : <span className="muted">The log is empty.</span>}
       </pre>
-    </section>
+    </TextPanel>
   );
 }
 
-/** A tail may begin within a line, which is left out. */
+function LinkButton(props: { disabled?: boolean; onClick: () => void; children: string }) {
+  return <button className={classNames("plain small", styles.linkButton)} {...props} />;
+}
+
+/** Return the text without its first line when the text may start within a line. */
 function wholeLines(text: string, start: number): string {
   return start > 0 ? text.slice(text.indexOf("\n") + 1) : text;
 }

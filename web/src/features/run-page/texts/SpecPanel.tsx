@@ -1,33 +1,36 @@
-/** The run's spec as a person would write it, what its experiment varies marked. */
+/** The spec of a run as YAML; the values that vary over the experiment are marked. */
 import type { RunDetail } from "@/shared/api/types";
-import { Bound } from "./RankBindings";
-import { Chosen } from "./CollectiveChoices";
+import { classNames } from "@/shared/page/classNames";
+import { CollectiveChoices } from "./CollectiveChoices";
+import { RankBindings } from "./RankBindings";
 import { type SpecLine, specLines } from "./specLines";
+import styles from "./SpecPanel.module.css";
+import { TextPanel } from "./TextPanel";
 
 export function SpecPanel({ run }: { run: RunDetail }) {
   return (
-    <section className="panel text-panel" aria-label="Spec">
-      <header className="chart-head">
-        <h2>Spec</h2>
-      </header>
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard */}
-      <pre className="text spec" tabIndex={0}>
+    <TextPanel title="Spec">
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
+      <pre tabIndex={0}>
         {specLines(run.spec, new Set(Object.keys(run.values))).map((line) => (
           <Line key={line.path} line={line} />
         ))}
       </pre>
-      {run.choices && <Chosen choices={run.choices} />}
-      {run.bindings && <Bound bindings={run.bindings} />}
-      <p className="small muted folder" title="the run's folder">
+      {run.choices && <CollectiveChoices choices={run.choices} />}
+      {run.bindings && <RankBindings bindings={run.bindings} />}
+      <p className={classNames("small muted", styles.folder)} title="the run's folder">
         {run.folder}
       </p>
-    </section>
+    </TextPanel>
   );
 }
 
 function Line({ line }: { line: SpecLine }) {
   return (
-    <div className={line.varied ? "varied" : ""} style={{ paddingInlineStart: `${line.depth * 2}ch` }}>
+    <div
+      className={classNames(line.varied && styles.varied)}
+      style={{ paddingInlineStart: `${line.depth * 2}ch` }}
+    >
       <span className="muted">{line.key}:</span> {line.value}
     </div>
   );

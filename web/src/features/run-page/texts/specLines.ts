@@ -1,4 +1,4 @@
-/** A spec as lines of YAML. */
+/** The lines of a spec in YAML. */
 export interface SpecLine {
   path: string;
   depth: number;

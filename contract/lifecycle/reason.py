@@ -1,0 +1,162 @@
+"""Why a run is in its state, as data. api/sentences/reason.py makes the sentence that a person reads."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import JobEnd
+
+
+class _Reason(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class FreeText(_Reason):
+    """A sentence from a database of an earlier version."""
+
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class StopSource(StrEnum):
+    """What asked a run to stop."""
+
+    USER = "user"
+    SHUTDOWN = "shutdown"  # of the service on this machine
+
+
+class StopRequested(_Reason):
+    kind: Literal["stop_requested"] = "stop_requested"
+    source: StopSource = StopSource.USER
+
+
+class RunPaused(_Reason):
+    """All ranks saved and left; `message` is the run's own account of it."""
+
+    kind: Literal["run_paused"] = "run_paused"
+    step: int
+    message: str
+
+
+class RunFailed(_Reason):
+    """The run reported its own failure."""
+
+    kind: Literal["run_failed"] = "run_failed"
+    message: str
+
+
+class Begun(StrEnum):
+    """How far an attempt had come when its job ended."""
+
+    NEVER = "never"  # no process claimed the attempt
+    PART_NEVER = "part_never"  # its turn in a shared job had not come
+    CLAIMED = "claimed"
+
+
+class JobEnded(_Reason):
+    """The job ended, and the run itself reported nothing."""
+
+    kind: Literal["job_ended"] = "job_ended"
+    end: JobEnd
+    begun: Begun
+    failure: str | None = None  # what the ranks' notes or the log say
+    free_bytes: int | None = None  # of the run folder's disk, where that is nearly full
+
+
+class RankFailed(_Reason):
+    """A rank left a note of its failure before the job ended."""
+
+    kind: Literal["rank_failed"] = "rank_failed"
+    message: str
+
+
+class FolderNotWritable(_Reason):
+    kind: Literal["folder_not_writable"] = "folder_not_writable"
+    folder: Literal["run", "array"]
+    error: str
+
+
+class SubmissionRefused(_Reason):
+    """The cluster does not accept the job, now or later."""
+
+    kind: Literal["submission_refused"] = "submission_refused"
+    cluster: str
+    message: str
+
+
+class SubmissionDeferred(_Reason):
+    """The cluster accepts no more jobs for now."""
+
+    kind: Literal["submission_deferred"] = "submission_deferred"
+    message: str
+
+
+class SubmissionUnconfirmed(_Reason):
+    """The answer to sbatch did not arrive, so the service asks the cluster for the job by its name."""
+
+    kind: Literal["submission_unconfirmed"] = "submission_unconfirmed"
+    message: str
+
+
+class SubmissionLost(_Reason):
+    """The cluster never got the job."""
+
+    kind: Literal["submission_lost"] = "submission_lost"
+    message: str | None = None
+
+
+class FoundByName(_Reason):
+    """The job's id was not stored at its submission; the cluster listed the job by its name."""
+
+    kind: Literal["found_by_name"] = "found_by_name"
+
+
+Ending = FreeText | RunPaused | RunFailed | JobEnded | RankFailed
+
+
+class Retried(_Reason):
+    """The run waits for its next attempt."""
+
+    kind: Literal["retried"] = "retried"
+    after: Annotated[Ending, Field(discriminator="kind")]
+    attempt: int  # the next one
+
+
+class RetriesExhausted(_Reason):
+    """The run was retried as often as its spec allows for this cause."""
+
+    kind: Literal["retries_exhausted"] = "retries_exhausted"
+    after: Annotated[Ending, Field(discriminator="kind")]
+    cause: ExitCause
+    retries: int
+
+
+class NoProgress(_Reason):
+    """The attempt before reached its time limit at the same step, so another attempt would reach it there too."""
+
+    kind: Literal["no_progress"] = "no_progress"
+    after: Annotated[Ending, Field(discriminator="kind")]
+    step: int
+
+
+Reason = Annotated[
+    FreeText
+    | StopRequested
+    | RunPaused
+    | RunFailed
+    | JobEnded
+    | RankFailed
+    | FolderNotWritable
+    | SubmissionRefused
+    | SubmissionDeferred
+    | SubmissionUnconfirmed
+    | SubmissionLost
+    | FoundByName
+    | Retried
+    | RetriesExhausted
+    | NoProgress,
+    Field(discriminator="kind"),
+]
+reason_adapter: TypeAdapter[Reason] = TypeAdapter(Reason)

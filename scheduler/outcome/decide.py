@@ -1,0 +1,88 @@
+"""Decisions on runs: pure functions from what is known to a transition. They use no clock, no file and no database."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from contract.folder.events import Event, Failed, Finished, Paused, Started
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.reason import Begun, Ending, JobEnded, RankFailed, RunFailed, RunPaused
+from contract.lifecycle.state import LIVE, State
+from scheduler.outcome.evidence import Claim, Evidence
+from scheduler.outcome.exit_cause import (
+    SUSPECTED,
+    exit_cause,
+    may_report_more,
+    reported_failure_cause,
+    reported_pause_cause,
+)
+from scheduler.outcome.retry import Outcome, decide_retry, refuse_retry
+from store.tables import Job, Run
+from store.transitions import JobExit, Transition
+
+
+class Wait(NamedTuple):
+    """Nothing is decided yet: the run may still report why its job ended."""
+
+
+WAIT: Final = Wait()
+
+
+class Reading(NamedTuple):
+    """The events that were read together, and the moment of reading."""
+
+    events: Sequence[Event]
+    at: datetime
+
+
+def decide(run: Run, job: Job, evidence: Evidence) -> Outcome | Wait | None:
+    """Return what follows from the end of a run's job; None if the run has ended already. `run.jobs` must be loaded."""
+    if run.state not in LIVE:
+        return None
+    if may_report_more(job, evidence):
+        return WAIT
+    return decide_retry(run, job, exit_cause(run, job, evidence), _explain(job, evidence), evidence.report)
+
+
+def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outcome | None:
+    """Return what follows from an event that the run reports; None if nothing does."""
+    if event.attempt != run.attempt or run.state not in LIVE:
+        return None
+    match event:
+        case Started() if run.state is State.PENDING:
+            return Outcome(Transition(State.RUNNING))
+        case Paused(step=step, reason=message) if run.stop_requested_at:
+            return decide_retry(run, job, ExitCause.PREEMPTED, RunPaused(step=step, message=message), None)
+        case _ if run.state is State.PAUSED:
+            return None  # its end is reported: repeated or followed by another report, the run waits for its job to end
+        case Finished():
+            return Outcome(Transition(State.DONE, exit=JobExit(ExitCause.DONE, None)))
+        case Failed():
+            return _decide_on_failure(run, job, event)
+        case Paused(step=step, reason=message):
+            cause = reported_pause_cause(run, event, reading.events, reading.at)
+            reason = RunPaused(step=step, message=message)
+            return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
+    return None
+
+
+def _decide_on_failure(run: Run, job: Job, failed: Failed) -> Outcome:
+    """End the run, or pause it until its job has ended if it may be retried."""
+    cause, reason = reported_failure_cause(job, failed.failure), RunFailed(message=failed.reason)
+    may_retry = cause is SUSPECTED or refuse_retry(run, cause, reason) is None
+    if may_retry and not run.stop_requested_at:
+        return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
+    return decide_retry(run, job, cause, reason, None)
+
+
+def _explain(job: Job, evidence: Evidence) -> Ending:
+    """Return what is known of the end of a job whose run reported none itself."""
+    if evidence.rank_failure is not None:
+        return RankFailed(message=evidence.rank_failure)
+    end = evidence.gone.end
+    if evidence.claim is Claim.HELD:
+        free = None if evidence.failure else evidence.free_bytes
+        return JobEnded(end=end, begun=Begun.CLAIMED, failure=evidence.failure, free_bytes=free)
+    if evidence.claim is Claim.ABANDONED and job.pack_member is not None:
+        return JobEnded(end=end, begun=Begun.PART_NEVER)
+    return JobEnded(end=end, begun=Begun.NEVER, failure=evidence.failure)

@@ -1,0 +1,151 @@
+"""Transitions: the only code that writes a run's state and its history.
+
+Each function checks the table of legal moves. `apply` relies on the caller's lock on the run's row. The others compare
+and set: `apply_if_unchanged` a run that was read in an earlier transaction, the last ones all runs of a submission, or
+all runs that were asked to stop, in a statement.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, String, case, cast, insert, literal, select, update
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
+
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.reason import Reason, StopRequested
+from contract.lifecycle.state import ENDED, MOVES, State
+from store.locks import lock_jobs, lock_runs, lock_submission
+from store.tables import Job, Move, Run, now
+
+
+class JobExit(NamedTuple):
+    """The outcome of an attempt, stored on its job."""
+
+    cause: ExitCause
+    reason: Reason | None
+
+
+class Transition(NamedTuple):
+    """One move of one run, and the outcome of its attempt where the attempt ends."""
+
+    new: State
+    reason: Reason | None = None
+    exit: JobExit | None = None
+    reported_cause: ExitCause | None = None  # what the run reports of its end, before its job has left
+
+
+def record_created(db: Session, run_ids: Sequence[int]) -> None:
+    """Write the first history entry of runs that were inserted as queued."""
+    db.execute(insert(Move), [{"run_id": run_id, "old": None, "new": State.QUEUED} for run_id in run_ids])
+
+
+def apply(db: Session, run: Run, job: Job | None, transition: Transition, **columns: object) -> None:
+    """Change a run whose row this transaction has locked; raise ValueError for an illegal move."""
+    old, at = run.state, now()
+    _check(old, transition.new)
+    for name, value in _changes(run, transition.new, transition.reason, at, columns).items():
+        setattr(run, name, value)
+    db.add(Move(run_id=run.id, old=old, new=transition.new, reason=transition.reason, at=at))
+    if job and transition.reported_cause:
+        job.reported_cause = transition.reported_cause
+    if job and transition.exit:
+        job.exit_cause, job.exit_reason = transition.exit
+        job.exit_step, job.ended_at = run.step, at
+
+
+def apply_if_unchanged(db: Session, run: Run, new: State, reason: Reason | None = None, **columns: object) -> bool:
+    """Change a run if its state and attempt are still those of `run`; return False if another worker was first."""
+    old, at = run.state, now()
+    _check(old, new)
+    unchanged = (Run.id == run.id, Run.state == old, Run.attempt == run.attempt)
+    change = _changes(run, new, reason, at, columns)
+    if db.scalar(update(Run).where(*unchanged).values(change).returning(Run.id)) is None:
+        return False
+    if old is State.SUBMITTING and run.current_job_id is not None and new is not State.PENDING:
+        _close_jobs(db, [run.current_job_id])
+    db.add(Move(run_id=run.id, old=old, new=new, reason=reason, at=at))
+    for name, value in change.items():  # `run` may come from an earlier session
+        set_committed_value(run, name, value)
+    return True
+
+
+def begin_submission(db: Session, run_ids: Sequence[int], attempt: int) -> None:
+    """Change locked queued runs to submitting and point each to its new job, that of `attempt`."""
+    newest = select(Job.id).where(Job.run_id == Run.id, Job.attempt == attempt).scalar_subquery()
+    columns = {"attempt": attempt, "current_job_id": newest, "not_before": None}
+    _move_locked(db, run_ids, State.QUEUED, State.SUBMITTING, None, columns)
+
+
+def apply_to_submission(
+    db: Session, name: str, new: State, reason: Reason | None = None, *, job_id: str | None = None, **columns: Any
+) -> list[int]:
+    """Change all runs of a submission that are still submitting; return their ids.
+
+    With `job_id` the cluster has the submission under that id, and each job gets its own external id. Otherwise the
+    cluster has no job of that name, and the jobs count as gone.
+    """
+    run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
+    _move_locked(db, run_ids, State.SUBMITTING, new, reason, columns)
+    jobs = lock_jobs(db, Job.name == name, Job.run_id.in_(run_ids))
+    if job_id is None:
+        _close_jobs(db, jobs)
+    elif jobs:
+        task_id = literal(f"{job_id}_").concat(cast(Job.array_task, String))
+        ids = case((Job.array_task.is_(None), literal(job_id)), else_=task_id)
+        db.execute(_quietly(update(Job).where(Job.id.in_(jobs)).values(external_id=ids)))
+    return run_ids
+
+
+def cancel_queued(db: Session, limit: int) -> int:
+    """Cancel the oldest queued runs that were asked to stop, at most `limit`; return how many were."""
+    run_ids = lock_runs(db, *queued_with_stop_request(), limit=limit)
+    sources = dict(db.execute(select(Run.id, Run.stop_source).where(Run.id.in_(run_ids))).all())
+    for source in sorted(set(sources.values()), key=str):
+        mine = [run_id for run_id in run_ids if sources[run_id] == source]
+        reason = StopRequested(source=source) if source else StopRequested()
+        _move_locked(db, mine, State.QUEUED, State.CANCELLED, reason, {})
+    return len(run_ids)
+
+
+def queued_with_stop_request() -> tuple[ColumnElement[bool], ...]:
+    """Return the condition for queued runs that were asked to stop."""
+    return Run.state == State.QUEUED, Run.stop_requested_at.is_not(None)
+
+
+def _check(old: State, new: State) -> None:
+    if new not in MOVES[old]:
+        raise ValueError(f"a run may not go from {old} to {new}")
+
+
+def _changes(
+    run: Run, new: State, reason: Reason | None, at: datetime, columns: Mapping[str, object]
+) -> dict[str, object]:
+    started = {"started_at": run.started_at or at} if new is State.RUNNING else {}  # of the first attempt
+    ended = {"ended_at": at} if new in ENDED else {}
+    return {"state": new, "reason": reason, "moved_at": at, **started, **ended, **columns}
+
+
+def _move_locked(
+    db: Session, run_ids: Sequence[int], old: State, new: State, reason: Reason | None, columns: Mapping[str, Any]
+) -> None:
+    """Change locked runs, all of them in state `old`, in one statement."""
+    _check(old, new)
+    if not run_ids:
+        return
+    at = now()
+    ended = {"ended_at": at} if new in ENDED else {}
+    change = {"state": new, "reason": reason, "moved_at": at, **ended, **columns}
+    db.execute(_quietly(update(Run).where(Run.id.in_(run_ids), Run.state == old).values(change)))
+    db.execute(insert(Move), [{"run_id": id_, "old": old, "new": new, "reason": reason, "at": at} for id_ in run_ids])
+
+
+def _close_jobs(db: Session, job_ids: Sequence[int]) -> None:
+    if job_ids:
+        db.execute(_quietly(update(Job).where(Job.id.in_(job_ids)).values(is_gone=True)))
+
+
+def _quietly(statement: Any) -> Any:
+    """Skip the synchronisation of loaded rows: no caller reads them afterwards."""
+    return statement.execution_options(synchronize_session=False)

@@ -1,0 +1,116 @@
+"""Ends, pending reasons and reasons of a run: each has a sentence, and each survives storage as JSON."""
+
+from typing import Any, get_args
+
+import pytest
+
+from api.sentences.job_end import job_end_sentence
+from api.sentences.pending import pending_sentence
+from api.sentences.reason import reason_sentence
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import CAUSE_OF, EndKind, JobEnd
+from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
+from contract.lifecycle.reason import (
+    Begun,
+    FolderNotWritable,
+    FoundByName,
+    FreeText,
+    JobEnded,
+    NoProgress,
+    RankFailed,
+    Reason,
+    Retried,
+    RetriesExhausted,
+    RunFailed,
+    RunPaused,
+    StopRequested,
+    StopSource,
+    SubmissionDeferred,
+    SubmissionLost,
+    SubmissionRefused,
+    SubmissionUnconfirmed,
+    reason_adapter,
+)
+
+FAILED = JobEnd(kind=EndKind.FAILED, detail="exit code 4:0", exit_code=4)
+ENDED = JobEnded(end=FAILED, begun=Begun.CLAIMED)
+
+
+def is_sentence(text: str) -> bool:
+    """Return whether the text is one part of a sentence: lower case, no full stop, no text of a missing value."""
+    return bool(text) and not text.endswith(".") and "None" not in text and text == text.strip()
+
+
+@pytest.mark.parametrize("kind", EndKind)
+def test_every_kind_of_end_has_a_cause_and_a_sentence(kind: EndKind) -> None:
+    assert CAUSE_OF[kind] in ExitCause
+    assert is_sentence(job_end_sentence(JobEnd(kind=kind, detail="Word", exit_code=3)))
+    end = JobEnd(kind=kind, exit_code=3)
+    assert JobEnd.model_validate_json(end.model_dump_json()) == end
+
+
+def test_the_sentence_of_an_end_names_the_exit_code_and_the_clusters_own_word() -> None:
+    assert job_end_sentence(FAILED) == "the job failed (exit code 4:0)"
+    assert job_end_sentence(JobEnd(kind=EndKind.EXITED, exit_code=3)) == "the job ended with exit code 3"
+    assert "SIGTERM" in job_end_sentence(JobEnd(kind=EndKind.SIGNALED, detail="SIGTERM"))
+
+
+@pytest.mark.parametrize("reason", PendingReason)
+def test_every_pending_reason_has_a_kind_and_a_sentence(reason: PendingReason) -> None:
+    assert KIND_OF[reason] in PendingKind
+    assert is_sentence(pending_sentence(Pending(reason, "Word")))
+    assert pending_sentence(Pending(reason, "Word")).endswith("(Word)")
+
+
+def test_every_kind_of_pending_reason_is_in_use() -> None:
+    assert set(KIND_OF.values()) == set(PendingKind)
+
+
+def test_the_sentence_of_a_limit_for_one_job_advises_against_waiting() -> None:
+    assert "waiting does not help" in pending_sentence(Pending(PendingReason.PER_JOB_LIMIT, "QOSMaxCpuPerNode"))
+    assert "waiting does not help" not in pending_sentence(Pending(PendingReason.ACCOUNTING_LIMIT, "Word"))
+
+
+REASONS: list[Reason] = [
+    FreeText(text="a sentence of an earlier version"),
+    *(StopRequested(source=source) for source in StopSource),
+    RunPaused(step=7, message="signal"),
+    RunFailed(message="ValueError: no"),
+    *(JobEnded(end=FAILED, begun=begun) for begun in Begun),
+    JobEnded(end=FAILED, begun=Begun.NEVER, failure="no module named torch"),
+    JobEnded(end=FAILED, begun=Begun.CLAIMED, failure="rank 2 failed"),
+    JobEnded(end=FAILED, begun=Begun.CLAIMED, free_bytes=10),
+    RankFailed(message="rank 2 failed"),
+    FolderNotWritable(folder="run", error="no space left"),
+    FolderNotWritable(folder="array", error="no space left"),
+    SubmissionRefused(cluster="slurm", message="invalid partition"),
+    SubmissionDeferred(message="the queue is full"),
+    SubmissionUnconfirmed(message="sbatch: no answer within 12 s"),
+    SubmissionLost(),
+    SubmissionLost(message="sbatch: no answer within 12 s"),
+    FoundByName(),
+    Retried(after=ENDED, attempt=2),
+    RetriesExhausted(after=ENDED, cause=ExitCause.NODE_FAILURE, retries=1),
+    RetriesExhausted(after=RankFailed(message="rank 2 failed"), cause=ExitCause.FAILURE, retries=2),
+    NoProgress(after=RunPaused(step=7, message="signal"), step=7),
+]
+
+
+def members(union: Any) -> set[type]:
+    """Return the classes of an annotated union."""
+    return set(get_args(get_args(union)[0]))
+
+
+def test_the_examples_cover_every_reason() -> None:
+    assert {type(reason) for reason in REASONS} == members(Reason)
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: type(reason).__name__)
+def test_a_reason_is_the_same_after_storage_and_has_a_sentence(reason: Reason) -> None:
+    assert reason_adapter.validate_json(reason_adapter.dump_json(reason)) == reason
+    assert is_sentence(reason_sentence(reason))
+
+
+def test_a_reason_of_a_later_version_with_another_field_is_readable() -> None:
+    stored = {"kind": "rank_failed", "message": "rank 2 failed", "since": "a later version"}
+    assert reason_adapter.validate_python(stored) == RankFailed(message="rank 2 failed")

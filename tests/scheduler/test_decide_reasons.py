@@ -1,0 +1,135 @@
+"""Reasons of decisions: the best account of the end of an attempt, and why the run is not retried."""
+
+from typing import Any
+
+import pytest
+
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import EndKind, JobEnd
+from contract.lifecycle.reason import (
+    Begun,
+    JobEnded,
+    NoProgress,
+    RankFailed,
+    Retried,
+    RetriesExhausted,
+    RunPaused,
+    StopRequested,
+    StopSource,
+)
+from contract.lifecycle.state import State
+from scheduler.outcome.decide import decide
+from scheduler.outcome.evidence import Claim
+from scheduler.outcome.retry import Outcome
+from store.tables import Job
+from tests.testing.decisions import AT, make_evidence, make_job, make_run
+
+PAUSED = RunPaused(step=5, message="SIGTERM to rank 1 on b")
+
+
+def ended(kind: EndKind, begun: Begun, **fields: Any) -> JobEnded:
+    return JobEnded(end=JobEnd(kind=kind), begun=begun, **fields)
+
+
+EARLIER = {"run_id": 1, "attempt": 1, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 5}
+OUT_OF_MEMORY_BEFORE = EARLIER | {"exit_cause": ExitCause.OUT_OF_MEMORY}
+NON_ZERO = JobEnd(kind=EndKind.FAILED, detail="NonZeroExitCode")
+UNLISTED = ended(EndKind.UNLISTED, Begun.CLAIMED)
+AT_LIMIT = ended(EndKind.TIME_LIMIT, Begun.CLAIMED)
+NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
+
+
+@pytest.mark.parametrize(
+    ("run", "job", "cause", "evidence", "state", "reason"),
+    [
+        pytest.param(
+            *({}, {}, "lost", {}, State.QUEUED, Retried(after=UNLISTED, attempt=2)),
+            id="retried: the job's end is the reason",
+        ),
+        pytest.param(
+            *({"state": State.PENDING}, {}, "lost", {"claim": Claim.NONE}, State.QUEUED),
+            Retried(after=ended(EndKind.UNLISTED, Begun.NEVER), attempt=2),
+            id="no process has begun the attempt",
+        ),
+        pytest.param(
+            *({}, {"pack_member": 1}, "lost", {"claim": Claim.ABANDONED}, State.QUEUED),
+            Retried(after=ended(EndKind.UNLISTED, Begun.PART_NEVER), attempt=2),
+            id="the part of a packed job has not begun",
+        ),
+        pytest.param(
+            *({}, {}, "lost", {"rank_failure": "rank 1: no"}, State.QUEUED),
+            Retried(after=RankFailed(message="rank 1: no"), attempt=2),
+            id="a rank's note comes before the job's end",
+        ),
+        pytest.param(
+            *({}, {}, "out_of_memory", {"failure": "rank 1: Killed", "free_bytes": 9}, State.FAILED),
+            ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED, failure="rank 1: Killed"),
+            id="no retry: the failure in the log explains the end",
+        ),
+        pytest.param(
+            *({}, {}, "out_of_memory", {"free_bytes": 9}, State.FAILED),
+            ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED, free_bytes=9),
+            id="nothing but a full disk explains the end",
+        ),
+        pytest.param(
+            *({"state": State.PAUSED, "reason": PAUSED}, {}, "lost", {"rank_failure": "rank 1: no"}, State.QUEUED),
+            Retried(after=PAUSED, attempt=2),
+            id="a paused run's own report comes first",
+        ),
+        pytest.param(
+            *({"stop_requested_at": AT, "stop_source": StopSource.SHUTDOWN}, {}, "done", {}, State.CANCELLED),
+            StopRequested(source=StopSource.SHUTDOWN),
+            id="the shutdown of the service is the reason",
+        ),
+        pytest.param(
+            *({}, {}, "cancelled", {}, State.CANCELLED, ended(EndKind.CANCELLED, Begun.CLAIMED)),
+            id="cancelled in the cluster",
+        ),
+        pytest.param(
+            *({"attempt": 2, "jobs": [EARLIER]}, {"attempt": 2}, "time_limit", {}, State.FAILED),
+            NoProgress(after=AT_LIMIT, step=5),
+            id="the second attempt reached its time limit at the same step",
+        ),
+        pytest.param(
+            *({"attempt": 2, "jobs": [EARLIER], "step": 6}, {"attempt": 2}, "time_limit", {}, State.QUEUED),
+            Retried(after=AT_LIMIT, attempt=3),
+            id="the second attempt got one step further",
+        ),
+        pytest.param(
+            {
+                "attempt": 2,
+                "jobs": [EARLIER | {"exit_cause": ExitCause.OUT_OF_MEMORY}],
+                "retries": {"out_of_memory": 1},
+            },
+            *({"attempt": 2}, "out_of_memory", {}, State.FAILED),
+            RetriesExhausted(after=NO_MEMORY, cause=ExitCause.OUT_OF_MEMORY, retries=1),
+            id="the only retry is used up",
+        ),
+        pytest.param(
+            {"attempt": 2, "jobs": [EARLIER], "retries": {"out_of_memory": 1}},
+            *({"attempt": 2}, "out_of_memory", {}, State.QUEUED, Retried(after=NO_MEMORY, attempt=3)),
+            id="each exit cause has its own retries",
+        ),
+        pytest.param(
+            *({}, {}, "failure", {"has_started_again": True, "claim": Claim.ABANDONED}, State.QUEUED),
+            Retried(after=JobEnded(end=NON_ZERO, begun=Begun.NEVER), attempt=2),
+            id="a requeued job left at its second start",
+        ),
+    ],
+)
+def test_the_reason_is_the_best_account_of_the_end(
+    run: dict[str, Any], job: dict[str, Any], cause: str, evidence: dict[str, Any], state: State, reason: object
+) -> None:
+    columns = run | {"jobs": [Job(**earlier) for earlier in run.get("jobs", [])]}
+    outcome = decide(make_run(**columns), make_job(**job), make_evidence(ExitCause(cause), **evidence))
+    assert isinstance(outcome, Outcome)
+    assert (outcome.transition.new, outcome.transition.reason) == (state, reason)
+
+
+def test_a_requeued_job_counts_as_preempted() -> None:
+    """A job that leaves at its second start has not failed, and its retry takes no failure of the spec's retries."""
+    evidence = make_evidence(ExitCause.FAILURE, has_started_again=True)
+    outcome = decide(make_run(retries={"failure": 0}), make_job(), evidence)
+    assert isinstance(outcome, Outcome)
+    assert outcome.transition.exit is not None
+    assert (outcome.transition.new, outcome.transition.exit.cause) == (State.QUEUED, ExitCause.PREEMPTED)

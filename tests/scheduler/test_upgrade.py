@@ -1,0 +1,232 @@
+"""The upgrade of a database of schema 0007: no history is lost, and every live run ends."""
+
+import math
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+from sqlalchemy import update
+
+from api.app import create_app
+from contract.folder.events import Finished
+from contract.lifecycle.job_end import EndKind
+from contract.lifecycle.state import ENDED, LIVE, State
+from contract.settings import Settings
+from migrations.commands import check, downgrade, upgrade
+from scheduler.clusters.cluster import gone
+from scheduler.context import Context
+from scheduler.submit.submission import submit_queued
+from scheduler.ticks.cancel import cancel
+from scheduler.ticks.ingest import ingest
+from scheduler.ticks.reap import reap
+from scheduler.ticks.recover import recover
+from store import runs
+from store.session import engine_for, snapshot, transaction
+from store.tables import Run
+from tests.testing.clusters import Far, Puppet, sizes
+from tests.testing.data.old_database import OldDatabase, Row, create_old_database
+from tests.testing.events import STARTED, report
+from tests.testing.runs import ended_attempts, job_of, poll_now, read
+
+# by the experiment's name; the runs of all other experiments are done in the end
+OTHER_ENDS = {
+    "cancelled while queued": State.CANCELLED,
+    "cancelled while running": State.CANCELLED,
+    "failed": State.FAILED,
+    "gone": State.FAILED,
+    "refused": State.FAILED,
+    "stopping": State.CANCELLED,
+}
+# the runs of these experiments get another attempt after the upgrade
+TRIED_AGAIN = {
+    "failed once and paused",
+    "gone by an unknown sentence",
+    "paused",
+    "queued",
+    "queued again after a node failed",
+    "queued again after a submission was lost",
+    "submitting, not sent",
+}
+
+
+@pytest.fixture
+def old(empty_database: str, tmp_path: Path) -> Iterator[OldDatabase]:
+    yield create_old_database(empty_database, tmp_path / "runs")
+    engine_for(empty_database).dispose()
+
+
+@pytest.fixture
+def context(old: OldDatabase, far: Far, puppet: Puppet) -> Context:
+    return Context(engine_for(old.url), {"slurm": far, "local": puppet}, old.runs_folder, local_ranks=8)
+
+
+@pytest.fixture
+def client(old: OldDatabase) -> Iterator[TestClient]:
+    settings = Settings(home=old.runs_folder.parent, database=old.url)
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
+        yield client
+
+
+@pytest.mark.parametrize("revisions", [["head"], ["head", "0007", "head"]])
+def test_every_live_run_ends_after_upgrade(old: OldDatabase, context: Context, far: Far, revisions: list[str]) -> None:
+    migrate(old, revisions)
+    list_old_jobs(old, context, far)
+    for _ in range(4):
+        run_ticks(context, far)
+    for row in old.rows["runs"]:
+        name, run = old.names()[row["id"]], read(context, row["id"])
+        assert (name, run.state) == (name, OTHER_ENDS.get(name, State.DONE))
+        assert (name, run.attempt) == (name, row["attempt"] + (name in TRIED_AGAIN))
+        numbers = [job.attempt for job in ended_attempts(context, run.id)]
+        assert {row["number"] for row in old.of_run("attempts", run.id)} <= set(numbers)
+
+
+def test_the_job_of_an_ended_run_is_reaped(old: OldDatabase, context: Context, far: Far) -> None:
+    migrate(old, ["head"])
+    list_old_jobs(old, context, far)
+    (run_id,) = (run_id for run_id, name in old.names().items() if name == "done and not gone")
+    assert not job_of(context, run_id).is_gone
+    reap(context)
+    assert ("job9", False) in far.cancelled
+    far.answers["job9"] = gone(EndKind.CANCELLED)
+    poll_now(context)
+    reap(context)
+    assert job_of(context, run_id).is_gone
+
+
+def test_no_run_is_submitted_twice(old: OldDatabase, context: Context, far: Far) -> None:
+    """The cluster has a job of one submitting run already; the others are submitted once."""
+    migrate(old, ["head"])
+    list_old_jobs(old, context, far)
+    for _ in range(3):
+        run_ticks(context, far)
+    names = [job.name for job in far.jobs.values()]
+    assert len(names) == len(set(names))
+    new_attempts = [name for name in old.names().values() if name in TRIED_AGAIN]
+    assert sum(sizes(far)[len(old.jobs["slurm"]) :]) == len(new_attempts)
+
+
+@pytest.mark.parametrize("revisions", [["head"], ["head", "0007", "head"]])
+def test_the_api_shows_the_same_history(old: OldDatabase, client: TestClient, revisions: list[str]) -> None:
+    migrate(old, revisions)
+    for row in old.rows["runs"]:
+        run = client.get(f"/api/v1/runs/{row['id']}").json()
+        assert [with_moments(move) for move in run["moves"]] == [
+            {name: move.get(name) for name in ("old", "new", "at", "reason")} for move in old.of_run("moves", row["id"])
+        ]
+        attempts = [attempt | {"reason": attempt.get("reason")} for attempt in old.of_run("attempts", row["id"])]
+        assert [with_moments(attempt) | {"run_id": row["id"]} for attempt in run["attempts"]] == attempts
+        assert [(one["attempt"], one["step"], one["lost_steps"]) for one in run["restarts"]] == [
+            (one["attempt"], one["step"], one["lost_steps"]) for one in old.of_run("restarts", row["id"])
+        ]
+        shown = [run[name] for name in ("state", "attempt", "job_id", "step", "excluded", "latest")]
+        assert shown == [row.get(name) for name in ("state", "attempt", "job_id", "step", "excluded", "latest")]
+        series = [one["id"] for one in old.of_run("series", row["id"])]
+        points = client.get(f"/api/v1/runs/{row['id']}/points").json()["series"]
+        stored = sum(point["series_id"] in series for point in old.rows["points"])
+        assert sum(len(column["steps"]) for column in points.values()) == stored
+
+
+def test_the_api_shows_the_same_reasons(old: OldDatabase, client: TestClient) -> None:
+    migrate(old, ["head"])
+    shown = {old.names()[run["id"]]: run for run in client.get("/api/v1/runs").json()["items"]}
+    assert shown["pending"]["reason"] == "jobs of a higher priority come first (Priority)"
+    assert shown["suspended"]["reason"] == "the job is suspended and keeps its nodes (SUSPENDED)"
+    assert [shown[name]["waits_kind"] for name in ("pending", "suspended")] == ["resources", "held"]
+    assert shown["paused"]["reason"] == "paused at step 2: SIGTERM on rank 0"
+    assert shown["submitting, accepted"]["reason"] == (
+        "Socket timed out on send/recv operation; the service is finding out whether the cluster has the job"
+    )
+    for name in ("cancelled while running", "refused", "failed", "queued again after a node failed"):
+        (row,) = (row for row in old.rows["runs"] if old.names()[row["id"]] == name)
+        assert shown[name]["reason"] == row["reason"]
+
+
+def test_typed_reasons_survive_a_downgrade_as_text(
+    old: OldDatabase, context: Context, far: Far, client: TestClient
+) -> None:
+    """Downgrade a database in which the present version stored reasons and ends, and upgrade it again."""
+    migrate(old, ["head"])
+    list_old_jobs(old, context, far)
+    run_ticks(context, far)
+    before = histories(old, client)
+    migrate(old, ["0007", "head"])
+    check(old.url)
+    assert histories(old, client) == before
+    for _ in range(3):
+        run_ticks(context, far)
+    with snapshot(context.engine) as db:
+        assert set(runs.counts(db)) <= ENDED
+
+
+def test_unset_values_are_null_in_sql(old: OldDatabase) -> None:
+    """A JSON null would count as a stored end: "the job has ended" for every live job."""
+    migrate(old, ["head", "0007", "head"])
+    with engine_for(old.url).connect() as connection:
+        for table, column in (
+            ("jobs", "observed_end"),
+            ("jobs", "exit_reason"),
+            ("moves", "reason"),
+            ("runs", "reason"),
+        ):
+            cast = sa.text(f"SELECT count(*) FROM {table} WHERE CAST({column} AS VARCHAR) = 'null'")
+            assert connection.scalar(cast) == 0
+
+
+def migrate(old: OldDatabase, revisions: list[str]) -> None:
+    for revision in revisions:
+        (downgrade if revision == "0007" else upgrade)(old.url, revision)
+
+
+def list_old_jobs(old: OldDatabase, context: Context, far: Far) -> None:
+    """Let the cluster have the jobs that it had."""
+    run_id = min(old.names())
+    request = context.request_of(read(context, run_id), job_of(context, run_id))
+    far.jobs.update({job_id: request._replace(name=name) for job_id, name in old.jobs["slurm"].items()})
+
+
+def run_ticks(context: Context, far: Far) -> None:
+    """Run every tick once, and end the jobs of live runs before the poll."""
+    with transaction(context.engine) as db:
+        db.execute(update(Run).values(not_before=None))
+    recover(context)
+    submit_queued(context, math.inf)
+    cancel(context)
+    with snapshot(context.engine) as db:
+        live = runs.in_state(db, *LIVE)
+    for run in live:
+        end_job(context, far, run)
+    poll_now(context)
+    ingest(context)
+
+
+def end_job(context: Context, far: Far, run: Run) -> None:
+    """Report the last step of a run; for a run that was asked to stop, or has paused, end its job instead."""
+    job_id = str(job_of(context, run.id).external_id)
+    if run.stop_requested_at:
+        far.answers[job_id] = gone(EndKind.CANCELLED)
+    elif run.state is State.PAUSED:
+        far.answers[job_id] = gone(EndKind.FAILED, "NonZeroExitCode")
+    elif job_of(context, run.id).observed_end is None:
+        started = STARTED.model_copy(update={"attempt": run.attempt})
+        report(context, run.id, started, Finished(attempt=run.attempt, at=1.0, step=run.steps))
+
+
+def with_moments(view: Row) -> Row:
+    """Return a view of the API with its moments as datetimes."""
+    return view | {name: datetime.fromisoformat(view[name]) for name in ("at", "ended_at") if name in view}
+
+
+def histories(old: OldDatabase, client: TestClient) -> list[list[tuple[object, ...]]]:
+    """Return the moves and attempts of every run without their reasons."""
+    found = [client.get(f"/api/v1/runs/{run_id}").json() for run_id in old.names()]
+    return [
+        [
+            *((move["old"], move["new"], move["at"], move["reason"] is None) for move in run["moves"]),
+            *((one["number"], one["job_id"], one["cause"], one["step"], one["ended_at"]) for one in run["attempts"]),
+        ]
+        for run in found
+    ]

@@ -1,0 +1,132 @@
+"""Test the layout rules of the dashboard: CSS modules, query keys, folders and words."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+WEB = Path(__file__).parents[1] / "web"
+SOURCE = WEB / "src"
+GENERATED = SOURCE / "shared" / "api" / "schema.d.ts"
+KEYS = SOURCE / "shared" / "api" / "keys.ts"
+THEME = {SOURCE / "shared" / "theme" / f"{name}.css" for name in ("tokens", "base", "font")}  # the only global styles
+BASE = SOURCE / "shared" / "theme" / "base.css"
+MOST_FILES = 15  # in a folder
+MOST_LINES = 300
+
+SCRIPTS = sorted(path for path in SOURCE.rglob("*.ts*") if path != GENERATED)
+STYLES = sorted(SOURCE.rglob("*.css"))
+MODULES = [path for path in STYLES if path.name.endswith(".module.css")]
+FOLDERS = sorted(path for root in (SOURCE, WEB / "tests") for path in [root, *root.rglob("*")] if path.is_dir())
+
+IMPORT = re.compile(r'import (\w+) from "([^"]+\.module\.css)"')
+FOREIGN_NAMES = re.compile(r"failure\.falls|keepPreviousData")  # a field of the API, a function of TanStack Query
+PRIVATE_WORDS = """
+    told tell tells retold said say says hearsay heard unheard kept keep keeps keeper whoever nobody somebody promptly
+    verdict inquest silence silent notice blame wish wishes fell fall falls fallen beside shelf passage pulse roll aloud
+    turn turns arena hello meeting gate budget sweep look looks door room misfit
+"""
+PRIVATE_PHRASES = ("what is left", "its own word", "put away", "last words", "goes on", "went on")
+
+
+def classes_of(css: str) -> set[str]:
+    """Return the classes that a stylesheet defines, without the classes of other libraries."""
+    text = re.sub(r"/\*.*?\*/|:global\([^)]*\)|url\([^)]*\)", "", css, flags=re.DOTALL)
+    selectors = re.findall(r"([^{};]+)\{", text)
+    return {name for selector in selectors for name in re.findall(r"\.([A-Za-z][\w-]*)", selector)}
+
+
+def imported_modules(script: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the path of each CSS module that a script imports."""
+    for name, target in IMPORT.findall(script.read_text()):
+        yield name, (SOURCE / target[2:] if target.startswith("@/") else script.parent / target).resolve()
+
+
+def literal_classes(source: str) -> set[str]:
+    """Return the classes that a script names by strings."""
+    attributes = re.findall(r'className="([^"]*)"', source)
+    arguments = [
+        text for call in re.findall(r"classNames\(([^)]*)\)", source) for text in re.findall(r'"([^"]*)"', call)
+    ]
+    return {name for text in attributes + arguments for name in text.split()}
+
+
+def literal_keys(source: str) -> list[str]:
+    """Return the places where a script builds a query key itself."""
+    return re.findall(r"(?:queryKey:|QueryData(?:<[^>]*>)?\(|[kK]ey(?:: QueryKey)? =)\s*\[.*", source)
+
+
+def private_words(source: str) -> set[str]:
+    """Return the private words among the identifiers, comments and texts of a script."""
+    text = FOREIGN_NAMES.sub("", source)
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)
+    flat = " ".join(text.lower().split())
+    words = {part.lower() for part in parts} & {*PRIVATE_WORDS.split()}
+    return words | {phrase for phrase in PRIVATE_PHRASES if phrase in flat}
+
+
+def test_only_the_theme_has_global_styles() -> None:
+    assert {path for path in STYLES if path not in MODULES} == THEME
+
+
+def test_each_class_is_defined_in_one_stylesheet() -> None:
+    owners = Counter(name for path in STYLES for name in classes_of(path.read_text()))
+    assert [name for name, count in owners.items() if count > 1] == []
+
+
+def test_each_class_of_a_module_is_used_and_each_used_class_is_defined() -> None:
+    used: dict[Path, set[str]] = {path: set() for path in MODULES}
+    for script in SCRIPTS:
+        for name, module in imported_modules(script):
+            used[module] |= set(re.findall(rf"\b{name}\.(\w+)", script.read_text()))
+    wrong = {path.name: names ^ classes_of(path.read_text()) for path, names in used.items()}
+    assert {name: classes for name, classes in wrong.items() if classes} == {}
+
+
+def test_scripts_name_only_base_classes_by_strings() -> None:
+    known = classes_of(BASE.read_text())
+    unknown = {path.name: names for path in SCRIPTS if (names := literal_classes(path.read_text()) - known)}
+    assert unknown == {}
+
+
+@pytest.mark.parametrize("root", [WEB / "tests", Path(__file__).parent / "browser"], ids=["vitest", "browser"])
+def test_tests_do_not_select_by_class(root: Path) -> None:
+    selects = re.compile(r"""locator\(["']\.|querySelector(?:All)?\(["']\.|toHaveClass|getElementsByClassName""")
+    assert [path.name for path in root.iterdir() if path.is_file() and selects.search(path.read_text())] == []
+
+
+def test_query_keys_are_built_in_one_file() -> None:
+    assert {path.name: keys for path in SCRIPTS if path != KEYS and (keys := literal_keys(path.read_text()))} == {}
+
+
+def test_no_two_features_differ_by_an_s() -> None:
+    names = sorted(path.name for path in (SOURCE / "features").iterdir())
+    assert [pair for pair in combinations(names, 2) if len({re.sub(r"s\b", "", name) for name in pair}) == 1] == []
+
+
+def test_no_folder_has_too_many_files() -> None:
+    counts = {str(path.relative_to(WEB)): sum(child.is_file() for child in path.iterdir()) for path in FOLDERS}
+    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}
+
+
+def test_no_file_is_too_long() -> None:
+    assert [path.name for path in [*SCRIPTS, *STYLES] if path.read_text().count("\n") > MOST_LINES] == []
+
+
+def test_identifiers_and_texts_use_standard_words() -> None:
+    assert {path.name: words for path in SCRIPTS if (words := private_words(path.read_text()))} == {}
+
+
+def test_planted_breaches_are_caught() -> None:
+    assert classes_of(".a:hover > .b {} @media (max-width: 1.5rem) { .c :global(.d) { width: .5rem } }") == {*"abc"}
+    assert literal_classes('<p className="small x" /> <p className={classNames("y", a && styles.z)} />') == {
+        *"xy",
+        "small",
+    }
+    assert literal_keys('useQuery({ queryKey: ["runs", id] })')
+    assert literal_keys('const key = ["runs", id];')
+    assert not literal_keys("useQuery({ queryKey: keys.run(id) })")
+    assert private_words("const toldRanks = 1; // what is\n left") == {"told", "what is left"}

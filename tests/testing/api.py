@@ -1,0 +1,20 @@
+"""An experiment in YAML, and how tests of the API post one."""
+
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+SPEC = """
+name: lars against sgd
+base:
+  optimizer: {kind: lars}
+  schedule: {kind: polynomial, rate: 8.0}
+  batch: 64
+  epochs: 3
+  resources: {kind: local, ranks_per_node: 4}
+"""
+
+
+def post(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> Any:
+    """POST an experiment; return the answer."""
+    return client.post("/api/v1/experiments", content=text, headers={"content-type": kind})

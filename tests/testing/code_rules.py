@@ -1,0 +1,167 @@
+"""Rules of the code as functions of a syntax tree: each yields the lines that break the rule."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = ("api", "bigbatch", "contract", "lab", "migrations", "scheduler", "store", "study", "trainers")
+LONGEST_FUNCTION = 45
+PRIVATE_WORDS = """
+tell tells told say says said heard hearsay keep keeps kept keeper whoever nobody somebody verdict inquest promptly
+pulse blame wishes arena beside passage shelf misfit hello meeting falls silence gate door
+"""
+MUTATORS = "add append appendleft clear discard extend insert pop popitem remove setdefault update"
+MUTABLE_CALLS = {"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict", "WeakKeyDictionary"}
+ROW_NAMES = {"row", "rows", "run", "runs", "job", "jobs"}
+SENTENCE_NAMES = re.compile(r"(\w+_)?reason|message|why|waits_for")
+STRING_TESTS = {"startswith", "endswith", "removeprefix", "removesuffix"}
+Rule = Callable[[ast.Module], Iterator[int]]  # the lines that break the rule
+
+
+@cache
+def tracked() -> list[str]:
+    """Return the files of the repository, those not yet committed too."""
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in names if (ROOT / name).is_file()]
+
+
+@cache
+def product() -> dict[str, ast.Module]:
+    """Return the syntax tree of every Python file of the product."""
+    names = [name for name in tracked() if name.endswith(".py") and name.split("/")[0] in PRODUCT]
+    return {name: ast.parse((ROOT / name).read_text()) for name in names}
+
+
+def lines(name: str) -> int:
+    return (ROOT / name).read_text().count("\n")
+
+
+def breaches(rule: Rule, *rooms: str) -> dict[str, str]:
+    """Map each file of the rooms that breaks the rule to the first line that does."""
+    found = {}
+    for name, tree in product().items():
+        if name.split("/")[0] in (rooms or PRODUCT) and (at := sorted(rule(tree))):
+            found[name] = f"{name}:{at[0]}"
+    return found
+
+
+def long_functions(tree: ast.Module) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno
+            if node.end_lineno - node.lineno + 1 > LONGEST_FUNCTION:
+                yield node.lineno
+
+
+ON_THE_WIRE = {"falls", "kept", "keep"}  # fields of stored events, of the API and of the spec
+
+
+def private_words(tree: ast.Module) -> Iterator[int]:
+    """Names that the file binds: those that only use such a name are cured with the file that binds the name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.arg):
+            name = node.arg
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+        else:
+            continue
+        if is_private(name) and name not in ON_THE_WIRE:
+            yield node.lineno
+
+
+def is_private(name: str) -> bool:
+    words = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower().split("_")
+    return bool({*PRIVATE_WORDS.split()}.intersection(words))
+
+
+def module_state(tree: ast.Module) -> Iterator[int]:
+    """Collections bound at module level that the module changes, and `global`."""
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and is_collection(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            yield node.lineno
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            changed = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS.split():
+            changed = node.func.value
+        elif isinstance(node, ast.AugAssign):
+            changed = node.target
+        else:
+            continue
+        if not isinstance(node, ast.Global) and isinstance(changed, ast.Name) and changed.id in names:
+            yield node.lineno
+
+
+def is_collection(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Call):
+        called = value.func
+        name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+        return name in MUTABLE_CALLS
+    return isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp | ast.SetComp)
+
+
+def untyped_rows(tree: ast.Module) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.arg) and node.arg in ROW_NAMES and node.annotation):
+            continue
+        if re.fullmatch(r"Any|(Sequence|Iterable|list)\[Any\]", ast.unparse(node.annotation)):
+            yield node.lineno
+
+
+def state_writes(tree: ast.Module) -> Iterator[int]:
+    for node in ast.walk(tree):
+        attribute = isinstance(node, ast.Attribute) and node.attr == "state" and isinstance(node.ctx, ast.Store)
+        key = isinstance(node, ast.Dict) and any(isinstance(k, ast.Constant) and k.value == "state" for k in node.keys)
+        if attribute or key or (isinstance(node, ast.Call) and is_state_write(node)):
+            assert isinstance(node, ast.expr)
+            yield node.lineno
+
+
+def is_state_write(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name == "setattr":
+        return any(isinstance(word, ast.Constant) and word.value == "state" for word in call.args)
+    return name == "values" and any(keyword.arg == "state" for keyword in call.keywords)
+
+
+def read_sentences(tree: ast.Module) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn) and reads_sentence(*sides[:2]):
+                yield node.lineno
+        elif is_string_test(node):
+            yield node.lineno
+
+
+def is_string_test(node: ast.AST) -> bool:
+    """Whether the node is a call such as `run.reason.startswith(...)`."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+        return False
+    return node.func.attr in STRING_TESTS and reads_sentence(node.func.value, node.args[0])
+
+
+def reads_sentence(one: ast.expr, other: ast.expr) -> bool:
+    """Whether an attribute is held against a sentence, or an attribute that is a sentence against any text."""
+    for attribute, text in ((one, other), (other, one)):
+        if not isinstance(attribute, ast.Attribute):
+            continue
+        words = "".join(str(node.value) for node in ast.walk(text) if isinstance(node, ast.Constant))
+        is_text = isinstance(text, ast.JoinedStr) or (isinstance(text, ast.Constant) and isinstance(text.value, str))
+        is_constant = isinstance(text, ast.Name) and text.id.isupper()
+        if is_text and " " in words.strip():
+            return True
+        if SENTENCE_NAMES.fullmatch(attribute.attr) and (is_constant or (is_text and words)):
+            return True
+    return False

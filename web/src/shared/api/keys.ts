@@ -1,0 +1,33 @@
+/** The keys of all queries: the cache, the updates and the invalidations use the same ones. */
+import type { QueryKey } from "@tanstack/react-query";
+
+export const keys = {
+  clusters: (): QueryKey => ["clusters"],
+  collectivePrices: (network: object): QueryKey => ["collective-prices", network],
+  collectivePlan: (collective: object | undefined, hosts: number, ranksPerHost: number): QueryKey => [
+    "collective-plan",
+    collective,
+    hosts,
+    ranksPerHost,
+  ],
+  experimentList: (before: number | undefined): QueryKey => ["experiments", before ?? "newest"],
+  experiment: (id: number): QueryKey => ["experiment", id],
+  experimentName: (id: number): QueryKey => ["experiment", id, "name"],
+  experimentRuns: (id: number): QueryKey => ["experiment", id, "runs"],
+  experimentSeries: (id: number, name: string): QueryKey => ["experiment", id, "points", name],
+  experimentCurves: (id: number, name: string, restarts: number): QueryKey => [
+    ...keys.experimentSeries(id, name),
+    restarts,
+  ],
+  checkpointAdvice: (id: number): QueryKey => ["checkpoint-advice", id],
+  run: (id: number): QueryKey => ["run", id],
+  runPoints: (id: number): QueryKey => ["run", id, "points"],
+  attemptPoints: (id: number, attempt: number): QueryKey => [...keys.runPoints(id), attempt],
+  runLog: (id: number): QueryKey => ["run", id, "log"],
+  runRankTimes: (id: number): QueryKey => ["run", id, "rank-times"],
+};
+
+/** Return whether `key` starts with `prefix`; the parts of both are strings and numbers. */
+export function hasPrefix(key: QueryKey | undefined, prefix: QueryKey): boolean {
+  return key !== undefined && prefix.every((part, index) => key[index] === part);
+}
