@@ -1,0 +1,42 @@
+"""The documentation: links and paths lead to files, pages have at most 300 lines, and the glossary is sorted."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "lab").rglob("*.md")]
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PATH = re.compile(
+    r"(?<![\w/.-])((?:api|benchmarks|bigbatch|contract|docs|lab|migrations|scheduler|store|study|tests|trainers)"
+    r"/[\w/-]+\.(?:py|md))(?!\w)"
+)
+ROOMS = ("scheduler", "store", "contract", "trainers", "api")
+SOURCES = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+MAX_LINES = 300
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_relative_link_leads_to_a_file(page: Path) -> None:
+    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_page_is_too_long(page: Path) -> None:
+    assert len(page.read_text().splitlines()) <= MAX_LINES
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    lines = (ROOT / "docs" / "glossary.md").read_text().splitlines()
+    terms = [line.split("|")[1].strip().lower() for line in lines if line.startswith("| ")][1:]
+    assert terms == sorted(terms)
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SOURCES], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_path_of_the_project_that_a_text_names_exists(page: Path) -> None:
+    if page.name in ("CHANGELOG.md",) or "decisions" in page.parts or "log" in page.parts:
+        return  # they speak of earlier versions
+    named = [path for path in PATH.findall(page.read_text()) if "NAME" not in path]
+    assert [path for path in named if not (ROOT / path).exists()] == []
