@@ -1,5 +1,6 @@
 """The API's exceptions and handlers: every error has the same response format."""
 
+import logging
 from collections.abc import Sequence
 
 from fastapi import FastAPI, Request
@@ -9,7 +10,10 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
 from contract.api.responses import ErrorView, Problem
+from contract.folder.untrusted_file import UnreadableFileError
 from contract.validation import ValidationIssue, issues_from_details
+
+log = logging.getLogger(__name__)
 
 
 class ApiError(Exception):
@@ -39,6 +43,18 @@ class Conflict(ApiError):
     """The request conflicts with another request."""
 
     status, code = 409, "conflict"
+
+
+class UnreadableFile(ApiError):
+    """A file of a run is not a regular file."""
+
+    status, code = 409, "unreadable_file"
+
+
+class FolderUnavailable(ApiError):
+    """The file system of a run's folder does not answer, or refuses access."""
+
+    status, code = 503, "folder_unavailable"
 
 
 class TooLarge(ApiError):
@@ -93,6 +109,15 @@ def install(app: FastAPI) -> None:
     def plain(request: Request, error: HTTPException) -> JSONResponse:
         problem = Problem(code=str(error.detail).lower().replace(" ", "_"), message=str(error.detail))
         return JSONResponse(ErrorView(error=problem).model_dump(), status_code=error.status_code)
+
+    @app.exception_handler(UnreadableFileError)
+    def unreadable(request: Request, error: UnreadableFileError) -> JSONResponse:
+        return respond(UnreadableFile(f"{error.filename} cannot be read: {error.strerror}"))
+
+    @app.exception_handler(OSError)
+    def folder_unavailable(request: Request, error: OSError) -> JSONResponse:
+        log.error("a file cannot be read", exc_info=error)
+        return respond(FolderUnavailable(f"a file cannot be read: {error.strerror or 'the log has the details'}"))
 
     @app.exception_handler(OperationalError)
     def database_down(request: Request, error: OperationalError) -> JSONResponse:

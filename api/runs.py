@@ -15,7 +15,7 @@ from api.render import FolderContents, Story, ended_attempt, run_detail, run_pag
 from contract.api.responses import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
 from contract.folder.rank_times import RankTimes, read_rank_times
-from contract.folder.run_folder import RunFolder
+from contract.folder.run_folder import TIMES, RunFolder
 from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
 from store import jobs, runs
@@ -82,7 +82,7 @@ def columns(
 @router.get("/{run_id}/ranks")
 def ranks(run_id: Id, db: Reading, request: Request) -> RankTimes | None:
     """Return the time split of every rank over the newest steps; null if there is none yet."""
-    return read_rank_times(_folder(request, _found(db, run_id)).times)
+    return read_rank_times(_folder(request, _found(db, run_id)).path, TIMES)
 
 
 @router.get("/{run_id}/log")
@@ -96,15 +96,14 @@ def log(
     limit: Annotated[int, Query(ge=1, le=1_000_000)] = 65_536,
 ) -> LogPart:
     """Return a part of the run's log; `offset=next` continues from there."""
-    path = _folder(request, _found(db, run_id)).log
-    if not path.exists():
+    try:
+        file = _folder(request, _found(db, run_id)).open_log()
+    except FileNotFoundError:
         return LogPart(text="", offset=0, next=0, size=0)
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        start = max(0, size + offset) if offset < 0 else min(offset, size)
-        file.seek(start)
-        part = _whole_characters(file.read(limit), start + limit >= size)
-    return LogPart(text=part.decode("utf-8", "replace"), offset=start, next=start + len(part), size=size)
+    with file:
+        start = max(0, file.size + offset) if offset < 0 else min(offset, file.size)
+        part = _whole_characters(file.read(start, limit), start + limit >= file.size)
+    return LogPart(text=part.decode("utf-8", "replace"), offset=start, next=start + len(part), size=file.size)
 
 
 @router.post("/{run_id}/stop")

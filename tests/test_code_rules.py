@@ -21,6 +21,8 @@ NOT_YET: dict[str, str] = {}
 LONGEST_FILE, MEDIAN_FILE, MOST_FILES = 300, 100, 15
 GENERATED = {"schema.d.ts", "package-lock.json", "constraints.txt"}
 CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
+# files of the service itself, and the module that opens files of jobs
+OPENS_FILES = {"contract/folder/untrusted_file.py", "contract/folder/atomic_file.py", "scheduler/folder_broker.py"}
 APART = {"tests", "choices", "versions"}  # folders of many small files of one kind
 
 
@@ -79,6 +81,13 @@ def test_no_decision_reads_a_sentence() -> None:
     check("read sentences", breaches(rules.read_sentences, "store", "scheduler"))
 
 
+def test_files_of_jobs_are_opened_in_one_place() -> None:
+    """A job may leave a link, a FIFO or a huge file: only contract/folder/untrusted_file.py opens what it wrote."""
+    rooms = ("api/", "scheduler/", "contract/folder/", "contract/diagnosis/")
+    found = breaches(rules.bare_opens, "api", "scheduler", "contract")
+    check("bare opens", {name: at for name, at in found.items() if name.startswith(rooms) and name not in OPENS_FILES})
+
+
 def test_ruff_limits_complexity_and_wants_imperative_docstrings() -> None:
     lint = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
     assert {"C90", "D401"} <= {*lint["select"]}
@@ -110,6 +119,10 @@ def test_ruff_ignores_a_rule_only_where_the_rule_is_broken() -> None:
         (rules.state_writes, "change = {'state': 1}"),
         (rules.read_sentences, "if 'the job was' in run.reason: ..."),
         (rules.read_sentences, "run.reason.removesuffix(SOUGHT)"),
+        (rules.bare_opens, "(folder.path / 'collective.json').read_bytes()"),
+        (rules.bare_opens, "with open(folder.log) as file: ..."),
+        (rules.bare_opens, "folder.log.open('ab')"),
+        (rules.bare_opens, "os.stat(folder.events)"),
     ],
 )
 def test_a_planted_breach_is_caught(rule: Rule, source: str) -> None:

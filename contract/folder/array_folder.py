@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.folder.run_folder import RunFolder
+from contract.folder.untrusted_file import open_folder
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class ArrayFolder:
     def link_runs(self, runs: Mapping[int, RunFolder]) -> None:
         """Link every task to its run; may raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for task, run in runs.items():
-            _link(self.path / str(task), run)
+        with open_folder(self.path.parent, self.path.name) as folder:
+            for task, run in runs.items():
+                _link(folder, self.path / str(task), run)
 
     def link_packs(self, packs: Mapping[int, Mapping[int, RunFolder]]) -> None:
         """Link every task to its runs, all links of a task at once; may raise OSError."""
@@ -43,14 +45,16 @@ class ArrayFolder:
         for task, members in packs.items():
             draft = self.path / f".{task}"
             draft.mkdir(exist_ok=True)
-            for member, run in members.items():
-                _link(draft / str(member), run)
-            _sync(draft)
+            with open_folder(self.path.parent, f"{self.path.name}/{draft.name}") as folder:
+                for member, run in members.items():
+                    _link(folder, draft / str(member), run)
+                _sync(folder)
             draft.rename(self.path / str(task))
 
     def sync(self) -> None:
         """Return after the links are on the disk. Call this method before the array is submitted."""
-        _sync(self.path)
+        with open_folder(self.path.parent, self.path.name) as folder:
+            _sync(folder)
 
 
 def read_members(task: Path) -> dict[int, RunFolder]:
@@ -59,22 +63,19 @@ def read_members(task: Path) -> dict[int, RunFolder]:
     return {int(path.name): RunFolder(path) for path in sorted(found, key=lambda path: int(path.name))}
 
 
-def _sync(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
+def _sync(folder: int) -> None:
     try:
         os.fsync(folder)
     except OSError as error:
         if error.errno != errno.EINVAL:  # some file systems cannot sync a folder, and write folders synchronously
             raise
-    finally:
-        os.close(folder)
 
 
-def _link(path: Path, run: RunFolder) -> None:
-    """Create the link; accept an equal existing link, because NFS may repeat a request whose answer was lost."""
+def _link(folder: int, path: Path, run: RunFolder) -> None:
+    """Create the link in its open folder; accept an equal link: NFS may repeat a request whose answer was lost."""
     target = os.path.relpath(run.path, path.parent)
     try:
-        path.symlink_to(target)
+        os.symlink(target, path.name, dir_fd=folder)
     except FileExistsError:
-        if os.readlink(path) != target:
+        if os.readlink(path.name, dir_fd=folder) != target:
             raise

@@ -1,41 +1,60 @@
-"""Atomic file writes: a reader sees the whole file or no file, also after a crash and on a shared file system."""
+"""Atomic file writes: a reader sees the whole file or no file, also after a crash and on a shared file system.
+
+A name is below its folder, and no component of the name may be a link (contract/folder/untrusted_file).
+"""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import IO
+
+from contract.folder.untrusted_file import open_folder
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_exclusive(path: Path, text: str) -> bool:
+def write_exclusive(folder: Path, name: str, text: str) -> bool:
     """Create a file with all its text, unless the file exists. Return whether this call created the file."""
-    draft = _write_draft(path, text)
-    try:
-        os.link(draft, path)  # a hard link is created at most once, also on NFS
-    except FileExistsError:
-        return False
-    finally:
-        draft.unlink()
+    above, _, leaf = name.rpartition("/")
+    with open_folder(folder, above) as parent:
+        draft = _write_draft(parent, leaf, text)
+        try:  # a hard link is created at most once, also on NFS
+            os.link(draft, leaf, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(draft, dir_fd=parent)
     return True
 
 
-def write_atomic(path: Path, text: str) -> None:
+def write_atomic(folder: Path, name: str, text: str) -> None:
     """Create or replace a file: readers and crashes never see a part of the text."""
-    _write_draft(path, text).replace(path)
+    above, _, leaf = name.rpartition("/")
+    with open_folder(folder, above) as parent:
+        os.replace(_write_draft(parent, leaf, text), leaf, src_dir_fd=parent, dst_dir_fd=parent)
 
 
-def write_synced(file: IO[str], text: str) -> None:
-    """Write `text` and return after the text is on the disk."""
-    file.write(text)
-    file.flush()
-    os.fsync(file.fileno())
+def write_new(folder: Path, name: str, text: str) -> None:
+    """Create a file; raise FileExistsError if the name exists. A crash may leave a part of the text."""
+    above, _, leaf = name.rpartition("/")
+    with open_folder(folder, above) as parent:
+        _write_synced(parent, leaf, text)
 
 
-def _write_draft(path: Path, text: str) -> Path:
-    draft = path.with_name(f".{path.name}.{token_hex(8)}")
+def _write_draft(parent: int, leaf: str, text: str) -> str:
+    draft = f".{leaf}.{token_hex(8)}"
     try:
-        with draft.open("w") as file:
-            write_synced(file, text)  # the text reaches the disk before its final name, also if power fails
+        _write_synced(parent, draft, text)  # the text reaches the disk before its final name, also if power fails
     except OSError:
-        draft.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=parent)
         raise
     return draft
+
+
+def _write_synced(parent: int, leaf: str, text: str) -> None:
+    """Create a file, and return after the text is on the disk."""
+    with os.fdopen(os.open(leaf, _NEW, 0o666, dir_fd=parent), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

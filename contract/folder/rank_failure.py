@@ -1,9 +1,20 @@
 """The records of failed ranks and of an attempt's ranks, and the order of failures across different clocks."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
+from pydantic import ValidationError
+
+from contract.folder.atomic_file import write_atomic
 from contract.folder.record import FolderRecord
+from contract.folder.untrusted_file import UnreadableFileError, list_folder, open_file
 from contract.lifecycle.failure import FailureKind
+
+MAX_BYTES, MAX_ATTEMPT_BYTES = 1 << 20, 1 << 26  # of one rank's file that is read; of all files of an attempt
+MAX_CHARACTERS = MAX_BYTES // 16  # of a written reason, and of a trace: in JSON one character may take six bytes
+MAX_ENTRIES = 200_000  # of the folder `attempts` that are searched
 
 
 class RankFailure(FolderRecord):
@@ -47,3 +58,24 @@ def _common_time(failure: RankFailure, written_at: float, roster: RankRoster | N
     if roster is None or not author < len(roster.ahead_s):
         return written_at
     return failure.at - roster.ahead_s[author]
+
+
+def write_rank_failure(folder: Path, attempt: int, failure: RankFailure) -> None:
+    """Store a failure in a run's folder, with the beginning of a long reason and the end of a long trace."""
+    texts = {"reason": failure.reason[:MAX_CHARACTERS], "trace": failure.trace[-MAX_CHARACTERS:]}
+    text = failure.model_copy(update=texts).model_dump_json()
+    write_atomic(folder, f"attempts/{attempt}.rank-{failure.rank}.json", text)
+
+
+def read_rank_failures(folder: Path, attempt: int) -> list[tuple[RankFailure, float]]:
+    """Return each failure with the modification time of its file; omit damaged and unreadable files."""
+    pattern, found, size_bytes = re.compile(rf"{attempt}\.rank-.*\.json"), [], 0
+    for name in filter(pattern.fullmatch, list_folder(folder, "attempts", MAX_ENTRIES)):
+        with suppress(FileNotFoundError, UnreadableFileError, ValidationError):
+            with open_file(folder, f"attempts/{name}") as file:
+                text, written_at = file.read_all(MAX_BYTES), file.written_at
+            size_bytes += len(text)
+            if size_bytes > MAX_ATTEMPT_BYTES:
+                break
+            found.append((RankFailure.model_validate_json(text), written_at))
+    return found

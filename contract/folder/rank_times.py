@@ -11,9 +11,11 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from contract import metric_names
+from contract.folder.untrusted_file import open_file
 
 KEYS = ("attempt", "first_step", "last_step", "rank")
 COLUMNS = (*KEYS, *metric_names.TIME_PARTS)
+HEADER_BYTES = 1 << 14  # the longest first line
 TAIL_BYTES = 1 << 19  # of a long file, only the last bytes are read
 
 
@@ -33,18 +35,23 @@ class RankTimes(BaseModel):
     ranks: list[RankTime]
 
 
-def read_rank_times(path: Path) -> RankTimes | None:
-    """Return each rank's mean times over the newest rows of times.csv; None without a row."""
+def read_rank_times(folder: Path, name: str) -> RankTimes | None:
+    """Return each rank's mean times over the newest rows of the table; None without a row.
+
+    Raise UnreadableFileError if the table is not a regular file, or another OSError.
+    """
     try:
-        with path.open("rb") as file:
-            names = file.readline().decode().strip().split(",")
-            body, end = file.tell(), file.seek(0, 2)
-            file.seek(max(body, end - TAIL_BYTES))
-            if end - TAIL_BYTES > body:
-                file.readline()  # skip a row whose beginning was not read
-            lines = file.read().decode().splitlines(keepends=True)
+        with open_file(folder, name) as file:
+            header, end_of_line, _ = file.read(0, HEADER_BYTES).partition(b"\n")
+            if not end_of_line:
+                return None
+            start = max(len(header) + 1, file.size - TAIL_BYTES)
+            text = file.read(start, TAIL_BYTES)
     except FileNotFoundError:
         return None
+    if start > len(header) + 1:
+        text = text.partition(b"\n")[2]  # skip a row whose beginning was not read
+    names, lines = header.decode().strip().split(","), text.decode().splitlines(keepends=True)
     rows = [
         row for row in csv.reader(line for line in lines if line.endswith("\n")) if len(row) == len(names) and all(row)
     ]

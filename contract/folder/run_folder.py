@@ -22,29 +22,36 @@ submission/             the files of the submission
 """
 
 import json
-import os
+import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
-from contract.folder import heartbeat
-from contract.folder.atomic_file import write_atomic, write_exclusive, write_synced
+from contract.folder import heartbeat, rank_failure, untrusted_file
+from contract.folder.atomic_file import write_atomic, write_exclusive, write_new
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.heartbeat import Heartbeat
 from contract.folder.lost_rank import LostRank
 from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time
+from contract.folder.untrusted_file import RegularFile, UnreadableFileError
 from contract.spec.run import RunSpec
 
 CLAIM_VISIBLE_S = 10.0  # longest time for which a shared file system may hide an existing claim
 UNREADABLE = "a job whose claim cannot be read"
 ABANDONED = "nobody: its submission was given up"  # holder of an attempt that no job may carry out
+
+# The largest files that are read. A record is larger than 1 MB only in a run of more than ten thousand ranks.
+SMALL_BYTES = 1 << 16  # a claim, an address, a request, an exit code
+RECORD_BYTES = 1 << 24  # a spec, the choices of `auto`, the bindings, the roster, the lost ranks
+EVENTS, TIMES, LOG = "events.jsonl", "times.csv", "out.log"
+CLAIM_NAME = re.compile(r"([0-9]+)\.json")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -63,17 +70,17 @@ class RunFolder:
     @property
     def events(self) -> Path:
         """The file of events."""
-        return self.path / "events.jsonl"
+        return self.path / EVENTS
 
     @property
     def times(self) -> Path:
         """The table of step times."""
-        return self.path / "times.csv"
+        return self.path / TIMES
 
     @property
     def log(self) -> Path:
         """The file with the output of all ranks."""
-        return self.path / "out.log"
+        return self.path / LOG
 
     @property
     def bad_images(self) -> Path:
@@ -97,58 +104,64 @@ class RunFolder:
         The first attempt creates no log mark: file creation dominates the cost of preparing thousands of runs.
         """
         (self.path / "attempts").mkdir(parents=True, exist_ok=True)
-        path, text = self.path / "spec.json", to_json(spec, indent=2).decode()
+        text = to_json(spec, indent=2).decode()
         try:
-            with path.open("x") as file:  # no process reads the spec before the first submission
-                write_synced(file, text)
+            write_new(self.path, "spec.json", text)  # no process reads the spec before the first submission
         except FileExistsError:  # an older process may have written a part of the file, or a late job may read the file
-            write_atomic(path, text)
+            write_atomic(self.path, "spec.json", text)
         if attempt is not None and attempt > 1:
-            with suppress(FileExistsError), self._attempt_file(attempt, "log").open("x") as file:
-                file.write(str(self.log.stat().st_size if self.log.exists() else 0))
+            with suppress(FileExistsError):
+                write_new(self.path, _attempt_file(attempt, "log"), str(untrusted_file.size_of(self.path, LOG) or 0))
 
     def read_spec(self) -> RunSpec:
         """Return the run's spec; raise OSError or ValidationError."""
-        return RunSpec.model_validate_json((self.path / "spec.json").read_bytes())
+        return RunSpec.model_validate_json(untrusted_file.read_file(self.path, "spec.json", RECORD_BYTES))
+
+    def open_log(self) -> RegularFile:
+        """Open the log for reading; raise FileNotFoundError, UnreadableFileError or another OSError."""
+        return untrusted_file.open_file(self.path, LOG)
+
+    def open_log_for_append(self) -> IO[bytes]:
+        """Open the log at its end for writing; raise UnreadableFileError or another OSError."""
+        return untrusted_file.open_for_append(self.path, LOG)
 
     def read_attempt_log(self, attempt: int, max_bytes: int) -> str:
         """Return the last `max_bytes` bytes of an attempt's log at most; empty if the log cannot be read."""
         try:
-            with self.log.open("rb") as file:
-                size, next_start = file.seek(0, os.SEEK_END), self._log_start(attempt + 1)
-                end = size if next_start is None else min(size, next_start)
-                start = max(self._log_start(attempt) or 0, end - max_bytes)
-                file.seek(start)
-                return file.read(max(0, end - start)).decode("utf-8", "replace")
+            with self.open_log() as file:
+                next_start = self._log_start(attempt + 1)
+                end = file.size if next_start is None else min(file.size, next_start)
+                start = max(self._log_start(attempt) or 0, end - max_bytes, 0)
+                return file.read(start, end - start).decode("utf-8", "replace")
         except OSError:
             return ""
 
     def write_choices(self, choices: CollectiveChoices) -> None:
         """Store the choices of `auto`."""
-        write_atomic(self.path / "collective.json", choices.model_dump_json(indent=2))
+        write_atomic(self.path, "collective.json", choices.model_dump_json(indent=2))
 
     def read_choices(self) -> CollectiveChoices | None:
         """Return the choices of `auto`, None without any; raise ValueError for a damaged file, or OSError."""
-        return _read_if_exists(self.path / "collective.json", CollectiveChoices)
+        return self._read_if_exists("collective.json", CollectiveChoices)
 
     def write_bindings(self, bindings: CpuBindings) -> None:
         """Store the CPU and memory binding of all ranks."""
-        write_atomic(self.path / "binding.json", bindings.model_dump_json(indent=2))
+        write_atomic(self.path, "binding.json", bindings.model_dump_json(indent=2))
 
     def read_bindings(self) -> CpuBindings | None:
         """Return the latest attempt's bindings, None without any; raise ValueError for a damaged file, or OSError."""
-        return _read_if_exists(self.path / "binding.json", CpuBindings)
+        return self._read_if_exists("binding.json", CpuBindings)
 
     def write_lost_rank(self, rank: LostRank) -> None:
         """Append a rank without which the run continues. Only rank 0 may call this method."""
         line = rank.model_dump_json().encode() + b"\n"
-        with (self.path / "lost.jsonl").open("ab", buffering=0) as file:
+        with untrusted_file.open_for_append(self.path, "lost.jsonl") as file:
             file.write(line)
 
     def read_lost_ranks(self) -> list[LostRank]:
         """Return the ranks without which the run continued, except incomplete lines; may raise OSError."""
         try:
-            lines = (self.path / "lost.jsonl").read_bytes().splitlines()
+            lines = untrusted_file.read_file(self.path, "lost.jsonl", RECORD_BYTES).splitlines()
         except FileNotFoundError:
             return []
         found = []
@@ -162,112 +175,122 @@ class RunFolder:
 
         Every rank may call this method: all ranks of the first job get that job's name, and so do all other ranks.
         """
-        if write_exclusive(self._attempt_file(attempt, "json"), json.dumps({"job": job})):
+        if write_exclusive(self.path, _attempt_file(attempt, "json"), json.dumps({"job": job})):
             return job
         until = time.monotonic() + CLAIM_VISIBLE_S
         while (holder := self.read_claim(attempt)) in (None, UNREADABLE) and time.monotonic() < until:
+            if self._is_unreadable(attempt, "json"):
+                break  # a link or FIFO becomes no claim later
             time.sleep(0.1)
         return holder or UNREADABLE
 
     def read_claim(self, attempt: int) -> str | None:
         """Return the job that holds `attempt`; None without a claim, UNREADABLE for a claim that cannot be read."""
         try:
-            return str(json.loads(self._attempt_file(attempt, "json").read_text())["job"])
+            return str(json.loads(self._read_attempt_file(attempt, "json"))["job"])
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError):  # after a power failure, or if NFS shows a new file as empty at first
+        except UnreadableFileError:  # not None: no job can claim the attempt, because the name exists
             return UNREADABLE
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return UNREADABLE  # after a power failure, or if NFS shows a new file as empty at first
 
     def latest_attempt(self) -> int:
         """Return the number of the highest claimed attempt; 0 without one."""
-        names = [path.stem for path in (self.path / "attempts").glob("*.json")]
-        return max((int(name) for name in names if name.isdecimal()), default=0)
+        names = untrusted_file.list_folder(self.path, "attempts")
+        return max((int(found[1]) for name in names if (found := CLAIM_NAME.fullmatch(name))), default=0)
 
     def write_address(self, attempt: int, address: str) -> None:
         """Publish where rank 0 listens ("host:port")."""
-        write_atomic(self._attempt_file(attempt, "address"), address)
+        write_atomic(self.path, _attempt_file(attempt, "address"), address)
 
     def read_address(self, attempt: int) -> str | None:
         """Return where rank 0 listens ("host:port"), None before rank 0 has published its address."""
-        return _text_if_exists(self._attempt_file(attempt, "address"))
+        return self._text_if_exists(attempt, "address")
 
     def write_heartbeat(self, attempt: int) -> None:
         """Renew the attempt's heartbeat."""
-        self._attempt_file(attempt, "beat").touch()
+        untrusted_file.touch_file(self.path, _attempt_file(attempt, "beat"))
 
     def read_heartbeat(self, attempt: int) -> Heartbeat | None:
         """Return the newest heartbeat of the attempt, None without a readable one."""
-        return heartbeat.read_heartbeat(self._attempt_file(attempt, "beat"))
+        return heartbeat.read_heartbeat(self.path, _attempt_file(attempt, "beat"))
 
     def write_second_start(self, attempt: int, job: str) -> None:
         """Record that the cluster started the attempt's job again."""
-        write_atomic(self._attempt_file(attempt, "again"), job)
+        write_atomic(self.path, _attempt_file(attempt, "again"), job)
 
     def has_started_again(self, attempt: int) -> bool:
         """Return whether the cluster started the attempt's job again, as after a requeue."""
-        return self._attempt_file(attempt, "again").exists()
+        return untrusted_file.size_of(self.path, _attempt_file(attempt, "again")) is not None
 
     def request_end(self, attempt: int, *, force: bool) -> None:
         """Request the end of an attempt in a shared job: TERM, or KILL with `force`."""
-        write_atomic(self._attempt_file(attempt, "stop"), "KILL" if force else "TERM")
+        write_atomic(self.path, _attempt_file(attempt, "stop"), "KILL" if force else "TERM")
 
     def read_end_request(self, attempt: int) -> str | None:
         """Return the request to end the attempt: TERM (save and end), KILL (end at once), or None."""
-        return _text_if_exists(self._attempt_file(attempt, "stop"))
+        return self._text_if_exists(attempt, "stop")
 
     def write_part_exit(self, attempt: int, status: int) -> None:
         """Store the exit code of an attempt in a shared job, unless an exit code is stored."""
-        write_exclusive(self._attempt_file(attempt, "end"), str(status))
+        write_exclusive(self.path, _attempt_file(attempt, "end"), str(status))
 
     def read_part_exit(self, attempt: int) -> int | None:
         """Return the exit code of an attempt in a shared job, None before its end."""
         try:
-            return int(self._attempt_file(attempt, "end").read_text())
-        except (FileNotFoundError, ValueError):  # NFS may show a new file as empty at first
+            return int(self._read_attempt_file(attempt, "end"))
+        except (FileNotFoundError, UnreadableFileError, ValueError):  # NFS may show a new file as empty at first
             return None
 
     def write_roster(self, attempt: int, roster: RankRoster) -> None:
         """Store the hosts and clock offsets of the attempt's ranks."""
-        write_atomic(self._attempt_file(attempt, "ranks"), roster.model_dump_json())
+        write_atomic(self.path, _attempt_file(attempt, "ranks"), roster.model_dump_json())
 
     def read_roster(self, attempt: int) -> RankRoster | None:
         """Return the hosts and clock offsets of the attempt's ranks, None before the rendezvous is complete."""
         try:
-            return RankRoster.model_validate_json(self._attempt_file(attempt, "ranks").read_bytes())
+            return RankRoster.model_validate_json(self._read_attempt_file(attempt, "ranks", RECORD_BYTES))
         except (OSError, ValueError):
             return None
 
     def write_rank_failure(self, attempt: int, failure: RankFailure) -> None:
         """Store why a rank failed."""
-        write_atomic(self._attempt_file(attempt, f"rank-{failure.rank}.json"), failure.model_dump_json())
+        rank_failure.write_rank_failure(self.path, attempt, failure)
 
     def read_rank_failures(self, attempt: int) -> list[RankFailure]:
-        """Return the attempt's rank failures in time order, echoes last; damaged files are omitted."""
-        failures = []
-        for path in (self.path / "attempts").glob(f"{attempt}.rank-*.json"):
-            with suppress(FileNotFoundError, ValidationError):
-                failures.append((RankFailure.model_validate_json(path.read_bytes()), path.stat().st_mtime))
+        """Return the attempt's rank failures in time order, echoes last; damaged and unreadable files are omitted."""
+        failures = rank_failure.read_rank_failures(self.path, attempt)
         return order_by_time(failures, self.read_roster(attempt)) if failures else []
-
-    def _attempt_file(self, attempt: int, suffix: str) -> Path:
-        return self.path / "attempts" / f"{attempt}.{suffix}"
 
     def _log_start(self, attempt: int) -> int | None:
         try:
-            return int(self._attempt_file(attempt, "log").read_text())
+            return int(self._read_attempt_file(attempt, "log"))
         except (OSError, ValueError):
             return None
 
+    def _is_unreadable(self, attempt: int, suffix: str) -> bool:
+        try:
+            self._read_attempt_file(attempt, suffix)
+        except OSError as error:
+            return isinstance(error, UnreadableFileError)
+        return False
 
-def _read_if_exists(path: Path, model: type[Model]) -> Model | None:
-    try:
-        return model.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
+    def _read_attempt_file(self, attempt: int, suffix: str, max_bytes: int = SMALL_BYTES) -> bytes:
+        return untrusted_file.read_file(self.path, _attempt_file(attempt, suffix), max_bytes)
+
+    def _text_if_exists(self, attempt: int, suffix: str) -> str | None:
+        try:
+            return self._read_attempt_file(attempt, suffix).decode()
+        except FileNotFoundError:
+            return None
+
+    def _read_if_exists(self, name: str, model: type[Model]) -> Model | None:
+        try:
+            return model.model_validate_json(untrusted_file.read_file(self.path, name, RECORD_BYTES))
+        except FileNotFoundError:
+            return None
 
 
-def _text_if_exists(path: Path) -> str | None:
-    try:
-        return path.read_text()
-    except FileNotFoundError:
-        return None
+def _attempt_file(attempt: int, suffix: str) -> str:
+    return f"attempts/{attempt}.{suffix}"

@@ -60,7 +60,7 @@ class Local:
         inherited = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name)}
         environment = {**inherited, JOB_NAME_VARIABLE: job.name, "PYTHONUNBUFFERED": "1"}
         try:
-            with job.folder.log.open("ab") as log:
+            with job.folder.open_log_for_append() as log:
                 child = subprocess.Popen(
                     _command(job),
                     stdin=subprocess.DEVNULL,

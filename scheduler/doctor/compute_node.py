@@ -8,12 +8,15 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
 from contract.api.site_check import Check, Grade, failed_check, passed_check
+from contract.folder import untrusted_file
+from contract.folder.atomic_file import write_atomic
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from scheduler.clusters.cluster import NoAnswerError
@@ -24,6 +27,7 @@ SLOW_S, MAX_DELAY_S = 5.0, 60.0  # the scheduler waits no longer for a run's las
 MAX_CLOCK_SKEW_S = 5.0
 ANSWER_S = 180.0  # after the start of the job
 POLL_INTERVAL_S = 0.05
+MAX_ANSWER_BYTES = 1 << 16
 
 
 class ProbeJob(NamedTuple):
@@ -41,9 +45,9 @@ def check_compute_node(
     folder = settings.runs_folder() / f"doctor-{token_hex(4)}"
     try:
         (folder / "attempts").mkdir(parents=True)
-        (folder / "asked").write_text(folder.name)
+        write_atomic(folder, "asked", folder.name)
         RunFolder(folder).claim(1, "the doctor")
-        (folder / "job.sh").write_text(_script(settings, folder, partition))
+        write_atomic(folder, "job.sh", _script(settings, folder, partition))
     except OSError as error:
         found, means = f"{folder} cannot be written: {error}", "no run can be submitted"
         yield _failed("folder", Grade.ERROR, found, means, "set BIGBATCH_RUNS to a folder that the worker can write")
@@ -63,7 +67,7 @@ def check_compute_node(
 
 
 def _check_from_job(probe: ProbeJob, job_id: str) -> Iterator[Check]:
-    here = _wait_for_json(probe.folder / "here.json", probe.wait_s)
+    here = _wait_for_json(probe.folder, "here.json", probe.wait_s)
     if here is None:
         yield _explain_no_answer(probe, job_id)
         return
@@ -71,8 +75,8 @@ def _check_from_job(probe: ProbeJob, job_id: str) -> Iterator[Check]:
     yield _folder(probe.folder, here)
     yield _versions(here)
     began_at, began = time.time(), time.monotonic()
-    (probe.folder / "ping").touch()
-    pong = _wait_for_json(probe.folder / "pong.json", ANSWER_S)
+    untrusted_file.touch_file(probe.folder, "ping")
+    pong = _wait_for_json(probe.folder, "pong.json", ANSWER_S)
     took_s = time.monotonic() - began
     if pong is None:
         means = "files of one host are not visible on the other host in time"
@@ -81,7 +85,7 @@ def _check_from_job(probe: ProbeJob, job_id: str) -> Iterator[Check]:
         return
     yield _delay(took_s)
     yield _clock(pong["at"] - (began_at + took_s / 2), took_s / 2)
-    yield _torch(_wait_for_json(probe.folder / "torch.json", ANSWER_S))
+    yield _torch(_wait_for_json(probe.folder, "torch.json", ANSWER_S))
 
 
 def _script(settings: Settings, folder: Path, partition: str | None) -> str:
@@ -95,20 +99,20 @@ def _script(settings: Settings, folder: Path, partition: str | None) -> str:
     return "\n".join([*lines, *settings.slurm_setup, command]) + "\n"
 
 
-def _wait_for_json(path: Path, timeout_s: float) -> Any:
+def _wait_for_json(folder: Path, name: str, timeout_s: float) -> Any:
     """Return the JSON content of a file as soon as the file exists; None after `timeout_s`."""
     until = time.monotonic() + timeout_s
-    while not path.exists():
-        if time.monotonic() > until:
-            return None
-        os.listdir(path.parent)  # NFS caches failed lookups, and a directory listing renews the cache
+    while time.monotonic() <= until:
+        with suppress(FileNotFoundError):
+            return json.loads(untrusted_file.read_file(folder, name, MAX_ANSWER_BYTES))
+        os.listdir(folder)  # NFS caches failed lookups, and a directory listing renews the cache
         time.sleep(POLL_INTERVAL_S)
-    return json.loads(path.read_text())
+    return None
 
 
 def _explain_no_answer(probe: ProbeJob, job_id: str) -> Check:
     """Return why the job has not answered: the job waits, has failed, or its files are not visible here."""
-    log = _last_lines(probe.folder / "out.log")
+    log = _last_lines(RunFolder(probe.folder))
     try:
         listed = parse_rows(
             probe.commands.ask("squeue", *ALL_PARTITIONS, "-h", "-t", "all", "-j", job_id, "-o", "%T|%r"), 2
@@ -135,11 +139,8 @@ def _explain_no_answer(probe: ProbeJob, job_id: str) -> Check:
     return _failed("folder", Grade.ERROR, f"the job ({state}) wrote no file in {probe.folder}", means, advice)
 
 
-def _last_lines(path: Path) -> str:
-    try:
-        return " / ".join(path.read_text(errors="replace").strip().splitlines()[-3:])
-    except OSError:
-        return ""
+def _last_lines(folder: RunFolder) -> str:
+    return " / ".join(folder.read_attempt_log(1, MAX_ANSWER_BYTES).strip().splitlines()[-3:])
 
 
 def _folder(folder: Path, here: dict[str, Any]) -> Check:
@@ -147,7 +148,7 @@ def _folder(folder: Path, here: dict[str, Any]) -> Check:
         found = "the compute node reads other content, or could claim a claimed attempt"
         advice = "set BIGBATCH_RUNS to a shared folder on a file system with hard links"
         return _failed("folder", Grade.ERROR, found, "two jobs could carry out one run", advice)
-    owner = (folder / "here.json").stat().st_uid
+    owner = untrusted_file.stat_file(folder, "here.json").st_uid
     if owner != os.getuid():
         found = f"the job's files belong to user id {owner}, the service runs as user id {os.getuid()}"
         means = "the service may not be able to read or delete the files of runs"

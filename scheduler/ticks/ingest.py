@@ -108,9 +108,9 @@ def _read(
 
 def _read_one(context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings) -> RunReport | None:
     folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
-    if not is_gone and not has_grown(folder.events, run.cursor):
+    if not is_gone and not has_grown(folder, run.cursor):
         return None
-    tail = read_tail(folder.events, run.cursor)
+    tail = read_tail(folder, run.cursor)
     evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_gone else None
     return RunReport(run, tail, evidence) if evidence or tail.cursor > run.cursor else None
 

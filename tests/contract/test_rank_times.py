@@ -18,7 +18,7 @@ def row(attempt: int, first: int, last: int, rank: int, compute_s: float) -> str
 def test_stretches_weigh_by_their_steps(tmp_path: Path) -> None:
     path = tmp_path / "times.csv"
     path.write_text(HEAD + row(1, 1, 1, 0, 4.0) + row(1, 1, 1, 1, 8.0) + row(1, 2, 4, 0, 2.0) + row(1, 2, 4, 1, 2.0))
-    found = read_rank_times(path)
+    found = read_rank_times(path.parent, path.name)
     assert found is not None
     assert (found.attempt, found.first_step, found.last_step) == (1, 1, 4)
     assert [(rank.rank, rank.seconds["compute_s"], rank.seconds["idle_s"]) for rank in found.ranks] == [
@@ -39,7 +39,7 @@ def test_the_latest_attempt_alone_counts_and_a_torn_row_does_not(tmp_path: Path)
         + ends_in_a_comma.replace("1,10,11", "2,7,8", 1)
         + "2,9,9,0,3"
     )
-    found = read_rank_times(path)
+    found = read_rank_times(path.parent, path.name)
     assert found is not None
     assert (found.attempt, found.first_step, found.last_step, found.ranks[0].seconds["compute_s"]) == (2, 5, 6, 1.0)
 
@@ -50,7 +50,7 @@ def test_of_a_long_file_the_end_is_read_from_the_first_stretch_that_is_whole(
     path = tmp_path / "times.csv"
     path.write_text(HEAD + "".join(row(1, step, step, rank, step + rank) for step in range(1, 50) for rank in range(3)))
     monkeypatch.setattr(rank_times, "TAIL_BYTES", 7 * len(row(1, 49, 49, 2, 51)) + 3)
-    found = read_rank_times(path)
+    found = read_rank_times(path.parent, path.name)
     assert found is not None
     assert (found.first_step, found.last_step) == (48, 49)
     assert [rank.seconds["compute_s"] for rank in found.ranks] == [48.5, 49.5, 50.5]
@@ -61,4 +61,4 @@ def test_nothing_is_known_before_the_first_row(tmp_path: Path, text: str | None)
     path = tmp_path / "times.csv"
     if text is not None:
         path.write_text(text)
-    assert read_rank_times(path) is None
+    assert read_rank_times(path.parent, path.name) is None

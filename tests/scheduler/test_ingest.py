@@ -7,14 +7,14 @@ from sqlalchemy import delete, select
 
 from contract.folder.events import Failed, Finished, Points, Saved, Started
 from contract.folder.rank_failure import RankFailure, RankRoster
-from contract.folder.run_folder import ABANDONED
+from contract.folder.run_folder import ABANDONED, RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Alive, Unknown, gone
 from scheduler.context import Context
-from scheduler.events.tail import MAX_BYTES, read_tail
+from scheduler.events.tail import MAX_BYTES, has_grown, read_tail
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store import clusters
@@ -270,13 +270,13 @@ def test_an_ingest_tick_that_died_before_its_commit_is_repeated_without_harm(
 
 def test_a_long_backlog_is_read_in_parts_to_its_end(context: Context, puppet: Puppet, run_id: int) -> None:
     """Forces a backlog: no worker runs while a run writes megabytes, until its job has ended."""
-    events = context.folder_of(read(context, run_id)).events
+    folder = context.folder_of(read(context, run_id))
     wide = Points(attempt=1, at=0.0, step=1, values={f"layer{n}": 1.0 for n in range(100)})
     count = 2 * MAX_BYTES // len(wide.model_dump_json())
     report(
         context, run_id, STARTED, *(wide.model_copy(update={"step": step}) for step in range(1, count + 1)), FINISHED
     )
-    assert read_tail(events, 0).more
+    assert read_tail(folder, 0).more
     puppet.answers["job1"] = gone(EndKind.COMPLETED)._replace(cause=ExitCause.FAILURE)
     ingest(context)
     assert (read(context, run_id).state, read(context, run_id).step) == (State.DONE, count)
@@ -287,7 +287,13 @@ def test_an_unreadable_folder_does_not_delay_other_runs(
 ) -> None:
     """Forces the fault: the first run's events cannot be read."""
     report(context, run_ids[1], STARTED, points_at(1))
-    broken = context.folder_of(read(context, run_id)).events
-    broken.mkdir()
+    broken = context.folder_of(read(context, run_id))
+
+    def fail(folder: RunFolder, cursor: int) -> bool:
+        if folder == broken:
+            raise OSError("Input/output error")
+        return has_grown(folder, cursor)
+
+    monkeypatch.setattr("scheduler.ticks.ingest.has_grown", fail)
     ingest(context)
     assert read(context, run_ids[1]).state == State.RUNNING

@@ -106,7 +106,7 @@ def test_a_script_that_cannot_be_written_waits_unless_a_file_blocks_its_folder(
     def fail(*_: object) -> None:
         raise OSError(errno.EISDIR if is_blocked else errno.ESTALE, "cannot write")
 
-    monkeypatch.setattr(Path, "write_text", fail)
+    monkeypatch.setattr("scheduler.clusters.slurm.cluster.write_atomic", fail)
     cluster = Slurm()
     with pytest.raises(RefusedError, match="cannot be written") as refusal:
         cluster.submit(job)

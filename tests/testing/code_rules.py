@@ -20,6 +20,8 @@ MUTABLE_CALLS = {"dict", "list", "set", "defaultdict", "deque", "Counter", "Orde
 ROW_NAMES = {"row", "rows", "run", "runs", "job", "jobs"}
 SENTENCE_NAMES = re.compile(r"(\w+_)?reason|message|why|waits_for")
 STRING_TESTS = {"startswith", "endswith", "removeprefix", "removesuffix"}
+# calls that open a file, follow links and may block
+OPENERS = {"open", "fdopen", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "stat", "utime"}
 Rule = Callable[[ast.Module], Iterator[int]]  # the lines that break the rule
 
 
@@ -166,3 +168,12 @@ def reads_sentence(one: ast.expr, other: ast.expr) -> bool:
         if SENTENCE_NAMES.fullmatch(attribute.attr) and (is_constant or (is_text and words)):
             return True
     return False
+
+
+def bare_opens(tree: ast.Module) -> Iterator[int]:
+    """Calls that open a file by its path, such as `path.open()`, `open(path)` or `os.stat(path)`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in OPENERS:
+                yield node.lineno

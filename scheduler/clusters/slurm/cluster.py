@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from contract.api.cluster_report import ClusterReport, SubmitLimits
+from contract.folder.atomic_file import write_atomic
 from contract.folder.disk_errors import is_transient
 from scheduler.clusters.cluster import (
     ArrayRequest,
@@ -75,8 +76,9 @@ class Slurm:
     def submit(self, job: JobRequest | ArrayRequest) -> str:
         path = job.folder.script if isinstance(job, ArrayRequest) else job.folder.submission / f"{job.name}.sh"
         try:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(self.script(job))
+            with suppress(FileExistsError):
+                path.parent.mkdir()
+            write_atomic(path.parent.parent, f"{path.parent.name}/{path.name}", self.script(job))
         except OSError as error:
             raise (QueueFullError if is_transient(error) else RefusedError)(
                 f"{path} cannot be written: {error}"
