@@ -9,6 +9,7 @@ arrays/NAME/script.sh     the submitted batch script
 import errno
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +43,16 @@ class ArrayFolder:
     def link_packs(self, packs: Mapping[int, Mapping[int, RunFolder]]) -> None:
         """Link every task to its runs, all links of a task at once; may raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for task, members in packs.items():
-            draft = self.path / f".{task}"
-            draft.mkdir(exist_ok=True)
-            with open_folder(self.path.parent, f"{self.path.name}/{draft.name}") as folder:
-                for member, run in members.items():
-                    _link(folder, draft / str(member), run)
-                _sync(folder)
-            draft.rename(self.path / str(task))
+        with open_folder(self.path.parent, self.path.name) as folder:
+            for task, members in packs.items():
+                draft = self.path / f".{task}"
+                with suppress(FileExistsError):
+                    os.mkdir(draft.name, dir_fd=folder)
+                with open_folder(self.path, draft.name) as task_folder:
+                    for member, run in members.items():
+                        _link(task_folder, draft / str(member), run)
+                    _sync(task_folder)
+                os.rename(draft.name, str(task), src_dir_fd=folder, dst_dir_fd=folder)
 
     def sync(self) -> None:
         """Return after the links are on the disk. Call this method before the array is submitted."""

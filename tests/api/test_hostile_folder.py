@@ -1,0 +1,130 @@
+"""A job may leave links, FIFOs and huge files in its folder: every endpoint answers, and shows no other file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from contract.folder.rank_failure import RankFailure
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.state import State
+from store.session import transaction
+from store.tables import Run
+from tests.testing.api import SPEC, post
+from tests.testing.hostile_files import HUGE, HUGE_BYTES, IRREGULAR, PLANTS, SECRET, bounded_memory, plant
+from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
+
+pytestmark = pytest.mark.timeout(60)  # a FIFO would block its reader for good
+RUN = "/api/v1/runs/1"
+PATHS = [RUN, f"{RUN}/log", f"{RUN}/log?offset=-100", f"{RUN}/ranks", "/api/v1/experiments/1/failures"]
+FILES = [
+    "out.log",
+    "times.csv",
+    "collective.json",
+    "binding.json",
+    "lost.jsonl",
+    "attempts/1.ranks",
+    "attempts/1.log",
+    "attempts/2.log",
+    "attempts/1.rank-0.json",
+]
+
+
+@pytest.fixture
+def folder(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> RunFolder:
+    """The folder of a failed run, with a failure of rank 1."""
+    post(client, SPEC)
+    with transaction(sqlite_engine) as db:
+        run = db.get_one(Run, 1)
+        for state in TO_RUNNING:
+            move(db, run, state)
+        end_attempt(db, run, ExitCause.FAILURE, None)
+        move(db, run, State.FAILED)
+    folder = RunFolder.of(tmp_path / "runs", 1, run.key)
+    (folder.path / "attempts").mkdir(parents=True)
+    folder.write_rank_failure(1, RankFailure(at=1.0, rank=1, host="h", reason="rank 1 on h: ValueError: no"))
+    folder.log.write_text("epoch 1\n")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def little_memory() -> Iterator[None]:
+    with bounded_memory():
+        yield
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_endpoint_answers_and_shows_no_other_file(client: TestClient, folder: RunFolder, name: str) -> None:
+    """Forces a hostile job: it replaces one of its files by a link, a FIFO, a folder or gigabytes."""
+    for kind in PLANTS:
+        plant(folder.path / name, kind)
+        for path in PATHS:
+            answer = client.get(path)
+            assert answer.status_code in (200, 409), (kind, path, answer.text)
+            assert not any(word in answer.text for word in (SECRET, "root:", "PATH=")), (kind, path)
+        failure = client.get(RUN).json()["failure"]
+        assert [fall["rank"] for fall in failure["falls"]] == [1], kind
+
+
+@pytest.mark.parametrize(("name", "path"), [("out.log", f"{RUN}/log"), ("times.csv", f"{RUN}/ranks")])
+def test_a_file_that_is_not_regular_is_refused_by_its_name(
+    client: TestClient, folder: RunFolder, name: str, path: str
+) -> None:
+    """Forces a hostile job: it replaces its log or its table of step times."""
+    for kind in IRREGULAR:
+        plant(folder.path / name, kind)
+        answer = client.get(path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "unreadable_file"), kind
+        assert f"{name} cannot be read: a " in answer.json()["error"]["message"]
+
+
+def test_fifty_requests_for_a_fifo_leave_the_service_able_to_answer(client: TestClient, folder: RunFolder) -> None:
+    """Forces more requests for a FIFO than the service has threads."""
+    plant(folder.log, "FIFO")
+    assert {client.get(f"{RUN}/log").status_code for _ in range(50)} == {409}
+    assert client.get(RUN).status_code == 200
+
+
+def test_a_part_of_a_log_of_gigabytes_is_read(client: TestClient, folder: RunFolder) -> None:
+    plant(folder.log, HUGE)
+    with folder.log.open("ab") as file:
+        file.write(b"the end\n")
+    answer = client.get(f"{RUN}/log?offset=-8").json()
+    assert answer == {"text": "the end\n", "offset": HUGE_BYTES, "next": HUGE_BYTES + 8, "size": HUGE_BYTES + 8}
+
+
+def test_a_linked_folder_of_attempts_is_not_read(client: TestClient, folder: RunFolder, tmp_path: Path) -> None:
+    """Forces a hostile job: its folder `attempts` is a link to a folder with another run's failure."""
+    elsewhere, attempts = RunFolder(tmp_path / "elsewhere"), folder.path / "attempts"
+    (elsewhere.path / "attempts").mkdir(parents=True)
+    elsewhere.write_rank_failure(1, RankFailure(at=1.0, rank=1, host="h", reason=SECRET))
+    attempts.rename(folder.path / "own")
+    attempts.symlink_to(elsewhere.path / "attempts")
+    for path in PATHS:
+        answer = client.get(path)
+        assert (answer.status_code, SECRET in answer.text) == (200, False)
+
+
+def test_a_folder_below_a_linked_base_is_read(client: TestClient, folder: RunFolder, tmp_path: Path) -> None:
+    """Forces a site whose folder of runs is a link to another disk."""
+    (tmp_path / "runs").rename(tmp_path / "disk")
+    (tmp_path / "runs").symlink_to(tmp_path / "disk")
+    assert client.get(f"{RUN}/log").json()["text"] == "epoch 1\n"
+    assert client.get(RUN).json()["failure"]["falls"][0]["rank"] == 1
+
+
+def test_a_file_server_that_fails_is_named_and_no_internal_error(
+    client: TestClient, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the file server answers an open with an error."""
+
+    def fail(*_: object) -> None:
+        raise OSError(116, "Stale file handle")
+
+    monkeypatch.setattr("contract.folder.untrusted_file._open", fail)
+    answer = client.get(f"{RUN}/log")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "folder_unavailable")
+    assert answer.json()["error"]["message"] == "a file cannot be read: Stale file handle"
