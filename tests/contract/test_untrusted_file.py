@@ -1,7 +1,7 @@
 """Files that a job may have replaced: only regular files below the folder are opened, and never more than asked."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -120,7 +120,12 @@ def test_links_of_an_array_are_not_written_through_a_link(tmp_path: Path) -> Non
     (tmp_path / "arrays" / "name").symlink_to(tmp_path / "elsewhere")
     folder = RunFolder.of(tmp_path, 1, "cafe")
     array = ArrayFolder.of(tmp_path, "name")
-    for write in (lambda: array.link_runs({0: folder}), lambda: array.link_packs({0: {0: folder}})):
+    writes: list[Callable[[], None]] = [
+        lambda: array.link_runs({0: folder}),
+        lambda: array.link_packs({0: {0: folder}}),
+        array.sync,
+    ]
+    for write in writes:
         with pytest.raises(UnreadableFileError):
             write()
     assert not list((tmp_path / "elsewhere").iterdir())

@@ -190,6 +190,13 @@ test("the log grows, stops following after a scroll, and follows again after a c
   expect(log.scrollTop).toBe(1000);
 });
 
+test("a log that cannot be read shows the service's reason", async () => {
+  const service = running();
+  delete service.answers["GET /runs/7/log"];
+  openPage("/runs/7");
+  expect(await screen.findByText("there is no GET /runs/7/log")).toBeVisible();
+});
+
 test("a long log loses whole characters at its start, but not while the reader has scrolled up", async () => {
   const service = running();
   const line = "vérité\n"; // nine bytes in seven characters

@@ -30,7 +30,7 @@ export function useLog(runId: number, live: boolean, trims: boolean) {
     },
     onSuccess: (log) => cache.setQueryData(key, log),
   });
-  return { log: tail.data, earlier };
+  return { log: tail.data, error: tail.error, earlier };
 }
 
 async function fetchTail(

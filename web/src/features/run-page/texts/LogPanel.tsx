@@ -1,7 +1,7 @@
 /** The end of a run's log; the panel follows new lines until the reader scrolls up. */
 import { useLayoutEffect, useRef, useState } from "react";
 import { classNames } from "@/shared/page/classNames";
-import { useLog } from "../api/useLog";
+import { type Log, useLog } from "../api/useLog";
 import styles from "./LogPanel.module.css";
 import { TextPanel } from "./TextPanel";
 
@@ -14,7 +14,7 @@ interface Props {
 
 export function LogPanel({ runId, live }: Props) {
   const [follows, setFollows] = useState(true);
-  const { log, earlier } = useLog(runId, live, follows);
+  const { log, error, earlier } = useLog(runId, live, follows);
   const box = useRef<HTMLPreElement>(null);
 
   useLayoutEffect(() => {
@@ -52,7 +52,7 @@ export function LogPanel({ runId, live }: Props) {
     <TextPanel title="Log" link={showEarlier} actions={follow}>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
       <pre ref={box} className={styles.log} tabIndex={0} onScroll={onScroll}>
-        {log?.text ? wholeLines(log.text, log.start) : <span className="muted">The log is empty.</span>}
+        <LogText log={log} error={error} />
       </pre>
     </TextPanel>
   );
@@ -60,6 +60,11 @@ export function LogPanel({ runId, live }: Props) {
 
 function LinkButton(props: { disabled?: boolean; onClick: () => void; children: string }) {
   return <button className={classNames("plain small", styles.linkButton)} {...props} />;
+}
+
+function LogText({ log, error }: { log: Log | undefined; error: Error | null }) {
+  if (log?.text) return wholeLines(log.text, log.start);
+  return <span className="muted">{error?.message ?? "The log is empty."}</span>;
 }
 
 /** Return the text without its first line when the text may start within a line. */
