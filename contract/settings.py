@@ -7,11 +7,21 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+PREFIX = "BIGBATCH_"  # of every setting's environment variable
+SECRETS = frozenset({"token", "database", "broker"})  # settings that no job may read
+SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands sign in
+
+
+def setting_of(variable: str) -> str | None:
+    """Return the name of the setting that an environment variable sets, in letters of any case; None without one."""
+    name = variable.lower()
+    return name.removeprefix(PREFIX.lower()) if name.startswith(PREFIX.lower()) else None
+
 
 class Settings(BaseSettings):
     """All settings; the defaults suit one laptop."""
 
-    model_config = SettingsConfigDict(env_prefix="BIGBATCH_", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True)
 
     home: Path = Field(
         default=Path("~/.bigbatch"), description="folder of the database, the run folders and the broker"

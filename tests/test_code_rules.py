@@ -88,6 +88,10 @@ def test_files_of_jobs_are_opened_in_one_place() -> None:
     check("bare opens", {name: at for name, at in found.items() if name.startswith(rooms) and name not in OPENS_FILES})
 
 
+def test_every_command_of_the_scheduler_gets_an_environment_without_secrets() -> None:
+    check("inherited environments", breaches(rules.inherited_environments, "scheduler"))
+
+
 def test_ruff_limits_complexity_and_wants_imperative_docstrings() -> None:
     lint = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
     assert {"C90", "D401"} <= {*lint["select"]}
@@ -117,6 +121,9 @@ def test_ruff_ignores_a_rule_only_where_the_rule_is_broken() -> None:
         (rules.state_writes, "update(Run).values(state=1)"),
         (rules.state_writes, "run.state = 1"),
         (rules.state_writes, "change = {'state': 1}"),
+        (rules.inherited_environments, "subprocess.run(['squeue'], check=True)"),
+        (rules.inherited_environments, "Popen(words)"),
+        (rules.inherited_environments, "os.system('squeue')"),
         (rules.read_sentences, "if 'the job was' in run.reason: ..."),
         (rules.read_sentences, "run.reason.removesuffix(SOUGHT)"),
         (rules.bare_opens, "(folder.path / 'collective.json').read_bytes()"),

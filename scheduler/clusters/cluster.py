@@ -9,15 +9,16 @@ from contract.folder.run_folder import RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import CAUSE_OF, EndKind, JobEnd
 from contract.lifecycle.pending_reason import Pending
+from contract.settings import SLURM_TOKEN, setting_of
 from contract.spec.run import RunSpec
 
-SERVICE_PREFIX = "BIGBATCH_"  # of the service's own variables, some of which are secrets
-PASSED_TO_JOBS = ("BIGBATCH_CACHE",)
+SETTINGS_OF_JOBS = frozenset({"cache"})  # the other settings are the service's own, and some are secrets
 
 
 def is_passed_to_jobs(variable: str) -> bool:
     """Return whether a variable of the service's environment is passed on to its jobs."""
-    return not variable.startswith(SERVICE_PREFIX) or variable in PASSED_TO_JOBS
+    setting = setting_of(variable)
+    return variable != SLURM_TOKEN if setting is None else setting in SETTINGS_OF_JOBS
 
 
 class JobRequest(NamedTuple):

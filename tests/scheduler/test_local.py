@@ -220,13 +220,24 @@ def test_the_end_of_a_job_has_its_exit_code_or_signal(
 
 
 def test_a_job_gets_no_secret_of_the_service(cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BIGBATCH_TOKEN", "tok-5ecret")
+    for name in ("BIGBATCH_TOKEN", "BIGBATCH_DATABASE", "bigbatch_broker", "BIGBATCH_LATER", "SLURM_JWT"):
+        monkeypatch.setenv(name, "5ecret")
     monkeypatch.setenv("BIGBATCH_CACHE", "/scratch")
+    users = {
+        "LD_LIBRARY_PATH": "/opt/lib",
+        "CONDA_PREFIX": "/opt/conda",
+        "OMP_NUM_THREADS": "1",
+        "LOADEDMODULES": "gcc",
+    }
+    for name, value in users.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(local, "_command", lambda job: ["env"])
     wait_for_end(cluster, cluster.submit(job))
-    assert "tok-5ecret" not in job.folder.log.read_text()
-    assert f"BIGBATCH_JOB={NAME}" in job.folder.log.read_text()
-    assert "BIGBATCH_CACHE=/scratch" in job.folder.log.read_text(), "the ranks read this variable"
+    environment = job.folder.log.read_text()
+    assert "5ecret" not in environment
+    assert f"BIGBATCH_JOB={NAME}" in environment
+    assert "BIGBATCH_CACHE=/scratch" in environment, "the ranks read this variable"
+    assert {f"{name}={value}" for name, value in users.items()} <= {*environment.splitlines()}
 
 
 def test_a_log_that_cannot_be_opened_is_a_refusal(cluster: Local, job: JobRequest) -> None:

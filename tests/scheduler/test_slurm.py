@@ -71,7 +71,8 @@ def test_sbatch_gets_the_script_that_a_dry_run_shows(play: Play, job: JobRequest
 def test_a_job_gets_no_secret_of_the_service(
     play: Play, job: JobRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    for name in ("BIGBATCH_TOKEN", "BIGBATCH_DATABASE", "bigbatch_broker", "BIGBATCH_LATER"):
+        monkeypatch.setenv(name, "5ecret")
     monkeypatch.setenv("BIGBATCH_CACHE", "/scratch")
     monkeypatch.setenv("CLUSTER", "ours")
     monkeypatch.setenv("SBATCH_PARTITION", "would override the spec")
@@ -80,9 +81,23 @@ def test_a_job_gets_no_secret_of_the_service(
     Slurm().submit(job)
     environment = (tmp_path / "environment").read_text()
     assert [line for line in environment.splitlines() if line.startswith("BIGBATCH_")] == ["BIGBATCH_CACHE=/scratch"]
+    assert "5ecret" not in environment
     assert "SBATCH_" not in environment
     assert "CLUSTER=ours" in environment
     assert "SLURM_CONF=/lab/slurm.conf" in environment
+
+
+def test_a_job_gets_no_token_of_slurm(
+    play: Play, job: JobRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JWT", "5ecret")
+    # sbatch starts the script with its own environment, as slurmd does; the shell is the parent of the program
+    play("srun", "tr '\\0' '\\n' < /proc/$PPID/environ; env")
+    play("sbatch", f'bash "$1" > {tmp_path}/environment; test "$SLURM_JWT" = 5ecret && echo "Submitted batch job 42"')
+    assert Slurm(setup=["export OMP_NUM_THREADS=3"]).submit(job) == "42", "sbatch itself has the token"
+    environment = (tmp_path / "environment").read_text()
+    assert "5ecret" not in environment
+    assert "OMP_NUM_THREADS=3" in environment
 
 
 def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: JobRequest, tmp_path: Path) -> None:

@@ -22,6 +22,18 @@ SENTENCE_NAMES = re.compile(r"(\w+_)?reason|message|why|waits_for")
 STRING_TESTS = {"startswith", "endswith", "removeprefix", "removesuffix"}
 # calls that open a file, follow links and may block
 OPENERS = {"open", "fdopen", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "stat", "utime"}
+STARTERS = {"run", "Popen", "call", "check_call", "check_output"}
+NO_ENVIRONMENT = {
+    "getoutput",
+    "getstatusoutput",
+    "system",
+    "popen",
+    "execv",
+    "execvp",
+    "execl",
+    "execlp",
+    "posix_spawn",
+}
 Rule = Callable[[ast.Module], Iterator[int]]  # the lines that break the rule
 
 
@@ -176,4 +188,15 @@ def bare_opens(tree: ast.Module) -> Iterator[int]:
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in OPENERS:
+                yield node.lineno
+
+
+def inherited_environments(tree: ast.Module) -> Iterator[int]:
+    """Yield where a program is started with the whole environment of this process."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            owner, _, name = ast.unparse(node.func).rpartition(".")
+            starts = (owner == "subprocess" and name in STARTERS) or name == "Popen"
+            lacks = "env" not in {keyword.arg for keyword in node.keywords}
+            if (starts and lacks) or (owner in {"os", "subprocess"} and name in NO_ENVIRONMENT):
                 yield node.lineno

@@ -5,6 +5,7 @@ import subprocess
 import time
 from typing import NamedTuple
 
+from contract.settings import SLURM_TOKEN
 from scheduler.clusters.cluster import BackingOffError, NoAnswerError, RateLimitedError, is_passed_to_jobs
 from scheduler.clusters.rate_limit import Priority, RateLimit
 
@@ -94,14 +95,17 @@ def parse_error_message(stderr: str) -> str:
 
 # partitions that are hidden or closed to the user's group, too: without the option their jobs are not listed at all
 ALL_PARTITIONS = ("-a",)
-_CONNECTION_VARIABLES = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
+_CONNECTION_VARIABLES = ("SLURM_CONF", "SLURM_CONF_SERVER", SLURM_TOKEN)
 # variables that change what a command prints (SQUEUE_FORMAT and the like), or override options of a script
 _OPTION_PREFIXES = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_")
 
 
 def _command_environment() -> dict[str, str]:
-    """Return the environment of a command: a job inherits sbatch's, so the service's secrets are not in it."""
-    passed = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name)}
+    """Return the environment of a command: a job inherits sbatch's, so the service's secrets are not in it.
+
+    sbatch itself needs Slurm's token; the script removes the token from the job's environment.
+    """
+    passed = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name) or name == SLURM_TOKEN}
     plain = {
         name: value
         for name, value in passed.items()

@@ -13,10 +13,14 @@ from typing import Any
 from submitit.slurm.slurm import SlurmExecutor
 
 from contract.folder.job_identity import time_limit_warning_s
+from contract.settings import SLURM_TOKEN
 from contract.spec.checks.packing import combined_resources
 from contract.spec.resources import Slurm as SlurmResources
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.slurm.job_ids import format_tasks
+
+# sbatch copies its own environment into the job's; the program that replaces the shell has the token nowhere in /proc
+_WITHOUT_SLURM_TOKEN = f'[ -z "${{{SLURM_TOKEN}-}}" ] || exec env -u {SLURM_TOKEN} "$BASH" "$0"'
 
 
 class _Executor(SlurmExecutor):
@@ -41,7 +45,7 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
         job_name=job.name,
         comment=job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
-        setup=list(setup) or None,
+        setup=[_WITHOUT_SLURM_TOKEN, *setup],
         stderr_to_stdout=True,
         wckey=None,  # clusters that enforce wckeys refuse submitit's default
         exclude=",".join(job.excluded) or None,
