@@ -14,6 +14,7 @@ from types import MappingProxyType
 from celery import Celery
 from celery.signals import worker_ready, worker_shutdown
 
+from contract.private_files import make_private_folder
 from contract.settings import Settings
 from scheduler import folder_broker
 from scheduler.context import Context
@@ -91,8 +92,8 @@ def _broker(settings: Settings) -> dict[str, object]:
     if settings.broker:
         return {"broker_url": settings.broker}
     queue, control = settings.home_folder() / "broker", settings.home_folder() / "broker-control"
-    for folder in (queue, control):
-        folder.mkdir(parents=True, exist_ok=True)
+    for folder in (settings.home_folder(), queue, control):
+        make_private_folder(folder)
     options = {
         "data_folder_in": str(queue),
         "data_folder_out": str(queue),

@@ -14,6 +14,8 @@ from typing import Any
 from kombu.transport import TRANSPORT_ALIASES, filesystem
 from kombu.utils.json import dumps
 
+from contract.private_files import make_private, make_private_file
+
 URL = "bigbatch-folder://"
 TRANSPORT_ALIASES["bigbatch-folder"] = "scheduler.folder_broker:Transport"
 
@@ -24,8 +26,14 @@ class Channel(filesystem.Channel):
         name = f"{time.monotonic_ns() // 1_000_000}_{uuid.uuid4()}.{queue}.msg"
         folder = Path(self.data_folder_out)
         draft = folder / f".{name}"
+        make_private_file(draft)
         draft.write_text(dumps(payload))
         os.replace(draft, folder / name)
+
+    def _queue_bind(self, exchange: str, routing_key: str, pattern: str | None, queue: str) -> None:
+        super()._queue_bind(exchange, routing_key, pattern, queue)
+        for file in self.control_folder.glob("*.exchange"):
+            make_private(file)
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
         """Return the next message. Drop a message that a crash left incomplete."""

@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
+from contract.private_files import make_private, make_private_file
 from store import clock
 
 BUSY_S = 30  # for so long a writer waits for another before it fails
@@ -26,8 +27,9 @@ def engine_for(url: str) -> Engine:
         clock.follow(engine)
         return engine
     if path := make_url(url).database:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})
+    event.listen(engine, "do_connect", _close_to_other_users)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -54,6 +56,17 @@ def snapshot(engine: Engine) -> Iterator[Session]:
 def _with_driver(url: str) -> str:
     """Return the URL with psycopg 3, the installed driver, for postgresql://."""
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def _close_to_other_users(_dialect: object, _record: object, arguments: list[str], _options: object) -> None:
+    """Make the database's file with mode 0600, or tighten it; SQLite gives its further files the same mode."""
+    path = Path(arguments[0])
+    if arguments[0] == ":memory:" or arguments[0].startswith("file:"):
+        return
+    with suppress(OSError):  # SQLite itself reports a file that it cannot open
+        make_private_file(path)
+        for suffix in ("-wal", "-shm"):  # made by an earlier version
+            make_private(path.with_name(path.name + suffix))
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

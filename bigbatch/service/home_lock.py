@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bigbatch.errors import BigbatchError
+from contract.private_files import make_private_folder
 
 
 @contextmanager
@@ -14,7 +15,7 @@ def lock_home(home: Path) -> Iterator[None]:
     """Hold the home's lock; raise BigbatchError with the holder's process id if another process holds the lock."""
     path = home / "up.lock"
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        make_private_folder(home)
         descriptor = _acquire(path)
     except OSError as error:
         raise BigbatchError(f"'{home}' cannot be the service's home: {error.strerror}") from error
@@ -29,7 +30,7 @@ def lock_home(home: Path) -> Iterator[None]:
 
 def _acquire(path: Path) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -236,3 +236,10 @@ def test_a_home_that_cannot_be_made_is_named(call: Call, tmp_path: Path) -> None
     reported = call("up", "--home", tmp_path / "file")
     assert reported.code == 1
     assert "cannot be the service's home" in reported.err
+
+
+def test_a_home_is_closed_to_other_users(tmp_path: Path) -> None:
+    for home in (tmp_path / "new", tmp_path / "old"):
+        (tmp_path / "old").mkdir(mode=0o755, exist_ok=True)
+        with lock_home(home):
+            assert home.stat().st_mode & 0o777 == 0o700

@@ -44,3 +44,12 @@ def test_an_incomplete_message_is_dropped(options: dict[str, object], tmp_path: 
         queue.put({"number": 1})
         (tmp_path / "queue" / "0_torn.torn.msg").touch()
         assert queue.get(timeout=90).payload == {"number": 1}
+
+
+def test_no_other_user_may_read_a_message(options: dict[str, object], tmp_path: Path) -> None:
+    with Connection(URL, transport_options=options) as connection, connection.SimpleQueue("private") as queue:
+        queue.put({"number": 1})
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert {path.suffix for path in files} == {".msg", ".exchange"}
+        assert not [path.name for path in files if path.stat().st_mode & 0o077]
+        queue.get(timeout=90).ack()
