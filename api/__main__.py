@@ -8,7 +8,7 @@ import uvicorn
 
 from api.app import create_app
 from api.guard import LOOPBACK
-from contract.settings import Settings
+from contract.process_settings import read_process_settings
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--openapi", action="store_true", help="print the OpenAPI document and leave")
     wish = parser.parse_args()
-    settings = Settings()
+    settings = read_process_settings()
     if wish.openapi:
         print(json.dumps(create_app(settings).openapi(), indent=1, sort_keys=True))
         return

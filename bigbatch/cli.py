@@ -24,6 +24,7 @@ from bigbatch.commands.watch import watch
 from bigbatch.commands.why import why
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
+from contract.process_settings import hide_memory
 
 app = typer.Typer(
     name="bigbatch",
@@ -55,6 +56,8 @@ for name, command in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit the process with its exit code."""
+    if arguments is None:  # the process is this command's own, and its environment may contain the token
+        hide_memory()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a log may contain characters that the terminal cannot show

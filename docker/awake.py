@@ -6,13 +6,13 @@ A recent report needs the clock, the broker, the worker and the database, so the
 import sys
 from datetime import UTC, datetime, timedelta
 
-from contract.settings import Settings
+from contract.process_settings import read_process_settings
 from store import clusters
 from store.session import engine_for, snapshot
 
 MAX_AGE = timedelta(seconds=60)  # the clock triggers a report every few seconds
 
-with snapshot(engine_for(Settings().database_url())) as db:
+with snapshot(engine_for(read_process_settings().database_url())) as db:
     seen = max((row.asked_at for row in clusters.reports(db)), default=None)
 if seen is None or datetime.now(UTC) - seen > MAX_AGE:
     sys.exit(f"the newest cluster report is from: {seen or 'never'}")

@@ -2,13 +2,13 @@
 
 import sys
 
-from contract.settings import Settings
+from contract.process_settings import read_process_settings
 from migrations.commands import check, downgrade, new, state, upgrade
 
 
 def main(arguments: list[str]) -> int:
     """Run one command on the settings' database; return 0. `check` raises if it finds a difference."""
-    url = Settings().database_url()
+    url = read_process_settings().database_url()
     match arguments:
         case ["upgrade"]:
             upgrade(url)

@@ -4,7 +4,7 @@ import sys
 from contextlib import suppress
 
 from contract.api.cluster_report import ClusterReport
-from contract.settings import Settings
+from contract.process_settings import read_process_settings
 from contract.spec.experiment import ExperimentSpec
 from scheduler.app import make_app
 from scheduler.context import Context
@@ -16,8 +16,8 @@ QUIET = ["--loglevel", "WARNING"]
 
 
 def main(arguments: list[str]) -> None:
-    """Carry out one command with the settings of the environment."""
-    settings = Settings()
+    """Carry out one command with the settings of this process."""
+    settings = read_process_settings()
     match arguments:
         case ["worker"]:
             make_app(settings).worker_main(["worker", *QUIET, "--without-gossip", "--without-mingle"])

@@ -3,14 +3,17 @@
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from bigbatch.service.environment import ProcessEnvironment
 from bigbatch.terminal.message import print_message
+from contract.process_settings import SETTINGS_SOCKET, send_settings
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
 STEADY_S = 60.0  # a process that ran for this time is restarted with the short delay
@@ -23,7 +26,7 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 class ServiceProcess:
     """The process `python -m WORDS`; its output is appended to `log`."""
 
-    def __init__(self, name: str, words: Sequence[str], *, log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, name: str, words: Sequence[str], *, log: Path, environment: ProcessEnvironment) -> None:
         self.name, self.log = name, log
         self._words, self._environment = words, environment
         self._process: subprocess.Popen[bytes] | None = None
@@ -38,16 +41,21 @@ class ServiceProcess:
         self.has_started = True
         # -P: a folder "api" in the working directory must not hide the package
         command = [sys.executable, "-P", "-m", *self._words]
-        with self.log.open("ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-                start_new_session=True,
-                preexec_fn=_die_with_parent(os.getpid()),
-            )
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs, self.log.open("ab") as output:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env={**self._environment.variables, SETTINGS_SOCKET: str(theirs.fileno())},
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                    preexec_fn=_die_with_parent(os.getpid()),
+                )
+            with suppress(BrokenPipeError, ConnectionResetError):  # the process has ended already
+                send_settings(ours, self._environment.secrets)
         self._started_at = time.monotonic()
 
     @property

@@ -10,6 +10,7 @@ from pathlib import Path
 from bigbatch.client import Client
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
 from bigbatch.service.address import Address
+from bigbatch.service.environment import environment_of
 from bigbatch.service.interrupts import Interrupts
 from bigbatch.service.process import ServiceProcess
 from bigbatch.terminal.message import print_message
@@ -101,7 +102,8 @@ class Service:
         return False
 
     def _child(self, name: str, *words: str) -> ServiceProcess:
-        environment = {**os.environ, "BIGBATCH_HOME": str(self._home), "PYTHONUNBUFFERED": "1"}
+        own = {"BIGBATCH_HOME": str(self._home), "PYTHONUNBUFFERED": "1"}
+        environment = environment_of(name, {**os.environ, **own})
         return ServiceProcess(name, words, log=self._home / "logs" / f"{name}.log", environment=environment)
 
 

@@ -109,8 +109,11 @@ class Service:
 
 
 @contextmanager
-def running(home: Path, settings: Mapping[str, str]) -> Iterator[Service]:
-    """The service on a home folder, migrated and ready; afterwards all of it is gone, local jobs too."""
+def running(home: Path, settings: Mapping[str, str], *, before: Sequence[str] = ()) -> Iterator[Service]:
+    """The service on a home folder, migrated and ready; afterwards all of it is gone, local jobs too.
+
+    `before` is a command behind which every part is started.
+    """
     home.mkdir(parents=True, exist_ok=True)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("BIGBATCH_")}
     environment = {**inherited, "BIGBATCH_HOME": str(home), **settings}
@@ -118,7 +121,7 @@ def running(home: Path, settings: Mapping[str, str]) -> Iterator[Service]:
     service = Service(environment, home)
     try:
         for part in ("api", "worker", "clock"):
-            service.start(part)
+            service.start(part, before=before)
         service.wait_for_api()
         yield service
     finally:

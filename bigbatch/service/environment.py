@@ -1,0 +1,39 @@
+"""The environment of each process of the service: the settings that the process needs, and no others."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from contract.settings import SECRETS, SLURM_TOKEN, setting_of
+
+_RUNS_JOBS = {"home", "database", "runs", "cache", "slurm", "slurm_python", "slurm_setup", "local_ranks"}
+NEEDED: Mapping[str, set[str]] = {
+    "migrations": {"home", "database"},
+    "api": {"home", "database", "runs", "token"},
+    "clock": {"home", "broker"},
+    "worker": {*_RUNS_JOBS, "broker"},
+    "close": _RUNS_JOBS,
+}
+_CALLS_SLURM = {"worker", "close"}
+
+
+class ProcessEnvironment(NamedTuple):
+    """The environment variables of a process, and the secret settings, which must not be among them."""
+
+    variables: Mapping[str, str]
+    secrets: Mapping[str, str]  # by the names of the settings' fields
+
+
+def environment_of(process: str, environment: Mapping[str, str]) -> ProcessEnvironment:
+    """Return what a process of the service gets of this environment."""
+    variables, secrets = {}, {}
+    for variable, value in environment.items():
+        setting = setting_of(variable)
+        if setting is None:
+            if variable != SLURM_TOKEN or process in _CALLS_SLURM:
+                variables[variable] = value
+        elif setting in NEEDED[process]:
+            if setting in SECRETS:
+                secrets[setting] = value
+            else:
+                variables[variable] = value
+    return ProcessEnvironment(variables, secrets)

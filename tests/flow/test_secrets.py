@@ -1,0 +1,126 @@
+"""A job on this machine finds no secret of the service: in no process, no environment and no file."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import psutil
+import pytest
+
+from bigbatch.client import Client
+from bigbatch.errors import BigbatchError
+from tests.testing.databases import new_database
+from tests.testing.servers import free_port, wait_for
+from tests.testing.service import ENDED, running
+
+pytestmark = [
+    pytest.mark.flow,
+    pytest.mark.postgres,
+    pytest.mark.redis,
+    pytest.mark.skipif(sys.platform != "linux", reason="the kernel must hide processes"),
+]
+ROOT = Path(__file__).parents[2]
+TOKEN, DATABASE, BROKER, SLURM = (f"{name}-{token_hex(8)}" for name in ("token", "database", "broker", "slurm"))
+SECRETS = [TOKEN, DATABASE, BROKER, SLURM]
+# root would see hidden processes; without capabilities root is a user like any other, and so are its jobs
+LIKE_A_USER = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
+ORDINARY = token_hex(8)  # a word that the job must find, so that the search is known to work
+
+
+@pytest.fixture
+def settings(postgres_server: str, redis_url: str, tmp_path: Path) -> dict[str, str]:
+    """Return settings with secrets in them: these servers accept any password."""
+    database = new_database(postgres_server, f"secrets{token_hex(4)}")
+    return {
+        "BIGBATCH_DATABASE": database.replace("bigbatch@", f"bigbatch:{DATABASE}@"),
+        "BIGBATCH_BROKER": redis_url.replace("redis://", f"redis://default:{BROKER}@"),
+        "BIGBATCH_RUNS": str(tmp_path / "runs"),
+        "BIGBATCH_SLURM": "false",
+        "SLURM_JWT": SLURM,
+        "PYTHONPATH": str(ROOT),
+        "ORDINARY": ORDINARY,
+    }
+
+
+def spec(folder: Path) -> dict[str, Any]:
+    """Return an experiment whose net searches all processes, and the files in `folder`."""
+    words = [word.encode().hex() for word in (*SECRETS, ORDINARY)]
+    options = {"report": str(folder / "report.json"), "words": words, "folder": str(folder)}
+    base = {
+        "model": {"kind": "import", "function": "tests.testing.spy:network", "options": options},
+        "optimizer": {"kind": "sgd"},
+        "schedule": {"kind": "constant", "rate": 0.05},
+        "batch": 512,
+        "epochs": 1,
+        "resources": {"kind": "local", "ranks_per_node": 1},
+    }
+    return {"name": "spy", "base": base}
+
+
+def search(client: Client, folder: Path) -> dict[str, Any]:
+    """Run the search as a job; return its report."""
+    (run_id,) = client.create(spec(folder)).runs
+    wait_for("the end of the job", lambda: client.run(run_id).state in ENDED, 240)
+    assert client.run(run_id).state == "done", client.log(run_id)
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    assert report["environ"] in report["places"][ORDINARY.encode().hex()], "the search finds nothing"
+    return report
+
+
+def check(report: dict[str, Any], processes: list[psutil.Process]) -> None:
+    """Assert that no secret was found and that the environments of these processes are hidden."""
+    for secret in SECRETS:
+        assert report["places"][secret.encode().hex()] == [], secret.partition("-")[0]
+    assert {f"/proc/{process.pid}/environ" for process in processes} <= set(report["hidden"])
+
+
+@contextmanager
+def up(folder: Path, settings: dict[str, str]) -> Iterator[tuple[Client, psutil.Process]]:
+    """Run `bigbatch up`; yield a client and the process."""
+    port, inherited = free_port(), {k: v for k, v in os.environ.items() if not k.startswith("BIGBATCH_")}
+    environment = {**inherited, **settings, "BIGBATCH_HOME": str(folder / "home"), "BIGBATCH_TOKEN": TOKEN}
+    command = [*LIKE_A_USER, sys.executable, "-m", "bigbatch.cli", "up", "--port", str(port)]
+    with (folder / "output").open("wb") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output, cwd=folder)
+
+    def is_ready(client: Client) -> bool:
+        assert process.poll() is None, (folder / "output").read_text()
+        try:
+            return client.ready().ready
+        except BigbatchError:
+            return False
+
+    try:
+        with Client(f"http://127.0.0.1:{port}", TOKEN) as client:
+            wait_for("the service", lambda: is_ready(client))
+            yield client, psutil.Process(process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(150)
+
+
+def test_a_job_of_bigbatch_up_finds_no_secret(tmp_path: Path, settings: dict[str, str]) -> None:
+    with up(tmp_path, settings) as (client, process):
+        parts = process.children()
+        assert len(parts) == 3
+        check(search(client, tmp_path), [process, *parts])
+        for part in parts if os.geteuid() == 0 else []:  # root reads them
+            values = " ".join(part.environ().values())
+            assert not [secret for secret in (TOKEN, DATABASE, BROKER) if secret in values], "no secret came this way"
+            assert (SLURM in values) == ("worker" in part.cmdline())
+
+
+def test_a_job_finds_no_secret_of_processes_that_were_started_by_hand(tmp_path: Path, settings: dict[str, str]) -> None:
+    with (
+        running(tmp_path / "home", settings, before=LIKE_A_USER) as service,
+        Client(f"http://127.0.0.1:{service.port}", "") as client,
+    ):
+        report = search(client, tmp_path)
+        check(report, [psutil.Process(process.pid) for process in service.processes.values()])
