@@ -1,14 +1,21 @@
 """docker-compose.yml and its companions, as documents: no Docker is needed to see that they hold together."""
 
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
+import psutil
 import pytest
+import redis
 import yaml
 
 from contract.settings import Settings
+from tests.testing.needs import program
+from tests.testing.servers import free_port, wait_for
 
 HOUSE = Path(__file__).parents[1]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((HOUSE / "docker-compose.yml").read_text())["services"]
@@ -48,6 +55,56 @@ def test_our_image_is_tagged_with_the_version_that_is_in_it() -> None:
 def test_nobody_but_the_api_knows_the_token() -> None:
     knowing = [name for name, service in SERVICES.items() if "BIGBATCH_TOKEN" in service.get("environment", {})]
     assert knowing == ["api"]
+
+
+def test_no_password_has_a_default_and_a_missing_one_is_named() -> None:
+    text = (HOUSE / "docker-compose.yml").read_text()
+    uses = re.findall(r"\$\{(\w*(?:PASSWORD|TOKEN))(.*?)\}", text)
+    assert {name for name, _ in uses} == {"BIGBATCH_TOKEN", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+    assert [name for name, rest in uses if not rest.startswith(":?set it in ")] == []
+
+
+@pytest.mark.parametrize(
+    ("secret", "knowing"),
+    [
+        ("POSTGRES_PASSWORD", {"postgres", "migrate", "api", "worker", "clock"}),
+        ("REDIS_PASSWORD", {"redis", "worker", "clock"}),
+    ],
+)
+def test_a_password_is_known_where_it_is_needed(secret: str, knowing: set[str]) -> None:
+    assert {name for name, service in SERVICES.items() if f"${{{secret}" in str(service)} == knowing
+    outside = [name for name, service in SERVICES.items() if secret in str({**service, "environment": None})]
+    assert outside == [], "a command line, unlike an environment, is readable for every process"
+
+
+@pytest.mark.redis
+def test_redis_answers_to_its_password_only(tmp_path: Path) -> None:
+    """Run the command of the container, with an entry point that moves the port and the folder."""
+    program("redis-server")
+    port, password = free_port(), token_hex(8)
+    entry = tmp_path / "docker-entrypoint.sh"
+    entry.write_text(f'#!/bin/sh\nexec "$@" --port {port} --dir {tmp_path} --bind 127.0.0.1\n')
+    entry.chmod(0o755)
+    command = [word.replace("$$", "$") for word in SERVICES["redis"]["command"]]
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"], "/usr/sbin"])
+    environment = {**os.environ, "PATH": path, "REDISCLI_AUTH": password}
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        wait_for("Redis", lambda: _answers(port, password))
+        assert not _answers(port, None)
+        assert not _answers(port, "another")
+        assert password not in " ".join(psutil.Process(process.pid).cmdline())
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _answers(port: int, password: str | None) -> bool:
+    try:
+        return bool(redis.Redis(port=port, password=password).ping())
+    except redis.RedisError:
+        return False
 
 
 def test_slurm_nodes_reach_neither_database_nor_broker() -> None:
