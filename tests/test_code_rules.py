@@ -92,6 +92,12 @@ def test_every_command_of_the_scheduler_gets_an_environment_without_secrets() ->
     check("inherited environments", breaches(rules.inherited_environments, "scheduler"))
 
 
+def test_no_rank_unpickles_or_serves_an_open_store() -> None:
+    found = breaches(rules.unpickling, "trainers")
+    found.pop("trainers/data/loader.py", None)  # a worker tests its own exception; no pickle comes from a network
+    check("pickles", found)
+
+
 def test_ruff_limits_complexity_and_wants_imperative_docstrings() -> None:
     lint = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
     assert {"C90", "D401"} <= {*lint["select"]}
@@ -130,6 +136,14 @@ def test_ruff_ignores_a_rule_only_where_the_rule_is_broken() -> None:
         (rules.bare_opens, "with open(folder.log) as file: ..."),
         (rules.bare_opens, "folder.log.open('ab')"),
         (rules.bare_opens, "os.stat(folder.events)"),
+        (rules.unpickling, "import pickle"),
+        (rules.unpickling, "from pickle import loads"),
+        (rules.unpickling, "from torch.distributed import TCPStore"),
+        (rules.unpickling, "dist.all_gather_object(values, own)"),
+        (rules.unpickling, "dist.broadcast_object_list(values)"),
+        (rules.unpickling, "dist.scatter_object_list(values, own)"),
+        (rules.unpickling, "torch.load(path)"),
+        (rules.unpickling, "np.load(path, allow_pickle=True)"),
     ],
 )
 def test_a_planted_breach_is_caught(rule: Rule, source: str) -> None:

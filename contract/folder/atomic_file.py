@@ -27,11 +27,11 @@ def write_exclusive(folder: Path, name: str, text: str) -> bool:
     return True
 
 
-def write_atomic(folder: Path, name: str, text: str) -> None:
-    """Create or replace a file: readers and crashes never see a part of the text."""
+def write_atomic(folder: Path, name: str, text: str, *, mode: int = 0o666) -> None:
+    """Create or replace a file with the permissions `mode`, less the umask: no reader sees a part of the text."""
     above, _, leaf = name.rpartition("/")
     with open_folder(folder, above) as parent:
-        os.replace(_write_draft(parent, leaf, text), leaf, src_dir_fd=parent, dst_dir_fd=parent)
+        os.replace(_write_draft(parent, leaf, text, mode), leaf, src_dir_fd=parent, dst_dir_fd=parent)
 
 
 def write_new(folder: Path, name: str, text: str) -> None:
@@ -41,10 +41,10 @@ def write_new(folder: Path, name: str, text: str) -> None:
         _write_synced(parent, leaf, text)
 
 
-def _write_draft(parent: int, leaf: str, text: str) -> str:
+def _write_draft(parent: int, leaf: str, text: str, mode: int = 0o666) -> str:
     draft = f".{leaf}.{token_hex(8)}"
     try:
-        _write_synced(parent, draft, text)  # the text reaches the disk before its final name, also if power fails
+        _write_synced(parent, draft, text, mode)  # the text reaches the disk before its final name, also if power fails
     except OSError:
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=parent)
@@ -52,9 +52,9 @@ def _write_draft(parent: int, leaf: str, text: str) -> str:
     return draft
 
 
-def _write_synced(parent: int, leaf: str, text: str) -> None:
+def _write_synced(parent: int, leaf: str, text: str, mode: int = 0o666) -> None:
     """Create a file, and return after the text is on the disk."""
-    with os.fdopen(os.open(leaf, _NEW, 0o666, dir_fd=parent), "w") as file:
+    with os.fdopen(os.open(leaf, _NEW, mode, dir_fd=parent), "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -8,7 +8,7 @@ binding.json            CPU and memory binding of each rank of the latest attemp
 lost.jsonl              ranks without which the run continued; only rank 0 appends, always whole lines
 out.log                 output of all ranks
 attempts/N.json         the job that carries out attempt N: created once, before any work
-attempts/N.address      host and port at which rank 0 of attempt N listens
+attempts/N.rendezvous   where rank 0 of attempt N listens, and the attempt's secret; only the owner can read it
 attempts/N.beat         heartbeat of attempt N: the file's modification time counts
 attempts/N.again        the job of attempt N that the cluster started a second time, and that ended at once
 attempts/N.ranks        hosts and clock offsets of the ranks of attempt N; rank 0 writes the file at rendezvous
@@ -40,6 +40,7 @@ from contract.folder.cpu_binding import CpuBindings
 from contract.folder.heartbeat import Heartbeat
 from contract.folder.lost_rank import LostRank
 from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time
+from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.untrusted_file import RegularFile, UnreadableFileError
 from contract.spec.run import RunSpec
 
@@ -200,13 +201,13 @@ class RunFolder:
         names = untrusted_file.list_folder(self.path, "attempts")
         return max((int(found[1]) for name in names if (found := CLAIM_NAME.fullmatch(name))), default=0)
 
-    def write_address(self, attempt: int, address: str) -> None:
-        """Publish where rank 0 listens ("host:port")."""
-        write_atomic(self.path, _attempt_file(attempt, "address"), address)
+    def write_rendezvous(self, attempt: int, point: RendezvousPoint) -> None:
+        """Publish where rank 0 listens, and the attempt's secret, to processes of this user."""
+        write_atomic(self.path, _attempt_file(attempt, "rendezvous"), point.model_dump_json(), mode=0o600)
 
-    def read_address(self, attempt: int) -> str | None:
-        """Return where rank 0 listens ("host:port"), None before rank 0 has published its address."""
-        return self._text_if_exists(attempt, "address")
+    def read_rendezvous(self, attempt: int) -> RendezvousPoint | None:
+        """Return where rank 0 listens and the secret; None before rank 0 has published them. May raise ValueError."""
+        return self._read_if_exists(_attempt_file(attempt, "rendezvous"), RendezvousPoint)
 
     def write_heartbeat(self, attempt: int) -> None:
         """Renew the attempt's heartbeat."""

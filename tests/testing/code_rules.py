@@ -200,3 +200,34 @@ def inherited_environments(tree: ast.Module) -> Iterator[int]:
             lacks = "env" not in {keyword.arg for keyword in node.keywords}
             if (starts and lacks) or (owner in {"os", "subprocess"} and name in NO_ENVIRONMENT):
                 yield node.lineno
+
+
+PICKLE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
+# torch's object collectives unpickle what arrives; its TCPStore listens on all interfaces, without a secret
+OBJECT_COLLECTIVE = re.compile(r"(all_gather|gather|broadcast|scatter|send|recv)_object(_list)?|TCPStore")
+
+
+def unpickling(tree: ast.Module) -> Iterator[int]:
+    """Pickles, torch's object collectives and its open store, and loads that may unpickle."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [it.name for it in node.names]
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
+            is_pickle = not PICKLE_MODULES.isdisjoint(module.split(".")[0] for module in modules)
+            is_found = is_pickle or any(OBJECT_COLLECTIVE.fullmatch(name) for name in names)
+        elif isinstance(node, ast.Attribute):
+            is_found = OBJECT_COLLECTIVE.fullmatch(node.attr) is not None
+        else:
+            is_found = isinstance(node, ast.Call) and may_unpickle(node)
+        if is_found:
+            assert isinstance(node, ast.stmt | ast.expr)
+            yield node.lineno
+
+
+def may_unpickle(call: ast.Call) -> bool:
+    """Whether the call is `torch.load` without `weights_only=True`, or `numpy.load` with pickles."""
+    keywords = {word.arg: ast.unparse(word.value) for word in call.keywords}
+    name = ast.unparse(call.func)
+    return (name == "torch.load" and keywords.get("weights_only") != "True") or (
+        keywords.get("allow_pickle", "False") != "False"
+    )

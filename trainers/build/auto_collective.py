@@ -1,14 +1,12 @@
 """Resolve `auto`: choose the cheapest collective for every size once per run, for all its attempts."""
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import torch
 import torch.distributed as dist
 from pydantic import TypeAdapter
 
 from contract.folder.auto_choice import CollectiveChoice, CollectiveChoices, MeasuredLink
 from contract.spec.choices import collectives as choices
+from trainers.collectives.json_exchange import broadcast_json
 from trainers.collectives.layout import Hosts
 from trainers.collectives.plans.catalog import candidates
 from trainers.collectives.pricing import links
@@ -18,7 +16,7 @@ from trainers.collectives.wire.group_connections import connections_of
 from trainers.progress.auto_choice_store import AutoChoiceStore
 
 CHOSEN: TypeAdapter[choices.ResolvedCollective] = TypeAdapter(choices.ResolvedCollective)
-T = TypeVar("T")
+EARLIER: TypeAdapter[CollectiveChoices | None] = TypeAdapter(CollectiveChoices | None)
 
 
 def choose_collectives(
@@ -28,13 +26,15 @@ def choose_collectives(
 
     All ranks call this together and get the same result: rank 0 reads, chooses and writes.
     """
-    sizes = [len(host) for host in hosts]
-    earlier, note = _call_on_first(lambda: choice_store.read(sizes))
-    if earlier:
-        _call_on_first(lambda: choice_store.reuse(earlier))
-        return earlier
+    sizes, is_first = [len(host) for host in hosts], dist.get_rank() == 0
+    earlier, note = choice_store.read(sizes) if is_first else (None, None)
+    if shared := EARLIER.validate_python(broadcast_json(EARLIER.dump_python(earlier, mode="json"))):
+        if is_first:
+            choice_store.reuse(shared)
+        return shared
     measured = links.Links(None, None) if device.type == "cuda" else links.measure(connections_of(None))
-    return _call_on_first(lambda: _choose(auto, hosts, measured, device=device, choice_store=choice_store, note=note))
+    chosen = _choose(auto, hosts, measured, device=device, choice_store=choice_store, note=note) if is_first else None
+    return CollectiveChoices.model_validate(broadcast_json(chosen.model_dump(mode="json") if chosen else None))
 
 
 def _choose(
@@ -69,16 +69,3 @@ def _choose(
 
 def _describe_link(link: links.Link | None) -> MeasuredLink | None:
     return MeasuredLink(latency_s=link.alpha_s, rate=1 / max(link.beta_s, links.BETA_S)) if link else None
-
-
-def _on_first(do: Callable[[], None]) -> None:
-    if dist.get_rank() == 0:
-        do()
-
-
-def _call_on_first(answer: Callable[[], T]) -> T:
-    """Call a function on rank 0, and return its result on every rank."""
-    objects = [answer() if dist.get_rank() == 0 else None]
-    dist.broadcast_object_list(objects, device=torch.device("cpu"))
-    result: T = objects[0]  # type: ignore[assignment]  # every rank has received rank 0's object
-    return result

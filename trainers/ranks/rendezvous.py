@@ -1,31 +1,49 @@
-"""The rendezvous of an attempt's ranks: rank 0 opens a store and writes its address into the run folder."""
+"""The rendezvous of an attempt's ranks: rank 0 opens a store, and publishes its address and a secret in the run folder.
+
+All ranks share the run folder, and only their user can read the file with the secret. Every attempt has its own.
+"""
 
 import json
 import os
+import secrets
 import sys
 import time
 from datetime import timedelta
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
-from torch.distributed import PrefixStore, Store, TCPStore  # type: ignore[attr-defined]  # not in torch's __all__
+from torch.distributed import PrefixStore  # type: ignore[attr-defined]  # not in torch's __all__
 
 from contract.folder.rank_failure import RankRoster
+from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.run_folder import RunFolder
+from trainers.collectives.wire.address import own_address
+from trainers.collectives.wire.group_secret import register_secret
+from trainers.collectives.wire.handshake import SECRET_BYTES, Identity
 from trainers.ranks.rank_info import RankInfo
+from trainers.ranks.rank_store import protocol
+from trainers.ranks.rank_store.client import RankStore
+from trainers.ranks.rank_store.server import StoreServer
 
 RENDEZVOUS_TIMEOUT_S = 300  # Slurm may start the ranks of a large job minutes apart
 COLLECTIVE_TIMEOUT_S = 1800  # a collective that takes longer has lost a rank without an error
-POLL_S = 0.05
+FIRST_POLL_S, POLL_S = 0.002, 0.05
+LOOPBACK = "127.0.0.1"
+
+# torch holds only the C++ part of a store, and fails when it calls a method of a Python part that is gone
+_STORES: "WeakKeyDictionary[dist.ProcessGroup, RankStore]" = WeakKeyDictionary()
 
 
-def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, device: torch.device) -> Store:
+def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, device: torch.device) -> RankStore:
     """Join torch's process group of all ranks; return the store that all ranks share."""
-    if rank_info.address == "127.0.0.1":
+    if rank_info.address == LOOPBACK:
         # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if sys.platform == "linux" else "lo0")
-    open_store = _serve_store if rank_info.rank == 0 else _connect_to_store
-    store = open_store(folder, attempt, rank_info)
+    point = _serve_store(folder, attempt, rank_info) if rank_info.rank == 0 else _await_point(folder, attempt)
+    secret = bytes.fromhex(point.secret)
+    identity = Identity(secret, protocol.PURPOSE, rank_info.rank)
+    store = RankStore((point.host, point.port), identity, timeout_s=RENDEZVOUS_TIMEOUT_S)
     dist.init_process_group(
         "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
         store=PrefixStore("group", store),
@@ -33,10 +51,13 @@ def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, 
         world_size=rank_info.world,
         timeout=timedelta(seconds=COLLECTIVE_TIMEOUT_S),
     )
+    assert dist.group.WORLD is not None
+    _STORES[dist.group.WORLD] = store
+    register_secret(secret)
     return store
 
 
-def exchange_hosts(folder: RunFolder, attempt: int, store: Store, rank_info: RankInfo) -> list[str]:
+def exchange_hosts(folder: RunFolder, attempt: int, store: RankStore, rank_info: RankInfo) -> list[str]:
     """Collect the host and the clock of every rank at rank 0, which writes the roster; return the hosts there.
 
     Other ranks do not wait, and return an empty list. An all-reduce ends within milliseconds on all ranks, so the times
@@ -52,21 +73,23 @@ def exchange_hosts(folder: RunFolder, attempt: int, store: Store, rank_info: Ran
     return roster.hosts
 
 
-def _serve_store(folder: RunFolder, attempt: int, rank_info: RankInfo) -> Store:
-    # port 0: the system picks a free port, so two jobs on one node never collide
-    timeout = timedelta(seconds=RENDEZVOUS_TIMEOUT_S)
-    store = TCPStore(rank_info.address, 0, is_master=True, wait_for_workers=False, timeout=timeout)
-    folder.write_address(attempt, f"{rank_info.address}:{store.port}")
-    return store
+def _serve_store(folder: RunFolder, attempt: int, rank_info: RankInfo) -> RendezvousPoint:
+    """Serve the ranks' store at the address by which other ranks reach this rank, and publish the address."""
+    secret = secrets.token_bytes(SECRET_BYTES)
+    host = LOOPBACK if rank_info.address == LOOPBACK else own_address()
+    server = StoreServer(host, secret, world=rank_info.world)
+    point = RendezvousPoint(host=host, port=server.port, secret=secret.hex())
+    folder.write_rendezvous(attempt, point)
+    return point
 
 
-def _connect_to_store(folder: RunFolder, attempt: int, rank_info: RankInfo) -> Store:
-    deadline = time.monotonic() + RENDEZVOUS_TIMEOUT_S
-    while (address := folder.read_address(attempt)) is None:
+def _await_point(folder: RunFolder, attempt: int) -> RendezvousPoint:
+    deadline, poll_s = time.monotonic() + RENDEZVOUS_TIMEOUT_S, FIRST_POLL_S
+    while (point := folder.read_rendezvous(attempt)) is None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"rank 0 has published no address in {folder.path} within {RENDEZVOUS_TIMEOUT_S} s")
         if failures := folder.read_rank_failures(attempt):
             raise ConnectionError(f"rank {failures[0].rank} failed before the rendezvous of the ranks")
-        time.sleep(POLL_S)
-    host, _, port = address.rpartition(":")
-    return TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=RENDEZVOUS_TIMEOUT_S))
+        time.sleep(poll_s)
+        poll_s = min(2 * poll_s, POLL_S)  # ranks of one host start together; other hosts may take minutes
+    return point

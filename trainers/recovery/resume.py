@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
-import torch.distributed as dist
 
 from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
@@ -15,6 +14,7 @@ from trainers.checkpoints.checkpoint_directory import (
     Manifest,
     rank_part,
 )
+from trainers.collectives.json_exchange import broadcast_json, gather_json
 from trainers.ranks.rank_info import RankInfo
 from trainers.training.state import StateDict, TrainingState
 
@@ -44,11 +44,12 @@ def resume(
 
     Raise ValueError if it belongs to another run.
     """
-    names = _broadcast_names(directory.list_complete() if rank_info.rank == 0 else [])
+    names = broadcast_json(directory.list_complete() if rank_info.rank == 0 else None)
     notes: list[str] = []
     for name in names:
         found = _read_parts(directory, name, rank_info, replicas_differ=state.rule.replicas_differ)
-        if damages := _gather_damages(found if isinstance(found, str) else None):
+        of_ranks = gather_json(found if isinstance(found, str) else None)
+        if damages := [damage for damage in of_ranks if damage]:
             notes.append(f"passed over a damaged checkpoint: {damages[0]}")
             if rank_info.rank == 0:
                 directory.mark_damaged(name)
@@ -127,17 +128,3 @@ def _notes(manifest: Manifest, rank_info: RankInfo, run: RunSpec) -> list[str]:
     new = [rank for rank in range(rank_info.world) if rank_part(rank) not in manifest.parts]
     notes = [] if manifest.world == rank_info.world else [worlds]
     return notes + [f"rank {rank} has no part in it: lost or finished then, or new" for rank in new]
-
-
-def _broadcast_names(names: list[str]) -> list[str]:
-    """Return rank 0's names on every rank."""
-    objects: list[Any] = [names]
-    dist.broadcast_object_list(objects, src=0)
-    return list(objects[0])
-
-
-def _gather_damages(damage: str | None) -> list[str]:
-    """Return the damages that any rank found, in the order of the ranks, on every rank."""
-    damages: list[str | None] = [None] * dist.get_world_size()
-    dist.all_gather_object(damages, damage)
-    return [found for found in damages if found]

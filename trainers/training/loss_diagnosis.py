@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from trainers.collectives.json_exchange import gather_json
 from trainers.data.split import DeviceBatch
 
 LARGEST = 3  # number of layers in the diagnosis
@@ -19,15 +20,9 @@ def diagnose(model: nn.Module, passes: Iterable[DeviceBatch], *, together: bool 
     """Repeat the passes of the failed step and describe the cause; `together`: all ranks do, and share the result."""
     found = [_find_in_pass(model, inputs) for inputs, _ in passes]
     own = next((layer for layer in found if layer), None)
-    of_rank = {dist.get_rank(): own} if not together else dict(enumerate(_gather(own)))
+    of_rank = {dist.get_rank(): own} if not together else dict(enumerate(gather_json(own)))
     first = next((f"{layer} on rank {rank}" for rank, layer in of_rank.items() if layer), "the loss")
     return f"the first that is not finite is {first}; {_sizes(model)}"
-
-
-def _gather(own: str | None) -> list[str | None]:
-    of_rank: list[str | None] = [None] * dist.get_world_size()
-    dist.all_gather_object(of_rank, own)
-    return of_rank
 
 
 def _find_in_pass(model: nn.Module, inputs: tuple[Tensor, ...]) -> str | None:

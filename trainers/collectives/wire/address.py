@@ -12,7 +12,8 @@ def own_address() -> str:
     """Return the address of the interface in GLOO_SOCKET_IFNAME, or else of the host name, as gloo does.
 
     Where the host name resolves to a loopback address (Debian: 127.0.1.1), return the address that routes to
-    MASTER_ADDR. Raise OSError if the interface in GLOO_SOCKET_IFNAME has no IPv4 address.
+    MASTER_ADDR, or else to the host from which srun started the ranks. Raise OSError if the interface in
+    GLOO_SOCKET_IFNAME has no IPv4 address.
     """
     if interface := os.environ.get("GLOO_SOCKET_IFNAME"):
         return _address_of(interface.split(",")[0])
@@ -20,7 +21,7 @@ def own_address() -> str:
         address = socket.gethostbyname(socket.gethostname())
     except OSError:
         address = "127.0.0.1"
-    master = os.environ.get("MASTER_ADDR")
+    master = os.environ.get("MASTER_ADDR") or os.environ.get("SLURM_LAUNCH_NODE_IPADDR")
     return _address_facing(master) if address.startswith("127.") and master else address
 
 

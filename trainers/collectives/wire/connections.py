@@ -35,9 +35,9 @@ class Connections:
         missing = set(peers) - self.to.keys()
         try:
             for peer in sorted(peer for peer in missing if peer < self.rank):
-                self._add(self.rendezvous.connect(peer, timeout_s=timeout_s))
+                self.rendezvous.connect(peer, timeout_s=timeout_s)
             while not self.to.keys() >= missing:
-                self._add(self.rendezvous.accept(timeout_s=timeout_s))
+                self._add(self.rendezvous.next(timeout_s=timeout_s))
         except OSError as error:
             absent = sorted(missing - self.to.keys())
             names = f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}"

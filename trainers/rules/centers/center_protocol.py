@@ -4,24 +4,27 @@ If the order needs it (request_order.py), a receipt ends the exchange: a sender 
 buffer; the receiver knows that the message has arrived.
 """
 
-import secrets
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import torch.distributed as dist
 from torch import Tensor
 
+from trainers.collectives.json_exchange import broadcast_json
 from trainers.collectives.wire.address import own_address
 from trainers.collectives.wire.buffer_pool import byte_view
-from trainers.collectives.wire.handshake import HANDSHAKE, accept_peer
+from trainers.collectives.wire.group_secret import secret_of
+from trainers.collectives.wire.handshake import Identity, connect
+from trainers.collectives.wire.handshakes import PeerSockets
 from trainers.collectives.wire.rank_lost import RankLost
 from trainers.collectives.wire.rendezvous import CONGESTION
 from trainers.rules.rule import EXTRA_VALUES
 
 HEADER = struct.Struct("<?xxxxxxxdd")  # whether an exchange follows (else the replica has finished), number, loss
 PERMISSION = struct.Struct(f"<{EXTRA_VALUES - 1}d")  # the replica may send its parts; rank 0's requests, 0 for none
+PURPOSE = "center"  # of the connections, in their handshake
 RECEIPT = b"r"  # the replica has received the last answer
 Parts = Sequence[slice]  # of the vector, one message each
 
@@ -29,25 +32,31 @@ Parts = Sequence[slice]  # of the vector, one message each
 def open_center(
     is_server: bool, group: dist.ProcessGroup | None = None
 ) -> tuple[socket.socket | None, tuple[str, int], bytes]:
-    """Open the server's socket and broadcast its address and secret; all ranks of the group call this together."""
+    """Open the server's socket; return it on rank 0, and on every rank its address and the secret of the ranks.
+
+    All ranks of the group call this together.
+    """
     listener = socket.create_server((own_address(), 0), backlog=dist.get_world_size(group)) if is_server else None
-    objects = [(listener.getsockname(), secrets.token_bytes(16)) if listener else None]
-    dist.broadcast_object_list(objects, group_src=0, group=group)
-    assert objects[0] is not None
-    return listener, *objects[0]
+    host, port = broadcast_json(listener.getsockname() if listener else None, group)
+    return listener, (str(host), int(port)), secret_of(group)
 
 
-def accept_replica(listener: socket.socket, secret: bytes, *, timeout_s: float) -> tuple[int, socket.socket]:
-    """Accept the next replica that sends the secret; return its rank and the connection."""
-    rank, sock = accept_peer(listener, secret, timeout_s=timeout_s)
-    return rank, _configure(sock, None)
+def accept_replicas(
+    listener: socket.socket, secret: bytes, *, world: int, timeout_s: float
+) -> Iterator[tuple[int, socket.socket]]:
+    """Accept the connection of every other rank, and yield its rank and its socket; then close the listener."""
+    sockets = PeerSockets(listener, Identity(secret, PURPOSE, 0), world=world)
+    try:
+        for _ in range(world - 1):
+            rank, sock = sockets.next(timeout_s=timeout_s)
+            yield rank, _configure(sock, None)
+    finally:
+        sockets.close()
 
 
 def connect_to_center(address: tuple[str, int], secret: bytes, *, rank: int, timeout_s: float) -> socket.socket:
-    """Connect to the server and send the handshake."""
-    sock = _configure(socket.create_connection(address, timeout=timeout_s), timeout_s)
-    sock.sendall(HANDSHAKE.pack(secret, rank))
-    return sock
+    """Connect to the server and complete the handshake."""
+    return _configure(connect(address, Identity(secret, PURPOSE, rank), peer=0, timeout_s=timeout_s), timeout_s)
 
 
 def _configure(sock: socket.socket, timeout_s: float | None) -> socket.socket:

@@ -18,7 +18,7 @@ from trainers.rules.centers.center_protocol import (
     PERMISSION,
     RECEIPT,
     Parts,
-    accept_replica,
+    accept_replicas,
     receive,
     send,
 )
@@ -52,12 +52,10 @@ class CenterServer:
     def open(self, listener: socket.socket, secret: bytes, *, timeout_s: float) -> None:
         """Accept the connections of all other ranks and start to serve them; `timeout_s`: see `wait_for_all`."""
         self._timeout_s = timeout_s
-        for _ in range(len(self._losses) - 1):
-            rank, sock = accept_replica(listener, secret, timeout_s=timeout_s)
+        for rank, sock in accept_replicas(listener, secret, world=len(self._losses), timeout_s=timeout_s):
             thread = threading.Thread(target=self._serve, args=(rank, sock), name=f"serves {rank}", daemon=True)
             self._threads.append(thread)
             self._socks[rank], self._last_header_at[rank] = sock, time.monotonic()
-        listener.close()
         for thread in self._threads:
             thread.start()
 
