@@ -206,8 +206,10 @@ class RunFolder:
         write_atomic(self.path, _attempt_file(attempt, "rendezvous"), point.model_dump_json(), mode=0o600)
 
     def read_rendezvous(self, attempt: int) -> RendezvousPoint | None:
-        """Return where rank 0 listens and the secret; None before rank 0 has published them. May raise ValueError."""
-        return self._read_if_exists(_attempt_file(attempt, "rendezvous"), RendezvousPoint)
+        """Return where rank 0 listens and the secret; None before rank 0 has published them. May raise OSError."""
+        with suppress(ValidationError):  # NFS may show a new file as empty at first
+            return self._read_if_exists(_attempt_file(attempt, "rendezvous"), RendezvousPoint)
+        return None
 
     def write_heartbeat(self, attempt: int) -> None:
         """Renew the attempt's heartbeat."""

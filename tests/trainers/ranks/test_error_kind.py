@@ -12,16 +12,31 @@ import torch
 import torch.distributed as dist
 
 from contract.lifecycle.failure import FailureKind
+from trainers.collectives.wire.handshake import Identity
 from trainers.collectives.wire.rank_lost import RankLost
 from trainers.models.imported import imported
 from trainers.ranks.error_kind import classify_error
+from trainers.ranks.rank_store.client import RankStore
+from trainers.ranks.rank_store.protocol import PURPOSE
+from trainers.ranks.rank_store.server import StoreServer
 
 BEYOND = 1 << 62  # bytes
+SECRET = bytes(32)
 
 
-def time_out() -> None:
+def time_out_in_torch() -> None:
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=1))
     store.get("a key that no rank sets")
+
+
+def time_out_in_rank_store() -> None:
+    server = StoreServer("127.0.0.1", SECRET, world=1)
+    try:
+        RankStore(("127.0.0.1", server.port), Identity(SECRET, PURPOSE, 0), timeout_s=0.2).get(
+            "a key that no rank sets"
+        )
+    finally:
+        server.close()
 
 
 def lose(rank: int, *, is_unresponsive: bool) -> None:
@@ -37,7 +52,8 @@ def lose(rank: int, *, is_unresponsive: bool) -> None:
         (lambda: importlib.import_module("a_module_that_nobody_has"), FailureKind.WRONG_ENVIRONMENT),
         (lambda: imported("a_module_that_nobody_has:net"), FailureKind.WRONG_ENVIRONMENT),
         (lambda: ctypes.CDLL("liba_library_that_nobody_has.so.1"), FailureKind.WRONG_ENVIRONMENT),
-        (time_out, FailureKind.COLLECTIVE_TIMEOUT),
+        (time_out_in_torch, FailureKind.COLLECTIVE_TIMEOUT),
+        (time_out_in_rank_store, FailureKind.COLLECTIVE_TIMEOUT),
         (lambda: lose(2, is_unresponsive=True), FailureKind.COLLECTIVE_TIMEOUT),
         (lambda: lose(2, is_unresponsive=False), FailureKind.PYTHON_ERROR),
         (lambda: [][0], FailureKind.PYTHON_ERROR),

@@ -13,6 +13,7 @@ from contract.folder.events import Finished, Points
 from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.run_folder import RunFolder
 from tests.testing.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
+from trainers.collectives.wire.address import own_address
 from trainers.collectives.wire.handshake import Identity
 from trainers.ranks.rank_store import protocol
 from trainers.ranks.rank_store.client import RankStore
@@ -80,3 +81,23 @@ def test_every_attempt_has_its_own_secret_which_only_its_user_can_read(tmp_path:
     assert points[0].secret != points[1].secret
     assert points[0].secret not in repr(points[0])
     assert all(points[0].secret not in path.read_text() for path in (folder.events, folder.path / "spec.json"))
+
+
+def test_a_file_that_is_not_complete_yet_counts_as_not_published(tmp_path: Path) -> None:
+    """Forces an empty file, as NFS may show a new one."""
+    folder = prepare(tmp_path / "run", **TWO_RANKS)
+    file = folder.path / "attempts" / "1.rendezvous"
+    file.touch()
+    assert folder.read_rendezvous(1) is None
+    point = RendezvousPoint(host="10.0.0.1", port=1, secret="0a" * 32)
+    folder.write_rendezvous(1, point)
+    assert folder.read_rendezvous(1) == point
+
+
+def test_where_the_host_name_is_loopback_the_route_to_sruns_host_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces Debian's 127.0.1.1 for the host's own name, which other hosts cannot reach."""
+    for name in ("GLOO_SOCKET_IFNAME", "MASTER_ADDR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(socket, "gethostbyname", lambda _: "127.0.1.1")
+    monkeypatch.setenv("SLURM_LAUNCH_NODE_IPADDR", "127.0.0.9")  # the route leads from 127.0.0.1
+    assert own_address() == "127.0.0.1"

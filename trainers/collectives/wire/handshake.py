@@ -11,7 +11,7 @@ import secrets
 import socket
 import struct
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 SECRET_BYTES = 32
 REQUEST = struct.Struct("<32sI")  # random number, connecting rank
@@ -30,7 +30,7 @@ class HandshakeRefused(ConnectionError):
 class Identity:
     """One end of the connections of one purpose: the rank, and the secret that all ranks of the purpose share."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
     purpose: str  # at most 10 letters; a proof for one purpose is not valid for another
     rank: int
 

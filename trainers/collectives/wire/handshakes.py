@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from trainers.collectives.wire.handshake import Handshake, Identity
 
-HANDSHAKE_TIMEOUT_S = 10.0  # for an accepted connection; a rank answers at once, because it waits for its connection
+HANDSHAKE_TIMEOUT_S = 60.0  # for an accepted connection; a rank answers at once, unless its process is suspended
 UNKNOWN_PEERS = 128  # accepted connections in their handshake, besides one for each rank
 
 

@@ -100,7 +100,8 @@ class RankStore(Store):
         except OSError as error:
             host, port = self._address
             message = f"rank {self._identity.rank} cannot connect to the ranks' store at {host}:{port}"
-            raise DistNetworkError(f"{message}: {error}") from error
+            hint = "GLOO_SOCKET_IFNAME selects the interface of rank 0"
+            raise DistNetworkError(f"{message}: {error} ({hint})") from error
 
 
 def _receive(sock: socket.socket) -> list[bytes]:
