@@ -29,6 +29,21 @@ class _Loader(yaml.SafeLoader):
             raise DocumentError(f"the document has more than {MAX_NODES:,} values")
         return super().compose_node(parent, index)
 
+    def fetch_flow_collection_start(self, token_class: type[yaml.Token]) -> None:
+        """Raise DocumentError at the first bracket beyond the limit: the scanner's work grows with levels x tokens."""
+        super().fetch_flow_collection_start(token_class)
+        self._refuse_depth()
+
+    def add_indent(self, column: int) -> bool:
+        """Raise DocumentError at the first indentation beyond the limit, as for brackets."""
+        is_deeper: bool = super().add_indent(column)
+        self._refuse_depth()
+        return is_deeper
+
+    def _refuse_depth(self) -> None:
+        if self.flow_level + len(self.indents) > MAX_DEPTH:
+            raise DocumentError(f"line {self.line + 1}: the document has more than {MAX_DEPTH} nested levels")
+
 
 for tag, pattern, first in [
     ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),

@@ -45,16 +45,16 @@ class BatchSchedule:
     @property
     def steps(self) -> int:
         """The number of steps of the whole run."""
-        return sum((end - stage.epoch) * self.steps_in(stage.epoch) for stage, end in self._stage_spans())
+        return sum((end - stage.epoch) * (self.samples // stage.batch) for stage, end in self._stage_spans())
 
     def position(self, step: int) -> Position:
         """Return the position after `step` steps; after the last step, the start of the epoch after the last epoch."""
         remaining = step
         for stage, end in self._stage_spans():
-            epochs, steps = divmod(remaining, self.steps_in(stage.epoch))
+            epochs, steps = divmod(remaining, self.samples // stage.batch)
             if stage.epoch + epochs < end:
                 return Position(stage.epoch + epochs, steps)
-            remaining -= (end - stage.epoch) * self.steps_in(stage.epoch)
+            remaining -= (end - stage.epoch) * (self.samples // stage.batch)
         return Position(self.epochs, remaining)
 
     def epochs_done(self, step: int) -> float:

@@ -17,8 +17,12 @@ class BatchStage(Spec):
 
 def split_into_passes(share: int, micro_batch: int | None) -> list[int]:
     """Return the samples of each pass of one rank's share: as few passes as possible, of nearly equal size."""
-    count = -(-share // micro_batch) if micro_batch else 1
+    count = _count_passes(share, micro_batch)
     return [share // count + (number < share % count) for number in range(count)]
+
+
+def _count_passes(share: int, micro_batch: int | None) -> int:
+    return -(-share // micro_batch) if micro_batch else 1
 
 
 def check_batch_share(batch: int, *, world: int, group: int | None, micro_batch: int | None) -> str | None:
@@ -29,7 +33,8 @@ def check_batch_share(batch: int, *, world: int, group: int | None, micro_batch:
     share, rest = divmod(batch, world)
     if rest:
         return f"batch {batch} does not divide over {world} ranks"
-    if group is None or split_into_passes(share, micro_batch)[-1] * group >= 2:
+    smallest_pass = share // _count_passes(share, micro_batch)
+    if group is None or smallest_pass * group >= 2:
         return None
     if share == 1:
         shares = f"batch {batch} over {world} ranks is 1 image per rank"

@@ -10,10 +10,13 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from contract.spec.base import Spec
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
+from contract.spec.checks.stored_size import check_stored_size
 from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue, issues_of, validation_error
 
 MAX_POINTS = 10_000  # a larger grid is usually a mistake
+MAX_AXES = 100  # a run has fewer fields, besides the options of an imported net
+MAX_PATH_PARTS = 20  # of a dotted path
 MAX_ISSUES = 100  # a longer list does not help a person
 
 Values = dict[str, Any]  # dotted path -> the value of this point
@@ -48,6 +51,9 @@ class ExperimentSpec(Spec):
     def _check_every_point(self) -> Self:
         if self._was_checked:  # pydantic validates a spec again as part of a response
             return self
+        if len(self.axes) > MAX_AXES:
+            message = f"{len(self.axes):,} axes are more than the limit of {MAX_AXES}"
+            raise validation_error([ValidationIssue(path="axes", message=message)])
         size = prod(len(values) for values in self.axes.values())
         if size > MAX_POINTS:
             factors = " x ".join(str(len(values)) for values in self.axes.values())
@@ -55,7 +61,10 @@ class ExperimentSpec(Spec):
             raise validation_error([ValidationIssue(path="axes", message=message)])
         if issues := list(_axis_issues(self.axes)):
             raise validation_error(issues)
-        points, issues = _expand(self.base.model_dump(mode="json"), self.axes)
+        base = self.base.model_dump(mode="json")
+        if issue := check_stored_size(base, self.axes, points=size):
+            raise validation_error([issue])
+        points, issues = _expand(base, self.axes)
         if issues := issues or list(check_packing(self.pack, self.max_parallel, [run for _, run in points])):
             raise validation_error(issues)
         # the attribute is private, so the spec's fields remain frozen
@@ -67,6 +76,9 @@ def _axis_issues(axes: dict[str, list[Any]]) -> Iterator[ValidationIssue]:
     for path, values in axes.items():
         if not all(path.split(".")):
             yield ValidationIssue(path=f"axes.{path}", message=f"'{path}' is not a dotted path of a run's fields")
+        if (parts := path.count(".") + 1) > MAX_PATH_PARTS:
+            message = f"the path has {parts:,} parts, more than the limit of {MAX_PATH_PARTS}"
+            yield ValidationIssue(path=f"axes.{path[:80]}", message=message)
         for other in axes:
             if path.startswith(f"{other}."):
                 yield ValidationIssue(path=f"axes.{path}", message=f"the axis '{other}' also sets this field")
@@ -96,12 +108,12 @@ def _expand(
             points.append((values, RunSpec.model_validate(_with_values(base, values))))
         except ValidationError as error:
             where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
-            for issue in issues_of(error):
+            for issue in issues_of(error)[: MAX_ISSUES - len(issues)]:
                 message = f"{issue.message} (point {number}: {where})" if where else issue.message
                 issues.append(ValidationIssue(path=_issue_path(issue.path, axes), message=message))
             if len(issues) >= MAX_ISSUES:
                 break
-    return points, issues[:MAX_ISSUES]
+    return points, issues
 
 
 def _issue_path(path: str, axes: dict[str, list[Any]]) -> str:

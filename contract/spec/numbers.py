@@ -8,3 +8,4 @@ Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
+MAX_STAGES = 1000  # of a rate, of a batch, or milestones

@@ -23,7 +23,7 @@ from contract.spec.choices.rules import Rule, Sync
 from contract.spec.choices.schedules import Schedule
 from contract.spec.many_core import check_many_core
 from contract.spec.normalization import BatchNorm
-from contract.spec.numbers import Count, Fraction, Positive
+from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm
 from contract.spec.retry import RetryPolicy
 from contract.validation import ValidationIssue, validation_error
@@ -43,7 +43,9 @@ class RunSpec(Spec):
         None  # evaluate an exponential moving average of the weights
     )
     batch: Count  # samples per step, over all ranks
-    batch_stages: list[BatchStage] = []  # batch-size control: other batches from later epochs on
+    batch_stages: Annotated[
+        list[BatchStage], Field(max_length=MAX_STAGES)
+    ] = []  # batch-size control: other batches from later epochs on
     micro_batch: Count | None = None  # most samples per pass of a rank; None: the rank's whole share
     epochs: Count
     channels_last: bool = False  # memory format with the channels innermost: faster 16-bit convolutions on GPUs
@@ -69,7 +71,7 @@ class RunSpec(Spec):
     @property
     def peak_rate(self) -> float:
         """The highest learning rate over the run, with scaling."""
-        return max(self.schedule.peak(stage.batch) for stage in self.batch_schedule.stages)
+        return self.schedule.peak(max(stage.batch for stage in self.batch_schedule.stages))
 
     @property
     def batch_per_rank(self) -> int:

@@ -1,5 +1,6 @@
 """Checks of a learning-rate schedule against the run's epochs and batches."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -26,12 +27,20 @@ def check_lr_schedule(schedule: Schedule, batch_schedule: BatchSchedule) -> Iter
 
 
 def _lowest_peak(schedule: Schedule, batch_schedule: BatchSchedule) -> float:
-    changes = [
-        0.0,
-        *(stage.epoch for stage in schedule.stages),
-        *(float(stage.epoch) for stage in batch_schedule.stages),
-    ]
-    return min(schedule.peak_at(epoch, batch_schedule.batch_in(int(epoch))) for epoch in changes)
+    """Return the lowest peak of the run, in time n log n for n stages; the stages are in order of their epochs."""
+    rate_epochs, batch_epochs = (
+        [0.0, *(stage.epoch for stage in schedule.stages)],
+        [stage.epoch for stage in batch_schedule.stages],
+    )
+    rates, batches = (
+        [schedule.rate, *(stage.rate for stage in schedule.stages)],
+        [stage.batch for stage in batch_schedule.stages],
+    )
+    return min(
+        rates[bisect_right(rate_epochs, epoch) - 1]
+        * schedule.scale(batches[max(bisect_right(batch_epochs, int(epoch)) - 1, 0)])
+        for epoch in [*rate_epochs, *batch_epochs]
+    )
 
 
 def _check_warmup(schedule: Schedule, epochs: int) -> Iterator[ValidationIssue]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.spec.base import Spec
-from contract.spec.numbers import Count, NonNegative, Positive
+from contract.spec.numbers import MAX_STAGES, Count, NonNegative, Positive
 
 
 class RateStage(Spec):
@@ -31,7 +31,7 @@ class _Schedule(Spec):
     """The fields of every schedule: the peak, and the warm-up to the peak."""
 
     rate: Positive
-    stages: list[RateStage] = []  # later peaks
+    stages: Annotated[list[RateStage], Field(max_length=MAX_STAGES)] = []  # later peaks
     scaling: Scaling | None = None  # None: no scaling
     warmup_epochs: NonNegative = 0.0
     warmup: Literal["linear", "quadratic"] = "linear"
@@ -40,10 +40,6 @@ class _Schedule(Spec):
     def peak(self, batch: int) -> float:
         """Return the highest rate of all stages at a global batch."""
         return max([self.rate, *(stage.rate for stage in self.stages)]) * self.scale(batch)
-
-    def peak_at(self, epoch: float, batch: int) -> float:
-        """Return the peak rate in an epoch at its global batch."""
-        return [self.rate, *(stage.rate for stage in self.stages if stage.epoch <= epoch)][-1] * self.scale(batch)
 
     def scale(self, batch: int) -> float:
         """Return the factor of the rates at a global batch."""
@@ -71,7 +67,7 @@ class Step(_Schedule):
     """A warm-up, then rate x factor^k after k milestones (Goyal et al., 2017)."""
 
     kind: Literal["step"] = "step"
-    milestones: Annotated[list[Positive], Field(min_length=1)]  # epochs
+    milestones: Annotated[list[Positive], Field(min_length=1, max_length=MAX_STAGES)]  # epochs
     factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
 
 
