@@ -1,12 +1,13 @@
 """Endpoints of collectives: predicted costs on a network, and plans round by round."""
 
 from functools import lru_cache
+from threading import Lock
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
 
-from api.errors import Invalid
+from api.errors import Busy, Invalid
 from contract.api.responses import PlanView, PriceList, PriceView, RoundView
 from contract.folder.auto_choice import CollectiveChoice
 from contract.spec.checks.world_size import check_world_size
@@ -22,6 +23,9 @@ from trainers.plans import plan_of
 
 router = APIRouter(prefix="/collectives", tags=["collectives"])
 MAX_PRICED_RANKS, MAX_PLAN_RANKS = 4096, 64
+# 4,096 ranks take seconds of a core, and each new rate or latency is a new evaluation: all requests share one core
+EVALUATION_WAIT_S = 1.0
+_evaluation = Lock()
 Count = Annotated[int, Query(ge=1, le=MAX_PRICED_RANKS)]
 Rate = Annotated[float, Query(gt=0, le=1e15, allow_inf_nan=False, description="bytes per second")]
 Seconds = Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)]
@@ -92,7 +96,13 @@ def plan(
 def _evaluate(world: int, parameters: tuple[tuple[str, Any], ...]) -> tuple[Network, list[Price]]:
     figures = {name: value for name, value in parameters if name not in ("hosts", "ranks_per_host")}
     network = Network(hosts=hosts_of(world, dict(parameters)["hosts"]), **figures)
-    return network, [price(plan, network) for plan in candidates(network.hosts)]
+    if not _evaluation.acquire(timeout=EVALUATION_WAIT_S):
+        message = "the service evaluates the collectives of another network; send the request again in some seconds"
+        raise Busy(f"{message} (one evaluation at a time; {world:,} ranks)")
+    try:
+        return network, [price(plan, network) for plan in candidates(network.hosts)]
+    finally:
+        _evaluation.release()
 
 
 def _world(hosts: int, ranks_per_host: int, *, most: int) -> int:

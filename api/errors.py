@@ -69,6 +69,12 @@ class Invalid(ApiError):
     status, code = 422, "invalid"
 
 
+class Busy(ApiError):
+    """The service does other work of this kind; a later request can succeed."""
+
+    status, code = 503, "busy"
+
+
 class Unauthorized(ApiError):
     """The token is missing or wrong."""
 

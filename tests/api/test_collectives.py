@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from api import collectives
 from trainers.collectives.plan import Send
 from trainers.collectives.verify import verify_plan
 
@@ -124,3 +125,16 @@ def test_what_auto_would_take_covers_every_size_and_is_the_cheapest_there(client
         middle = choice["from_bytes"] * 1.5 or 1
         cheapest_by_size = prices(client, bytes=middle).json()["prices"][0]
         assert cheapest_by_size["collective"] == choice["collective"]
+
+
+def test_one_evaluation_runs_at_a_time_and_known_prices_need_none(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces an evaluation that does not end: requests with other rates get 503, evaluated ones their prices."""
+    monkeypatch.setattr(collectives, "EVALUATION_WAIT_S", 0.01)
+    known = prices(client, rate=31e6)
+    with collectives._evaluation:
+        refused = prices(client, rate=32e6)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
+        assert prices(client, rate=31e6).json() == known.json()
+    assert prices(client, rate=32e6).status_code == 200
