@@ -15,6 +15,7 @@ from api.errors import Conflict, Invalid, NotFound
 from api.parameters import Cursor, Id, Limit, Step
 from api.render import experiment_detail, experiment_view, run_page
 from contract.api.checkpoint_advice import Advice, advise_interval
+from contract.api.cluster_report import ClusterReport
 from contract.api.responses import (
     Created,
     ExperimentDetail,
@@ -26,7 +27,8 @@ from contract.api.responses import (
     Stopped,
 )
 from contract.spec.checkpoint import Checkpoint
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.checks.cluster import check_cluster
+from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
 from store.metrics import interruptions, points
@@ -35,6 +37,7 @@ from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 Key = Annotated[str | None, Header(min_length=1, max_length=200, description="chosen by the client, one per request")]
+Force = Annotated[bool, Query(description="accept resources that contradict the newest report of the cluster")]
 MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
 # FastAPI validates a body while all other requests wait, and ten thousand points take a second: this body is validated
 # in the endpoint's thread, so its schema is named here
@@ -50,11 +53,15 @@ def _spec(request: Request) -> ExperimentSpec:
 
 
 @router.post("", status_code=201, openapi_extra=BODY)
-def create(spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing, idempotency_key: Key = None) -> Created:
+def create(
+    spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing, idempotency_key: Key = None, *, force: Force = False
+) -> Created:
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
     if idempotency_key and (made := experiments.created_by(db, idempotency_key)):
         return _made_before(*made, spec)
     _refuse_absent_clusters(db, spec)
+    if not force:
+        _refuse_contradictions(db, spec)
     try:
         experiment_id, run_ids = runs.create(db, spec, key=idempotency_key)
     except IntegrityError as error:
@@ -157,3 +164,26 @@ def _refuse_absent_clusters(db: Session, spec: ExperimentSpec) -> None:
         raise Invalid(
             "the experiment cannot be carried out here", [ValidationIssue(path="base.resources.kind", message=message)]
         )
+
+
+def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
+    """Refuse resources that the newest report of their cluster contradicts; a cluster without a report has none."""
+    # the queue of a large cluster is long, and no check reads it
+    reports = {
+        row.kind: ClusterReport.model_validate({**row.report, "queue": []})
+        for row in clusters.reports(db)
+        if row.report
+    }
+    needs = {(run.resources, run.replica): number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    issues = [
+        ValidationIssue(
+            path=issue_path(issue.path, spec.axes),
+            message=f"{issue.message} (point {number})" if spec.axes else issue.message,
+        )
+        for (need, replica), number in reversed(needs.items())
+        if need.kind in reports
+        for issue in check_cluster(need, reports[need.kind], replica=replica)
+    ]
+    if issues:
+        message = "the newest report of the cluster contradicts the experiment; force=true (--force) submits it anyway"
+        raise Invalid(message, issues[:MAX_ISSUES])

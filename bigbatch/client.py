@@ -60,12 +60,16 @@ class Client:
         """Return the address of an experiment's page on the dashboard."""
         return f"{self.url}/experiments/{experiment_id}"
 
-    def create(self, spec: ExperimentSpec | dict[str, Any] | str) -> Created:
-        """Create an experiment (a str is YAML or JSON text) and queue its runs."""
+    def create(self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False) -> Created:
+        """Create an experiment (a str is YAML or JSON text) and queue its runs.
+
+        `force`: also if the newest report of the cluster contradicts the resources.
+        """
+        path = "/experiments?force=true" if force else "/experiments"
         if isinstance(spec, str):
-            return self._connection.post_once("/experiments", Created, content=spec.encode(), kind="application/yaml")
+            return self._connection.post_once(path, Created, content=spec.encode(), kind="application/yaml")
         text = spec.model_dump_json() if isinstance(spec, ExperimentSpec) else json.dumps(spec)
-        return self._connection.post_once("/experiments", Created, content=text.encode())
+        return self._connection.post_once(path, Created, content=text.encode())
 
     def experiments(self, *, before: int | None = None, limit: int | None = None) -> Iterator[ExperimentView]:
         """Yield experiments with ids below `before`, newest first, at most `limit`."""

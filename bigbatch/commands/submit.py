@@ -22,12 +22,15 @@ def submit(
     file: SpecFile,
     watch: Annotated[bool, typer.Option("--watch", help="Show progress until the experiment ends.")] = False,
     *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Submit also if the cluster's report contradicts the resources.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Submit the experiment in FILE; every point of its grid becomes a run."""
     spec = read_spec(file)
     with Client() as client:
-        created = client.create(spec)
+        created = client.create(spec, force=force)
         url = client.experiment_url(created.id)
         if as_json:
             print_json(Submitted(id=created.id, runs=created.runs, url=url))

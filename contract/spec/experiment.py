@@ -110,13 +110,13 @@ def _expand(
             where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
             for issue in issues_of(error)[: MAX_ISSUES - len(issues)]:
                 message = f"{issue.message} (point {number}: {where})" if where else issue.message
-                issues.append(ValidationIssue(path=_issue_path(issue.path, axes), message=message))
+                issues.append(ValidationIssue(path=issue_path(issue.path, axes), message=message))
             if len(issues) >= MAX_ISSUES:
                 break
     return points, issues
 
 
-def _issue_path(path: str, axes: dict[str, list[Any]]) -> str:
+def issue_path(path: str, axes: dict[str, list[Any]]) -> str:
     """Return the field's path in the document: in an axis that sets the field or a part of it, else in the base."""
     is_in_axis = any(f"{path}.".startswith(f"{axis}.") or f"{axis}.".startswith(f"{path}.") for axis in axes)
     return f"{'axes' if is_in_axis else 'base'}.{path}"

@@ -7,6 +7,7 @@ from contract.api.cluster_report import ClusterReport, SubmitLimits
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
+from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
 from contract.spec.experiment import ExperimentSpec, Values
@@ -40,6 +41,9 @@ def describe_submissions(
         run = points[numbers[0]][1]
         plan = _describe_plan(run, len(numbers), experiment.pack, admits)
         yield f"\n# --- batch script of run{'s' if len(numbers) > 1 else ''} {format_tasks(numbers)}{plan}"
+        if report and run.resources.kind == "slurm":
+            for issue in check_cluster(run.resources, report, replica=run.replica):
+                yield f"# by the report of the cluster this cannot run: {issue.path}: {issue.message}"
         yield from _packing_advice(run, len(numbers), experiment, report)
         yield _script(run, len(numbers), experiment, settings, most=_max_tasks(admits))
 

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from contract.api.cluster_report import ClusterReport
+from contract.api.cluster_report import ClusterReport, Node, Partition
 from contract.folder.auto_choice import CollectiveChoice, CollectiveChoices, MeasuredLink
 from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
@@ -114,6 +114,32 @@ def test_a_cluster_that_the_service_does_not_have_is_refused_at_the_door(
     assert answer.json()["error"]["fields"] == [
         {"path": "base.resources.kind", "message": "this service has no slurm cluster; it has local"}
     ]
+
+
+def test_a_contradiction_of_the_cluster_s_report_is_refused_unless_forced(
+    client: TestClient, sqlite_engine: Engine
+) -> None:
+    gpu = Partition(
+        name="gpu", is_default=True, state="up", nodes=1, idle_nodes=1, cpus=8, time_limit="1:00:00", gres=""
+    )
+    node = Node(name="n1", state="idle", partitions=["gpu"], cpus=8, busy_cpus=0, memory_mb=4000, gres="", features=[])
+    spec = SPEC.replace("{kind: local, ranks_per_node: 4}", "{kind: slurm, partition: gpu, minutes: 90}")
+    sweep = spec + "axes: {resources.nodes: [1, 2, 4], seed: [1, 2]}\n"
+    assert post(client, sweep).status_code == 201  # without a report nothing is refused
+    with transaction(sqlite_engine) as db:
+        clusters.store_report(db, "slurm", ClusterReport(partitions=[gpu], nodes=[node], queue=[]), None)
+    refused = post(client, sweep)
+    assert refused.status_code == 422
+    assert [f"{field['path']}: {field['message']}" for field in refused.json()["error"]["fields"]] == [
+        "base.resources.minutes: 90 minutes; partition gpu allows 60 (point 0)",
+        "base.resources.minutes: 90 minutes; partition gpu allows 60 (point 2)",
+        "axes.resources.nodes: 2; partition gpu has 1 (point 2)",
+        "base.resources.minutes: 90 minutes; partition gpu allows 60 (point 4)",
+        "axes.resources.nodes: 4; partition gpu has 1 (point 4)",
+    ]
+    assert "force=true" in refused.json()["error"]["message"]
+    assert post(client, sweep, force=True).status_code == 201
+    assert post(client, spec.replace("minutes: 90", "minutes: 60")).status_code == 201
 
 
 def test_a_log_is_read_by_offset_and_never_cuts_a_character(client: TestClient) -> None:

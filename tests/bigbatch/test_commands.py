@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bigbatch.client import Client
+from bigbatch.errors import ApiError
 from contract.api.cluster_report import ClusterReport, Partition, QueuedJob, SubmitLimits
 from contract.lifecycle.state import State
 from store import clusters
@@ -128,6 +129,28 @@ def test_dry_run_goes_by_what_the_service_s_slurm_admits(
     with transaction(site.engine) as db:
         db.delete(db.get_one(Cluster, "slurm"))
     assert "of up to 2 tasks (MaxArraySize of this Slurm; at most 100 jobs at a time)" in shown
+
+
+def test_a_contradiction_of_the_cluster_s_report_is_shown_and_can_be_forced(
+    client: Client, call: Call, spec: Path, site: Site
+) -> None:
+    spec.write_text(SPEC.replace("epochs: 2", "epochs: 2\n  resources: {kind: slurm, partition: cpu}"))
+    gpu = Partition(
+        name="gpu", is_default=True, state="up", nodes=4, idle_nodes=1, cpus=64, time_limit="1:00:00", gres="gpu:4"
+    )
+    with transaction(site.engine) as db:
+        clusters.store_report(db, "slurm", ClusterReport(partitions=[gpu], nodes=[], queue=[]), None)
+    refused, shown, forced = call("submit", spec), call("dry-run", spec), call("submit", "--force", spec)
+    with pytest.raises(ApiError, match="has no partition cpu; it has gpu"):
+        client.create(spec.read_text())
+    client.create(spec.read_text(), force=True)
+    with transaction(site.engine) as db:
+        db.delete(db.get_one(Cluster, "slurm"))
+    assert refused.code == 2
+    assert "base.resources.partition: the cluster has no partition cpu; it has gpu (point 0)" in refused.err
+    assert "--force" in refused.err
+    assert "cannot run: resources.partition: the cluster has no partition cpu" in shown.out
+    assert forced.code == 0
 
 
 def test_dry_run_finds_faults(call: Call, spec: Path) -> None:

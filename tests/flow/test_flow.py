@@ -56,7 +56,7 @@ def test_on_postgresql_redis_and_slurm(team: Service, where: str) -> None:
 @pytest.mark.postgres
 @pytest.mark.redis
 def test_a_partition_that_slurm_refuses_fails_the_run_in_slurms_own_words(team: Service) -> None:
-    (run_id,) = team.post(SPEC.format(resources="{kind: slurm, partition: nosuch, ranks_per_node: 4}"))
+    (run_id,) = team.post(SPEC.format(resources="{kind: slurm, partition: nosuch, ranks_per_node: 4}"), force=True)
     run = team.wait_for_end(run_id)
     assert run["state"] == "failed"
     assert "invalid partition specified: nosuch" in run["reason"]

@@ -115,7 +115,7 @@ def test_the_preview_shows_how_many_runs_share_a_job_and_what_that_asks_for(expe
 
 def notes(experiment: ExperimentSpec, report: ClusterReport) -> list[str]:
     lines = describe_submissions(experiment, Settings(home=Path("/h")), report)
-    return [line for line in lines if line.startswith("# ") and "---" not in line]
+    return [line for line in lines if line.startswith("# ") and "---" not in line and "cannot run" not in line]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ base:
 """
 
 
-def post(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> Any:
+def post(client: TestClient, text: str | bytes, kind: str = "application/yaml", *, force: bool = False) -> Any:
     """POST an experiment; return the answer."""
-    return client.post("/api/v1/experiments", content=text, headers={"content-type": kind})
+    path = "/api/v1/experiments?force=true" if force else "/api/v1/experiments"
+    return client.post(path, content=text, headers={"content-type": kind})

@@ -46,9 +46,10 @@ class Service:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def post(self, text: str) -> list[int]:
+    def post(self, text: str, *, force: bool = False) -> list[int]:
         """POST an experiment in YAML; return its runs."""
         url, kind = f"http://127.0.0.1:{self.port}/api/v1/experiments", {"content-type": "application/yaml"}
+        url += "?force=true" if force else ""
         answer = httpx.post(url, content=text, headers=kind, timeout=60)
         assert answer.status_code == 201, answer.text
         return list(answer.json()["runs"])

@@ -34,8 +34,8 @@ def node_capacity(need: Slurm, node: Node) -> int:
     parts = [node.cpus // (need.ranks_per_node * need.rank_cpus)]
     if need.memory_gb:
         parts.append(node.memory_mb // (need.memory_gb * 1024))
-    devices = _devices(node.gres)
-    parts += [devices[name] // count for name, count in _devices(need.gres or "").items() if count]
+    devices = count_devices(node.gres)
+    parts += [devices[name] // count for name, count in count_devices(need.gres or "").items() if count]
     return min(parts)
 
 
@@ -70,7 +70,7 @@ def _packing_obstacle(pack: int, need: Resources) -> str | None:
     return None
 
 
-def _devices(gres: str) -> Counter[str]:
+def count_devices(gres: str) -> Counter[str]:
     """Return {"gpu": 4, "gpu:a100": 4} for gpu:a100:4(S:0-1), because a request for "gpu" accepts any type."""
     found: Counter[str] = Counter()
     for part in filter(None, re.sub(r":?\([^)]*\)", "", gres).split(",")):

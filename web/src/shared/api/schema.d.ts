@@ -2865,7 +2865,10 @@ export interface operations {
     };
     create_api_v1_experiments_post: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description accept resources that contradict the newest report of the cluster */
+                force?: boolean;
+            };
             header?: {
                 /** @description chosen by the client, one per request */
                 "idempotency-key"?: string | null;
