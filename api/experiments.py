@@ -28,6 +28,7 @@ from contract.api.responses import (
 )
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
+from contract.spec.checks.model import check_module
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
@@ -66,7 +67,7 @@ def create(
         experiment_id, run_ids = runs.create(db, spec, key=idempotency_key)
     except IntegrityError as error:
         raise Conflict("a request with this Idempotency-Key is being carried out: send it again") from error
-    return Created(id=experiment_id, runs=run_ids)
+    return Created(id=experiment_id, runs=run_ids, warnings=_warnings(spec))
 
 
 def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
@@ -184,6 +185,25 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
         if need.kind in reports
         for issue in check_cluster(need, reports[need.kind], replica=replica)
     ]
+    issues += [issue for kind, issue in _module_issues(spec) if kind == "local"]
     if issues:
-        message = "the newest report of the cluster contradicts the experiment; force=true (--force) submits it anyway"
+        message = (
+            "the cluster's report or the service's Python contradicts the experiment; force=true (--force) submits it"
+        )
         raise Invalid(message, issues[:MAX_ISSUES])
+
+
+def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
+    """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
+    imports = {
+        (run.resources.kind, run.model.function): run.model for _, run in spec.points() if run.model.kind == "import"
+    }
+    found = [(kind, check_module(model)) for (kind, _), model in imports.items()]
+    return [
+        (kind, issue.model_copy(update={"path": issue_path(issue.path, spec.axes)})) for kind, issue in found if issue
+    ]
+
+
+def _warnings(spec: ExperimentSpec) -> list[str]:
+    """Return what the service cannot decide: the jobs of a cluster may use another Python."""
+    return [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]

@@ -1,5 +1,6 @@
 """`bigbatch submit`: create an experiment from a file."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -32,8 +33,10 @@ def submit(
     with Client() as client:
         created = client.create(spec, force=force)
         url = client.experiment_url(created.id)
+        for warning in created.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
         if as_json:
-            print_json(Submitted(id=created.id, runs=created.runs, url=url))
+            print_json(Submitted(id=created.id, runs=created.runs, warnings=created.warnings, url=url))
         else:
             print(f"experiment {created.id}, {format_count(len(created.runs), 'run')}: {url}", flush=True)
         # With --json, standard output is for the JSON only.

@@ -135,6 +135,7 @@ class Created(BaseModel):
 
     id: int
     runs: list[int]
+    warnings: list[str] = []  # the runs may fail for these reasons, which the service cannot decide
 
 
 class Stopped(BaseModel):

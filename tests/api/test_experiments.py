@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -26,8 +27,8 @@ AXES = SPEC + "axes: {seed: [0, 1, 2]}\n"
 def test_an_experiment_goes_in_as_yaml_and_as_json(client: TestClient) -> None:
     as_yaml = post(client, AXES)
     as_json = post(client, json.dumps(read_document(AXES)), "application/json")
-    assert (as_yaml.status_code, as_yaml.json()) == (201, {"id": 1, "runs": [1, 2, 3]})
-    assert (as_json.status_code, as_json.json()) == (201, {"id": 2, "runs": [4, 5, 6]})
+    assert (as_yaml.status_code, as_yaml.json()) == (201, {"id": 1, "runs": [1, 2, 3], "warnings": []})
+    assert (as_json.status_code, as_json.json()) == (201, {"id": 2, "runs": [4, 5, 6], "warnings": []})
     one, two = (client.get(f"/api/v1/experiments/{n}").json() for n in (1, 2))
     assert one["spec"] == two["spec"]
     assert (one["name"], one["state"], one["runs"], one["counts"]) == ("lars against sgd", "queued", 3, {"queued": 3})
@@ -140,6 +141,27 @@ def test_a_contradiction_of_the_cluster_s_report_is_refused_unless_forced(
     assert "force=true" in refused.json()["error"]["message"]
     assert post(client, sweep, force=True).status_code == 201
     assert post(client, spec.replace("minutes: 90", "minutes: 60")).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("function", "is_absent"),
+    [("nosuchmodule_xyz.nets:make", True), ("json.nosuch:make", False), ("__main__:make", False)],
+)
+def test_an_absent_module_is_refused_here_and_a_warning_on_slurm(
+    client: TestClient, function: str, is_absent: bool
+) -> None:
+    """Only the top-level name is looked up: a lookup of a submodule would execute its parents."""
+    local = SPEC + f"  model: {{kind: import, function: '{function}'}}\n"
+    refused = post(client, local)
+    assert refused.status_code == (422 if is_absent else 201)
+    message = "the service's Python has no module 'nosuchmodule_xyz'"
+    if is_absent:
+        assert refused.json()["error"]["fields"] == [{"path": "base.model.function", "message": message}]
+        assert post(client, local, force=True).status_code == 201
+    slurm = post(client, local.replace("kind: local", "kind: slurm"))
+    assert slurm.status_code == 201
+    expected = [f"base.model.function: {message}; the jobs' Python must have it"] if is_absent else []
+    assert slurm.json()["warnings"] == expected
 
 
 def test_a_log_is_read_by_offset_and_never_cuts_a_character(client: TestClient) -> None:

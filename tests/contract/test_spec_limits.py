@@ -124,3 +124,20 @@ def test_nesting_is_refused_before_the_text_is_scanned_to_its_end(text: str) -> 
     """Forces a scanner whose work grows with levels x tokens: the error names the line of the first excess level."""
     with pytest.raises(DocumentError, match=r"line \d+: the document has more than 50 nested levels"):
         read_document(text)
+
+
+@pytest.mark.parametrize(
+    ("base", "path"),
+    [
+        ({"schedule": {"kind": "constant", "rate": 1e300}}, "base.schedule.rate"),
+        ({"schedule": {"kind": "constant", "rate": 1e-300}}, "base.schedule.rate"),
+        ({"optimizer": {"kind": "sgd", "weight_decay": 1e39}}, "base.optimizer.weight_decay"),
+        ({"optimizer": {"kind": "lars", "trust_coefficient": 1e300}}, "base.optimizer.trust_coefficient"),
+        ({"clip_norm": 1e300}, "base.clip_norm"),
+        ({"rule": {"kind": "easgd", "rho": 1e-320}}, "base.rule.rho"),
+        ({"collective": {"kind": "ring", "timeout_s": 1e-9}}, "base.collective.timeout_s"),
+    ],
+)
+def test_numbers_that_float32_or_a_clock_cannot_hold_are_refused(base: dict[str, Any], path: str) -> None:
+    (complaint,) = complaints({}, **base)
+    assert complaint.startswith(f"{path}: input should be ")

@@ -56,3 +56,16 @@ def test_a_position_depends_on_the_whole_source_and_earlier_target_tokens_only()
 def test_fewer_than_two_layers_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 2 layers, not 1"):
         GNMT(VOCABULARY, padding=PAD, layers=1)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_16_bit_passes_train_on_a_cpu(dtype: torch.dtype) -> None:
+    """Forces float16 passes of LSTM layers on a CPU, for which torch has no float16 LSTM."""
+    model = tiny()
+    source_BS, target_BT = torch.tensor([[1, 2, 3], [4, 5, PAD]]), torch.tensor([[1, 6, 7, 8], [1, 9, 10, PAD]])
+    expected_BTV = model(source_BS, target_BT)
+    with torch.autocast("cpu", dtype):
+        logits_BTV = model(source_BS, target_BT)
+    torch.testing.assert_close(logits_BTV.float(), expected_BTV, rtol=0, atol=2**-5)
+    Translation(padding=PAD)(logits_BTV, target_BT).backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())

@@ -10,13 +10,26 @@ All parameters are initialized from U(-0.1, 0.1), the attention's gain with 1 / 
 is on the input of every LSTM.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from trainers.models.attention import Attention
 
 RANGE = 0.1
+
+
+class _LSTM(nn.LSTM):
+    """An LSTM that computes in float32 where torch has no float16 LSTM: on CPUs."""
+
+    def forward(self, x: Any, state: Any = None) -> Any:
+        tensor = x.data if isinstance(x, PackedSequence) else x
+        if tensor.device.type != "cpu" or torch.get_autocast_dtype("cpu") is not torch.float16:
+            return super().forward(x, state)
+        with torch.autocast("cpu", enabled=False):
+            return super().forward(x.float(), state)
 
 
 class GNMT(nn.Module):
@@ -51,9 +64,9 @@ class GNMT(nn.Module):
 class _Encoder(nn.Module):
     def __init__(self, units: int, layers: int, *, dropout: float) -> None:
         super().__init__()
-        self.both_ways = nn.LSTM(units, units, bidirectional=True, batch_first=True)
-        self.second = nn.LSTM(2 * units, units, batch_first=True)
-        self.later = nn.ModuleList(nn.LSTM(units, units, batch_first=True) for _ in range(layers - 2))
+        self.both_ways = _LSTM(units, units, bidirectional=True, batch_first=True)
+        self.second = _LSTM(2 * units, units, batch_first=True)
+        self.later = nn.ModuleList(_LSTM(units, units, batch_first=True) for _ in range(layers - 2))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x_BSD: Tensor, length_B: Tensor) -> Tensor:
@@ -69,9 +82,9 @@ class _Encoder(nn.Module):
 class _Decoder(nn.Module):
     def __init__(self, units: int, layers: int, *, dropout: float) -> None:
         super().__init__()
-        self.first = nn.LSTM(units, units, batch_first=True)
+        self.first = _LSTM(units, units, batch_first=True)
         self.attention = Attention(units)
-        self.later = nn.ModuleList(nn.LSTM(2 * units, units, batch_first=True) for _ in range(layers - 1))
+        self.later = nn.ModuleList(_LSTM(2 * units, units, batch_first=True) for _ in range(layers - 1))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, source_BSD: Tensor, is_padding_BS: Tensor) -> Tensor:

@@ -45,8 +45,9 @@ class Evaluation:
         """Return mean loss and accuracy; rank r of n takes samples r, r + n, r + 2n, ..."""
         rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
         sums_3 = torch.zeros(3, dtype=torch.float64, device=self.device)
-        mine_N = torch.arange(rank, len(self.heldout), world)
-        for made in load(self.heldout, torch.split(mine_N, self.batch), workers=self.workers):
+        mine_N = torch.arange(len(self.heldout))[rank::world]
+        parts = torch.split(mine_N, self.batch) if len(mine_N) else ()  # with fewer samples than ranks some have none
+        for made in load(self.heldout, parts, workers=self.workers):
             inputs, target = to_device(made, self.device)
             with self.precision.passes():
                 output = model(*inputs)

@@ -2,6 +2,7 @@
 
 import keyword
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from contract.spec.choices.data import Data, Sentences
 from contract.spec.choices.models import GNMT, Import, Model
@@ -44,6 +45,23 @@ def _check_import(model: Import) -> Iterator[ValidationIssue]:
             )
         elif not _is_name(option):
             yield ValidationIssue(path="model.options", message=f"{option!r} is not a valid argument name")
+
+
+def check_module(model: Model) -> ValidationIssue | None:
+    """Return an issue if this process's Python has no module for an imported net; None for all other nets.
+
+    Only the top-level name is looked up, because a lookup of a submodule executes its parents.
+    """
+    if not isinstance(model, Import):
+        return None
+    name = model.function.partition(":")[0].partition(".")[0]
+    try:
+        is_absent = find_spec(name) is None
+    except ValueError:  # a module that was loaded without a specification, such as __main__
+        is_absent = False
+    if not is_absent:
+        return None
+    return ValidationIssue(path="model.function", message=f"the service's Python has no module {name!r}")
 
 
 def _is_name(text: str) -> bool:

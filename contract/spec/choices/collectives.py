@@ -10,7 +10,7 @@ from contract.spec.numbers import Count
 
 class _Collective(Spec):
     # If a rank does not answer for this time, all other ranks end and report the rank (on GPUs NCCL's timeout applies).
-    timeout_s: Annotated[float, Field(gt=0, le=1800)] = 300.0
+    timeout_s: Annotated[float, Field(ge=0.1, le=1800)] = 300.0
 
 
 class _RoundsCollective(_Collective):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.spec.base import Spec
-from contract.spec.numbers import Fraction, NonNegative, Positive
+from contract.spec.numbers import Fraction, NonNegative, PositiveFactor
 
 Exempt = Literal["none", "bias_and_norm", "one_dimensional"]  # parameters that are excluded
 
@@ -26,7 +26,7 @@ class LARS(Spec):
     kind: Literal["lars"] = "lars"
     momentum: Fraction = 0.9
     weight_decay: NonNegative = 0.0005
-    trust_coefficient: Positive = 0.001  # eta
+    trust_coefficient: PositiveFactor = 0.001  # eta
     epsilon: NonNegative = 0.0  # added to the denominator
     form: Literal["lars", "larc_scale", "larc_clip"] = (
         "lars"  # LARC: no weight decay in the denominator; larc_clip: at most the learning rate

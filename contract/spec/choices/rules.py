@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.spec.base import Spec
-from contract.spec.numbers import Count, Positive
+from contract.spec.numbers import Count, PositiveFactor
 
 
 class Sync(Spec):
@@ -31,7 +31,7 @@ class EASGD(Spec):
 
     kind: Literal["easgd"] = "easgd"
     variant: Literal["original", "async", "hogwild", "sync1", "sync2", "sync3"] = "sync3"
-    rho: Positive | None = None  # elastic force; None: eta rho = 0.9 / number of replicas
+    rho: PositiveFactor | None = None  # elastic force; None: eta rho = 0.9 / number of replicas
     period: Count = 1  # number of steps between two exchanges
     packed: bool = True  # all layers in one message; false: one message per layer
 

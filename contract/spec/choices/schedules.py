@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.spec.base import Spec
-from contract.spec.numbers import MAX_STAGES, Count, NonNegative, Positive
+from contract.spec.numbers import MAX_STAGES, Count, NonNegative, Positive, PositiveFactor
 
 
 class RateStage(Spec):
     """The peak rate from `epoch` on, for a batch that grows (Mikami et al., 2018)."""
 
     epoch: Positive
-    rate: Positive
+    rate: PositiveFactor
 
 
 class Scaling(Spec):
@@ -30,7 +30,7 @@ class Scaling(Spec):
 class _Schedule(Spec):
     """The fields of every schedule: the peak, and the warm-up to the peak."""
 
-    rate: Positive
+    rate: PositiveFactor
     stages: Annotated[list[RateStage], Field(max_length=MAX_STAGES)] = []  # later peaks
     scaling: Scaling | None = None  # None: no scaling
     warmup_epochs: NonNegative = 0.0

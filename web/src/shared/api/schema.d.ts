@@ -802,6 +802,11 @@ export interface components {
             id: number;
             /** Runs */
             runs: number[];
+            /**
+             * Warnings
+             * @default []
+             */
+            warnings: string[];
         };
         /**
          * Digits
