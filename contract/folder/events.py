@@ -5,6 +5,21 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, model_validator
 
 from contract.folder.auto_choice import CollectiveChoices
+from contract.folder.bounds import (
+    MAX_NOTES,
+    MAX_RANKS,
+    MAX_VALUES,
+    HostName,
+    Int4,
+    Int8,
+    Line,
+    MetricName,
+    MetricValue,
+    Moment,
+    Notes,
+    Rank,
+    Seconds,
+)
 from contract.folder.record import FolderRecord
 from contract.lifecycle.failure import FailureKind
 
@@ -12,28 +27,28 @@ from contract.lifecycle.failure import FailureKind
 class _Event(FolderRecord):
     """The fields of every event."""
 
-    attempt: int
-    at: float  # seconds since 1970, by the clock of rank 0's host
+    attempt: Int4
+    at: Moment  # seconds since 1970, by the clock of rank 0's host
 
 
 class Started(_Event):
     """All ranks of the attempt are connected, and training starts."""
 
     kind: Literal["started"] = "started"
-    world: int
-    hosts: list[str]  # one per rank
-    device: str
-    steps: int  # number of steps of the whole run
-    versions: dict[str, str]
+    world: Int4
+    hosts: list[HostName] = Field(max_length=MAX_RANKS)  # one per rank
+    device: Line
+    steps: Int4  # number of steps of the whole run
+    versions: dict[Line, Line] = Field(max_length=MAX_NOTES)
 
 
 class Resumed(_Event):
     """The attempt continues from a checkpoint, or from step 0. Events of later steps of older attempts are repeated."""
 
     kind: Literal["resumed"] = "resumed"
-    step: int  # step of the checkpoint, 0 without one: the first step of the attempt is the next one
-    lost_steps: int  # steps after the checkpoint that an older attempt has already reported
-    notes: list[str] = []  # skipped damaged checkpoints, a different number of ranks
+    step: Int4  # step of the checkpoint, 0 without one: the first step of the attempt is the next one
+    lost_steps: Int4  # steps after the checkpoint that an older attempt has already reported
+    notes: Notes = []  # skipped damaged checkpoints, a different number of ranks
 
 
 class CollectivesChosen(_Event):
@@ -41,7 +56,7 @@ class CollectivesChosen(_Event):
 
     kind: Literal["chose"] = "chose"
     kept: bool  # the choices of an older attempt
-    note: str | None = None  # why the older attempt's choices were not used
+    note: Line | None = None  # why the older attempt's choices were not used
     choices: CollectiveChoices
 
 
@@ -49,29 +64,29 @@ class Points(_Event):
     """The measured values of one step; None stands for a value that is not a finite number."""
 
     kind: Literal["points"] = "points"
-    step: int
-    values: dict[str, float | None]
+    step: Int4
+    values: dict[MetricName, MetricValue] = Field(max_length=MAX_VALUES)
 
 
 class Saved(_Event):
     """A checkpoint was written, or the write failed: then `error` has the reason, and the run continues."""
 
     kind: Literal["saved"] = "saved"
-    step: int
-    stall_s: float  # time for which training waited
-    write_s: float  # time until the checkpoint was complete on disk, mostly in parallel with training
-    size_bytes: int
-    error: str | None = None
+    step: Int4
+    stall_s: Seconds  # time for which training waited
+    write_s: Seconds  # time until the checkpoint was complete on disk, mostly in parallel with training
+    size_bytes: Int8
+    error: Line | None = None
 
 
 class Paused(_Event):
     """All ranks stopped after the same step, on a signal; the next attempt continues from `saved_step`."""
 
     kind: Literal["paused"] = "paused"
-    step: int
-    saved_step: int  # step of the newest checkpoint; 0 without one
-    reason: str  # one line: which signal, on which rank
-    signal: str | None = None  # its name, as "SIGTERM"
+    step: Int4
+    saved_step: Int4  # step of the newest checkpoint; 0 without one
+    reason: Line  # one line: which signal, on which rank
+    signal: Line | None = None  # its name, as "SIGTERM"
 
     @model_validator(mode="after")
     def _signal_of_an_older_trainer(self) -> "Paused":
@@ -86,15 +101,15 @@ class Finished(_Event):
     """The run took all its steps."""
 
     kind: Literal["finished"] = "finished"
-    step: int
+    step: Int4
 
 
 class Failed(_Event):
     """The attempt failed."""
 
     kind: Literal["failed"] = "failed"
-    rank: int
-    reason: str
+    rank: Rank
+    reason: Line
     failure: FailureKind | None = None  # None in events of trainers before this field existed
 
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from contract.folder.atomic_file import write_atomic
-from contract.folder.record import FolderRecord
+from contract.folder.bounds import MAX_RANKS, Int4, Line, Moment, Rank, Seconds, Text, clamp_moment
+from contract.folder.record import FolderRecord, read_record
 from contract.folder.untrusted_file import UnreadableFileError, list_folder, open_file
 from contract.lifecycle.failure import FailureKind
 
@@ -20,23 +21,36 @@ MAX_ENTRIES = 200_000  # of the folder `attempts` that are searched
 class RankFailure(FolderRecord):
     """Why one rank failed."""
 
-    at: float  # seconds since 1970, by the clock of the rank that wrote the record
-    rank: int
-    host: str
-    reason: str  # one line
-    trace: str = ""
+    at: Moment  # seconds since 1970, by the clock of the rank that wrote the record
+    rank: Rank
+    host: Line
+    reason: Line
+    trace: Text = ""
     echo: bool = False  # a consequence of another rank's failure: this rank's connections broke
     kind: FailureKind = FailureKind.PYTHON_ERROR
-    round: int | None = None  # round of the collective in which a peer was missing
-    lost: list[int] = []  # of an echo: the ranks whose connections broke
-    by: int | None = None  # the rank that wrote the record, if it is another rank
+    round: Int4 | None = None  # round of the collective in which a peer was missing
+    lost: list[Rank] = Field(default=[], max_length=MAX_RANKS)  # of an echo: the ranks whose connections broke
+    by: Rank | None = None  # the rank that wrote the record, if it is another rank
+
+
+_FAILURE = TypeAdapter(RankFailure)
 
 
 class RankRoster(FolderRecord):
     """The hosts and clock offsets of an attempt's ranks at rendezvous, in rank order."""
 
-    hosts: list[str]
-    ahead_s: list[float]  # seconds by which each rank's clock is ahead of rank 0's clock
+    hosts: list[Line] = Field(max_length=MAX_RANKS)
+    ahead_s: list[Seconds] = Field(
+        max_length=MAX_RANKS
+    )  # seconds by which each rank's clock is ahead of rank 0's clock
+
+
+_ROSTER = TypeAdapter(RankRoster)
+
+
+def parse_roster(data: bytes) -> RankRoster:
+    """Return the roster in a file's bytes; raise ValueError."""
+    return read_record(_ROSTER, data)
 
 
 def order_by_time(written: Sequence[tuple[RankFailure, float]], roster: RankRoster | None) -> list[RankFailure]:
@@ -56,8 +70,8 @@ def order_by_time(written: Sequence[tuple[RankFailure, float]], roster: RankRost
 def _common_time(failure: RankFailure, written_at: float, roster: RankRoster | None) -> float:
     author = failure.rank if failure.by is None else failure.by
     if roster is None or not author < len(roster.ahead_s):
-        return written_at
-    return failure.at - roster.ahead_s[author]
+        return clamp_moment(written_at)
+    return clamp_moment(failure.at - roster.ahead_s[author])
 
 
 def write_rank_failure(folder: Path, attempt: int, failure: RankFailure) -> None:
@@ -77,5 +91,5 @@ def read_rank_failures(folder: Path, attempt: int) -> list[tuple[RankFailure, fl
             size_bytes += len(text)
             if size_bytes > MAX_ATTEMPT_BYTES:
                 break
-            found.append((RankFailure.model_validate_json(text), written_at))
+            found.append((read_record(_FAILURE, text), written_at))
     return found

@@ -36,10 +36,11 @@ from pydantic_core import to_json
 from contract.folder import heartbeat, rank_failure, untrusted_file
 from contract.folder.atomic_file import write_atomic, write_exclusive, write_new
 from contract.folder.auto_choice import CollectiveChoices
+from contract.folder.bounds import INT8
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.heartbeat import Heartbeat
-from contract.folder.lost_rank import LostRank
-from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time
+from contract.folder.lost_rank import LostRank, parse_lost_ranks
+from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time, parse_roster
 from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.untrusted_file import RegularFile, UnreadableFileError
 from contract.spec.run import RunSpec
@@ -49,10 +50,12 @@ UNREADABLE = "a job whose claim cannot be read"
 ABANDONED = "nobody: its submission was given up"  # holder of an attempt that no job may carry out
 
 # The largest files that are read. A record is larger than 1 MB only in a run of more than ten thousand ranks.
-SMALL_BYTES = 1 << 16  # a claim, an address, a request, an exit code
+SMALL_BYTES = 1 << 16  # a claim, a request, an exit code
 RECORD_BYTES = 1 << 24  # a spec, the choices of `auto`, the bindings, the roster, the lost ranks
 EVENTS, TIMES, LOG = "events.jsonl", "times.csv", "out.log"
-CLAIM_NAME = re.compile(r"([0-9]+)\.json")
+CLAIM_NAME = re.compile(r"([0-9]{1,9})\.json")
+EXIT_CODES = range(-255, 256)  # negative: a signal
+JOB_NAME = re.compile(r"[ -~]{1,300}")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -162,14 +165,9 @@ class RunFolder:
     def read_lost_ranks(self) -> list[LostRank]:
         """Return the ranks without which the run continued, except incomplete lines; may raise OSError."""
         try:
-            lines = untrusted_file.read_file(self.path, "lost.jsonl", RECORD_BYTES).splitlines()
+            return parse_lost_ranks(untrusted_file.read_file(self.path, "lost.jsonl", RECORD_BYTES))
         except FileNotFoundError:
             return []
-        found = []
-        for line in lines:
-            with suppress(ValidationError):
-                found.append(LostRank.model_validate_json(line))
-        return found
 
     def claim(self, attempt: int, job: str) -> str:
         """Claim `attempt` for `job` unless another job holds the attempt; return the job that holds the attempt.
@@ -188,13 +186,14 @@ class RunFolder:
     def read_claim(self, attempt: int) -> str | None:
         """Return the job that holds `attempt`; None without a claim, UNREADABLE for a claim that cannot be read."""
         try:
-            return str(json.loads(self._read_attempt_file(attempt, "json"))["job"])
+            holder = json.loads(self._read_attempt_file(attempt, "json"))["job"]
         except FileNotFoundError:
             return None
         except UnreadableFileError:  # not None: no job can claim the attempt, because the name exists
             return UNREADABLE
         except (ValueError, KeyError, TypeError, RecursionError):
             return UNREADABLE  # after a power failure, or if NFS shows a new file as empty at first
+        return holder if isinstance(holder, str) and JOB_NAME.fullmatch(holder) else UNREADABLE
 
     def latest_attempt(self) -> int:
         """Return the number of the highest claimed attempt; 0 without one."""
@@ -242,9 +241,10 @@ class RunFolder:
     def read_part_exit(self, attempt: int) -> int | None:
         """Return the exit code of an attempt in a shared job, None before its end."""
         try:
-            return int(self._read_attempt_file(attempt, "end"))
+            status = int(self._read_attempt_file(attempt, "end"))
         except (FileNotFoundError, UnreadableFileError, ValueError):  # NFS may show a new file as empty at first
             return None
+        return status if status in EXIT_CODES else None
 
     def write_roster(self, attempt: int, roster: RankRoster) -> None:
         """Store the hosts and clock offsets of the attempt's ranks."""
@@ -253,7 +253,7 @@ class RunFolder:
     def read_roster(self, attempt: int) -> RankRoster | None:
         """Return the hosts and clock offsets of the attempt's ranks, None before the rendezvous is complete."""
         try:
-            return RankRoster.model_validate_json(self._read_attempt_file(attempt, "ranks", RECORD_BYTES))
+            return parse_roster(self._read_attempt_file(attempt, "ranks", RECORD_BYTES))
         except (OSError, ValueError):
             return None
 
@@ -268,9 +268,10 @@ class RunFolder:
 
     def _log_start(self, attempt: int) -> int | None:
         try:
-            return int(self._read_attempt_file(attempt, "log"))
+            start = int(self._read_attempt_file(attempt, "log"))
         except (OSError, ValueError):
             return None
+        return start if 0 <= start <= INT8 else None
 
     def _is_unreadable(self, attempt: int, suffix: str) -> bool:
         try:
@@ -284,7 +285,7 @@ class RunFolder:
 
     def _text_if_exists(self, attempt: int, suffix: str) -> str | None:
         try:
-            return self._read_attempt_file(attempt, suffix).decode()
+            return self._read_attempt_file(attempt, suffix).decode("utf-8", "replace")
         except FileNotFoundError:
             return None
 

@@ -82,7 +82,7 @@ def _apply_one(db: Session, run: Run, report: RunReport) -> None:
     run.cursor, run.latest, run.step = report.tail.cursor, run.latest | latest, max(run.step, step)
     reading = Reading(events, now())
     for event in events:
-        if isinstance(event, Resumed):
+        if isinstance(event, Resumed) and event.attempt <= run.attempt:  # so there are no more rows than attempts
             restarts.store_restart(db, run.id, event)
         if isinstance(event, Started) and event.attempt == run.attempt and run.state is State.PENDING:
             job.hosts, job.pending_reason, job.pending_detail = sorted(set(event.hosts)), None, None

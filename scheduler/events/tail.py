@@ -1,11 +1,13 @@
 """New whole lines of an events file, from a byte onward."""
 
 import logging
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from contract.folder.events import Event, event_reader
+from contract.folder.record import read_record
 from contract.folder.run_folder import EVENTS, RunFolder
 from contract.folder.untrusted_file import UnreadableFileError, open_file, size_of
 
@@ -26,9 +28,10 @@ def has_grown(folder: RunFolder, cursor: int) -> bool:
 
 
 def read_tail(folder: RunFolder, cursor: int) -> Tail:
-    """Read the lines since `cursor`; a half-written line waits, a damaged one is skipped and named in the log.
+    """Read the lines since `cursor`; a half-written line waits, damaged ones are skipped and counted in the log.
 
-    A file that cannot be opened safely has no events, so that its run still ends by its job's end.
+    A line that is longer than MAX_BYTES is damaged too: the rest of it is skipped by the next reads. A file that cannot
+    be opened safely has no events, so that its run still ends by its job's end.
     """
     try:
         with open_file(folder.path, EVENTS) as file:
@@ -38,14 +41,21 @@ def read_tail(folder: RunFolder, cursor: int) -> Tail:
     except UnreadableFileError as error:
         log.warning("the events cannot be read: %s", error)
         return Tail([], cursor, False)
-    whole = new[: new.rfind(b"\n") + 1]
-    events = [event for line in whole.splitlines() if (event := _parse(folder, line))]
-    return Tail(events, cursor + len(whole), len(new) == MAX_BYTES and bool(whole))
+    is_full = len(new) == MAX_BYTES
+    end = new.rfind(b"\n") + 1
+    if is_full and not end:
+        log.warning("%s: skipped a part of a line of more than %d bytes: %r", folder.events, MAX_BYTES, new[:200])
+        return Tail([], cursor + len(new), True)
+    return Tail(list(_events(folder, new[:end])), cursor + end, is_full)
 
 
-def _parse(folder: RunFolder, line: bytes) -> Event | None:
-    try:
-        return event_reader.validate_json(line)
-    except ValidationError:
-        log.warning("%s: skipped a line that is no event: %r", folder.events, line[:200])
-        return None
+def _events(folder: RunFolder, lines: bytes) -> Iterator[Event]:
+    """Yield the valid events; write one line to the log for all invalid ones, for there may be millions."""
+    skipped, example = 0, b""
+    for line in lines.splitlines():
+        try:
+            yield read_record(event_reader, line)
+        except ValidationError:
+            skipped, example = skipped + 1, example or line[:200]
+    if skipped:
+        log.warning("%s: skipped %d lines that are no events, such as %r", folder.events, skipped, example)

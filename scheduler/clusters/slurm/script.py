@@ -6,12 +6,14 @@ Slurm stores a copy of the script itself. A job that several runs share requests
 trainers/packed_runs.py starts one srun step for each run.
 """
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from submitit.slurm.slurm import SlurmExecutor
 
+from contract.folder.bounds import HOST_NAME
 from contract.folder.job_identity import time_limit_warning_s
 from contract.settings import SLURM_TOKEN
 from contract.spec.checks.packing import combined_resources
@@ -48,7 +50,8 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
         setup=[_WITHOUT_SLURM_TOKEN, *setup],
         stderr_to_stdout=True,
         wckey=None,  # clusters that enforce wckeys refuse submitit's default
-        exclude=",".join(job.excluded) or None,
+        # names stored by an earlier version were not checked, and a comma or a line break would end the option
+        exclude=",".join(host for host in job.excluded if re.fullmatch(HOST_NAME, host)) or None,
         additional_parameters=_additional_parameters(job, log),
         srun_args=srun_options,
         use_srun=pack is None,

@@ -1,0 +1,72 @@
+"""Bounds of what jobs write: each number fits its database column, each text can be stored and shown.
+
+A job may write anything into its folder, by a fault or on purpose. A number or name out of bounds makes its record
+invalid. A text that only people read is made valid instead: shortened, and without characters that cannot be stored.
+"""
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+INT4, INT8 = 2**31 - 1, 2**63 - 1  # the largest values of the databases' columns
+MAX_RANKS = 1_000_000  # of one attempt
+MAX_VALUES = 2_000  # metrics in one event
+MAX_NOTES = 100
+LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999, the last that Python's datetime has
+LINE_CHARS, TEXT_CHARS = 2_000, 20_000
+SHORTENED = " ... [shortened] ... "
+HOST_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$"  # no comma, bracket or space: the name becomes a part of --exclude
+METRIC_NAME = r"^[^\x00-\x1f\x7f-\x9f]{1,200}$"
+# control characters except tab and newline, and halves of surrogate pairs: a terminal would obey the former, and the
+# latter have no UTF-8
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Return the text with U+FFFD for every character that cannot be stored or that a terminal would obey."""
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return at most `limit` characters: the beginning and the end of a longer text, with a mark between them."""
+    if len(text) <= limit:
+        return text
+    rest = limit - len(SHORTENED)
+    return text[: rest - rest // 2] + SHORTENED + text[-(rest // 2) :]
+
+
+def clamp_moment(at: float) -> float:
+    """Return the moment, or the nearest one between 1970 and the year 9999; 1970 for NaN."""
+    return min(max(at, 0.0), LAST_MOMENT) if not math.isnan(at) else 0.0
+
+
+def _line(value: Any) -> Any:
+    return printable(shorten(value, LINE_CHARS)) if isinstance(value, str) else value
+
+
+def _text(value: Any) -> Any:
+    return printable(shorten(value, TEXT_CHARS)) if isinstance(value, str) else value
+
+
+def _first_notes(value: Any) -> Any:
+    return value[:MAX_NOTES] if isinstance(value, list) else value
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+Int4 = Annotated[int, Field(ge=0, le=INT4)]  # attempts, steps, counts
+Int8 = Annotated[int, Field(ge=0, le=INT8)]  # bytes
+Rank = Annotated[int, Field(ge=0, lt=MAX_RANKS)]
+Moment = Annotated[float, Field(ge=0, le=LAST_MOMENT, allow_inf_nan=False)]  # seconds since 1970
+Seconds = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]  # a duration, or a difference of clocks
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+HostName = Annotated[str, Field(pattern=HOST_NAME)]
+MetricName = Annotated[str, Field(pattern=METRIC_NAME)]
+MetricValue = Annotated[float | None, AfterValidator(_finite_or_none)]  # None: not a finite number
+Line = Annotated[str, BeforeValidator(_line)]  # a sentence for people
+Text = Annotated[str, BeforeValidator(_text)]  # several lines for people
+Notes = Annotated[list[Line], BeforeValidator(_first_notes)]
