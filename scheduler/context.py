@@ -42,6 +42,7 @@ class Memory:
     search_begun: dict[str, float] = field(default_factory=dict)  # by cluster: a search waits for more names
     leases_seen: dict[tuple[int, datetime], float] = field(default_factory=dict)  # by job and renewal
     unsettled: dict[str, tuple[float, float]] = field(default_factory=dict)  # by name: paused until, and for how long
+    ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
     has_recovered: bool = False  # whether the first recover tick is over
 
 

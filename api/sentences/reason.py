@@ -5,6 +5,7 @@ from typing import assert_never
 from api.sentences.job_end import job_end_sentence
 from contract.lifecycle.reason import (
     Begun,
+    CollectionFailed,
     FolderNotWritable,
     FoundByName,
     FreeText,
@@ -36,6 +37,8 @@ def reason_sentence(reason: Reason) -> str:
             return f"paused at step {step}: {message}"
         case RunFailed(message=message) | RankFailed(message=message) | SubmissionDeferred(message=message):
             return message
+        case CollectionFailed(error=error):
+            return f"the service could not read or store what the run wrote ({error}), and ended it"
         case JobEnded():
             return _job_ended(reason)
         case Retried() | RetriesExhausted() | NoProgress():

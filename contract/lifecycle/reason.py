@@ -72,6 +72,13 @@ class RankFailed(_Reason):
     message: str
 
 
+class CollectionFailed(_Reason):
+    """What the run wrote could not be read or stored, several times in a row."""
+
+    kind: Literal["collection_failed"] = "collection_failed"
+    error: str
+
+
 class FolderNotWritable(_Reason):
     kind: Literal["folder_not_writable"] = "folder_not_writable"
     folder: Literal["run", "array"]
@@ -148,6 +155,7 @@ Reason = Annotated[
     | RunFailed
     | JobEnded
     | RankFailed
+    | CollectionFailed
     | FolderNotWritable
     | SubmissionRefused
     | SubmissionDeferred

@@ -5,6 +5,7 @@ them. Neither does torchrun: its ranks start sessions of their own and outlive t
 """
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -35,6 +36,7 @@ from scheduler.clusters.cluster import (
 )
 
 QUEUE_FULL_S = 10.0  # without submissions after the machine could start no process
+PID = re.compile(r"[1-9][0-9]{0,8}")
 EXECVE_TRIES = 200
 EXECVE_WAIT_S = 0.001
 
@@ -91,9 +93,10 @@ class Local:
     def cancel(self, jobs: Sequence[JobHandle], *, force: bool = False) -> Sequence[JobHandle]:
         signaled = []
         for job in jobs:
-            if any(_group_members(job.id)):
-                with suppress(ProcessLookupError):
-                    os.killpg(_pid(job.id), signal.SIGKILL if force else signal.SIGTERM)
+            pid = _pid(job.id)
+            if pid is not None and any(_group_members(job.id)):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
                     signaled.append(job)
         return signaled
 
@@ -144,8 +147,11 @@ class Local:
         job_host = host_and_pid.rpartition(":")[0]
         if job_host != host():
             return Unknown(f"the job is on {job_host}, this worker on {host()}")
+        pid = _pid(job_id)
+        if pid is None:
+            return gone(EndKind.PROCESS_GONE)
         try:
-            process = psutil.Process(_pid(job_id))
+            process = psutil.Process(pid)
             # compare names, not start times: setting the clock changes the start time of every process
             if process.status() != psutil.STATUS_ZOMBIE and _job_name(process) == name:
                 return Alive()
@@ -166,8 +172,10 @@ def _command(job: JobRequest) -> list[str]:
     return [sys.executable, "-P", "-m", "trainers", str(job.folder.path), "--attempt", str(job.attempt)]
 
 
-def _pid(job_id: str) -> int:
-    return int(job_id.rpartition(":")[2])
+def _pid(job_id: str) -> int | None:
+    """Return the process id in a job's id; None without one: the id may come from a claim that a job wrote."""
+    digits = job_id.rpartition(":")[2]
+    return int(digits) if PID.fullmatch(digits) else None
 
 
 def _job_name(process: psutil.Process) -> str | None:

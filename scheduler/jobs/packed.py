@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from contract.diagnosis.log_patterns import find_failure_line
-from contract.folder.run_folder import ABANDONED, RunFolder
+from contract.folder.run_folder import ABANDONED, UNREADABLE, RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.job_end import EndKind, JobEnd
@@ -79,7 +79,9 @@ def _is_shared(job: Job, shared: set[tuple[str, int | None]]) -> bool:
 def _request_end(context: Context, run: Run, job: Job, *, force: bool) -> bool:
     """Write the request; return False if the part has not begun and, its claim being taken, never will."""
     folder = context.folder_of(run)
-    if run.state in LIVE and run.stop_requested_at and folder.claim(job.attempt, ABANDONED) == ABANDONED:
+    # to claim waits ten seconds for a claim that cannot be read, and that claim belongs to some job
+    may_abandon = run.state in LIVE and run.stop_requested_at and folder.read_claim(job.attempt) != UNREADABLE
+    if may_abandon and folder.claim(job.attempt, ABANDONED) == ABANDONED:
         return False
     folder.request_end(job.attempt, force=force)
     return True

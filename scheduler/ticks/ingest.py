@@ -20,6 +20,7 @@ from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
 from scheduler.context import Context, handle_of
 from scheduler.events.apply import RunReport, apply_reports
 from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
+from scheduler.events.uncollected import count_failure, forget_failures
 from scheduler.jobs.status import status_of_live
 from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
 from scheduler.outcome.exit_cause import LINGER, may_report_more
@@ -28,6 +29,7 @@ from store.runs import LiveRun
 from store.session import snapshot, transaction
 from store.tables import Cluster, Job, now
 
+MAX_ROUNDS = 10  # reads of one file in a tick: a job that writes without end must not hold up other runs
 MAX_RUNS = 100  # in one transaction: enough to be worth it, few enough for other writers that wait
 log = logging.getLogger(__name__)
 
@@ -40,21 +42,32 @@ class _Surroundings(NamedTuple):
 
 
 def ingest(context: Context) -> None:
-    """Bring every live run up to date, those of this machine first: their status takes no call."""
+    """Bring every live run up to date, those of this machine first: their status takes no call.
+
+    A fault of one cluster does not hold up the runs of another one; the faults are raised at the end.
+    """
     with snapshot(context.engine) as db:
         live = runs.live(db, ended_after=now() - LINGER)
     by_cluster: dict[str, list[LiveRun]] = defaultdict(list)
     for run in live:
         by_cluster[run.cluster].append(run)
+    faults = []
     for kind in sorted(by_cluster, key=lambda kind: kind != "local"):
-        _ingest_from(context, kind, by_cluster[kind])
+        try:
+            _ingest_from(context, kind, by_cluster[kind])
+        except Exception as error:
+            faults.append(error)
+    ids, failures = {run.id for run in live}, context.memory.ingest_failures
+    context.memory.ingest_failures = {run_id: count for run_id, count in failures.items() if run_id in ids}
+    if faults:
+        raise ExceptionGroup("runs of some clusters could not be ingested", faults)
 
 
 def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> None:
     status = status_of_live(context, kind, live)
     surroundings = _read_surroundings(context, kind, live, status)
     remaining = list(live)
-    while remaining:
+    for _ in range(MAX_ROUNDS):
         reports = _batches(_read(context, remaining, status, surroundings))
         remaining = [run for batch in reports for run in _store(context, batch, status)]
     if _reports_reachability(context, kind):
@@ -99,11 +112,13 @@ def _read(
     for run in live:
         try:
             report = _read_one(context, run, status[run.id], surroundings)
-        except Exception:  # an unreadable folder must not delay the points of other runs
-            log.exception("run %d could not be read", run.id)
+        except Exception as error:  # an unreadable folder must not delay the points of other runs
+            count_failure(context, run, error)
             continue
         if report:
             yield report
+        else:
+            forget_failures(context, run)
 
 
 def _read_one(context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings) -> RunReport | None:
@@ -134,12 +149,14 @@ def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, Jo
     try:
         with transaction(context.engine) as db, db.no_autoflush:  # all rows are written together at the end
             states = apply_reports(db, batch)
-    except Exception:  # each report by itself, so that one faulty report does not delay the others
+    except Exception as error:  # each report by itself, so that one faulty report does not delay the others
         if len(batch) > 1:
             return [run for report in batch for run in _store(context, [report], status)]
-        log.exception("run %d could not be ingested", batch[0].run.id)
+        count_failure(context, batch[0].run, error)
         return []
     stored = [report for report in batch if report.run.id in states]
+    for report in stored:
+        forget_failures(context, report.run)
     _cancel_failed(context, [report.run for report in stored if states[report.run.id] is State.FAILED], status)
     return [
         report.run._replace(cursor=report.tail.cursor, state=states[report.run.id])
@@ -153,7 +170,10 @@ def _cancel_failed(context: Context, failed: Sequence[LiveRun], status: Mapping[
     for run in failed:
         cluster = context.clusters.get(run.cluster)
         if cluster and cluster.is_local and run.external_id and isinstance(status[run.id], Alive):
-            cluster.cancel([handle_of(run)])
+            try:
+                cluster.cancel([handle_of(run)])
+            except Exception:  # `reap` tries again
+                log.exception("the job of run %d could not be ended", run.id)
 
 
 def _reports_reachability(context: Context, kind: str) -> bool:

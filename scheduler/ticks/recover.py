@@ -142,7 +142,9 @@ def _take_claims(context: Context, expired: Sequence[Pair]) -> dict[int, str]:
     for run, job in expired:
         request = context.request_of(run, job)
         request.folder.prepare(request.spec, request.attempt)
-        holders[run.id] = request.folder.claim(request.attempt, ABANDONED)
+        # to claim waits ten seconds for a claim that cannot be read; the next search sees whether it can be read then
+        is_unreadable = request.folder.read_claim(request.attempt) == UNREADABLE
+        holders[run.id] = UNREADABLE if is_unreadable else request.folder.claim(request.attempt, ABANDONED)
     return holders
 
 
