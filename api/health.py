@@ -1,6 +1,7 @@
 """Endpoints of the service's health: liveness, readiness, cluster reports."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from importlib.metadata import version
 
 from fastapi import APIRouter, Response
@@ -8,8 +9,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.database import Reading
 from contract.api.responses import ClusterView, Health, Readiness
-from store import clusters
+from store import clusters, ticks
 from store.tables import now
+from store.ticks import LateTick
 
 router = APIRouter(tags=["service"])
 MAX_SCHEDULER_AGE = timedelta(seconds=90)  # the scheduler reports every few seconds; with a slow Slurm every minute
@@ -23,18 +25,25 @@ def health() -> Health:
 
 @router.get("/ready", responses={503: {"model": Readiness}})
 def ready(db: Reading, response: Response) -> Readiness:
-    """Return 200 if the database answers and the scheduler has reported recently, else 503 with the problem."""
+    """Return 200 if the database answers and every tick of the scheduler succeeds, else 503 with the problem."""
     try:
         seen = max((row.asked_at for row in clusters.reports(db)), default=None)
-        database = "ok"
+        late, database = ticks.late(db), "ok"
     except SQLAlchemyError as error:
-        seen, database = None, str(error).splitlines()[0]
-    is_fresh = seen is not None and now() - seen < MAX_SCHEDULER_AGE
-    scheduler = "ok" if is_fresh else "has not reported yet" if seen is None else "has not reported recently"
-    response.status_code = 200 if is_fresh and database == "ok" else 503
-    return Readiness(
-        ready=is_fresh and database == "ok", database=database, scheduler=scheduler, scheduler_seen_at=seen
-    )
+        seen, late, database = None, [], str(error).splitlines()[0]
+    problem = _problem(seen, late)
+    is_ready = problem is None and database == "ok"
+    response.status_code = 200 if is_ready else 503
+    return Readiness(ready=is_ready, database=database, scheduler=problem or "ok", scheduler_seen_at=seen)
+
+
+def _problem(seen: datetime | None, late: Sequence[LateTick]) -> str | None:
+    """Return why the scheduler does not work; None if it works."""
+    if seen is None:
+        return "has not reported yet"
+    if late:
+        return "; ".join(f"the tick {tick.name} last succeeded {tick.age.total_seconds():.0f} s ago" for tick in late)
+    return None if now() - seen < MAX_SCHEDULER_AGE else "has not reported recently"
 
 
 @router.get("/clusters")

@@ -26,6 +26,9 @@ from scheduler.ticks.poll import poll
 from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
 from scheduler.ticks.refresh_clusters import refresh_clusters
+from scheduler.watchdog import Watchdog, watched
+from store import ticks
+from store.session import transaction
 
 Tick = Callable[[Context], None]
 TICKS: Mapping[str, tuple[Tick, float]] = MappingProxyType(  # with the period in seconds
@@ -39,6 +42,7 @@ TICKS: Mapping[str, tuple[Tick, float]] = MappingProxyType(  # with the period i
         "reap": (reap, 5.0),
     }
 )
+SUCCESS_STORED_S = 10.0  # at most so often a tick's success is stored, for GET /ready
 APART = 0.5  # of its period, at least, between two starts of a tick in one process: a backlog is left out
 
 
@@ -64,15 +68,21 @@ def make_app(settings: Settings) -> Celery:
     )
     context = _context(settings)
     for name, (tick, period_s) in TICKS.items():
-        app.task(name=f"bigbatch.{name}")(_one_at_a_time(tick, context, APART * period_s))
+        app.task(name=f"bigbatch.{name}")(_one_at_a_time(_watched(name, tick, period_s), context, APART * period_s))
 
     @worker_ready.connect(weak=False)
     def first_report(**_: object) -> None:
+        periods_s = {name: period_s for name, (_, period_s) in TICKS.items()}
+        with transaction(context().engine) as db:
+            ticks.begin(db, periods_s)
+        Watchdog.of(context().memory, periods_s).start()
         refresh_clusters(context())  # a user who waits for the service does not wait for its clock
 
     @worker_shutdown.connect(weak=False)
     def last_steps(**_: object) -> None:
         finish_open(context())
+        with transaction(context().engine) as db:
+            ticks.end(db)
 
     return app
 
@@ -101,6 +111,22 @@ def _broker(settings: Settings) -> dict[str, object]:
         "polling_interval": 0.05,  # kombu's default is a second
     }
     return {"broker_url": folder_broker.URL, "broker_transport_options": options}
+
+
+def _watched(name: str, tick: Tick, period_s: float) -> Tick:
+    """Return the tick so that the watchdog watches it, and so that its successes are stored from time to time."""
+
+    @wraps(tick)
+    def run(context: Context) -> None:
+        stored_at = context.memory.success_stored_at
+        with watched(context.memory, name):
+            tick(context)
+            if time.monotonic() - stored_at.get(name, -math.inf) >= SUCCESS_STORED_S:
+                with transaction(context.engine) as db:
+                    ticks.store_success(db, name, period_s)
+                stored_at[name] = time.monotonic()
+
+    return run
 
 
 def _one_at_a_time(tick: Tick, context: Callable[[], Context], apart_s: float) -> Callable[[], None]:

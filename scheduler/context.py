@@ -1,6 +1,7 @@
 """The context of a worker: its database, clusters and run folders, and its memory between ticks."""
 
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -42,8 +43,15 @@ class Memory:
     search_begun: dict[str, float] = field(default_factory=dict)  # by cluster: a search waits for more names
     leases_seen: dict[tuple[int, datetime], float] = field(default_factory=dict)  # by job and renewal
     unsettled: dict[str, tuple[float, float]] = field(default_factory=dict)  # by name: paused until, and for how long
+    moved_on_at: dict[str, float] = field(default_factory=dict)  # by tick that runs: its start, or its last progress
+    success_stored_at: dict[str, float] = field(default_factory=dict)  # by tick
     ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
     has_recovered: bool = False  # whether the first recover tick is over
+
+    def note_progress(self, tick: str) -> None:
+        """Show the watchdog that a tick which has much to do does not hang."""
+        if tick in self.moved_on_at:
+            self.moved_on_at[tick] = time.monotonic()
 
 
 class _RunKey(Protocol):

@@ -185,6 +185,15 @@ class Cluster(Table):
     poll_after: Mapped[datetime | None]  # the next poll of its jobs comes after this moment
 
 
+class Tick(Table):
+    """When each periodic task last succeeded, on any worker; the scheduler writes it, the API reads it."""
+
+    __tablename__ = "ticks"
+    name: Mapped[str] = mapped_column(primary_key=True)
+    period_s: Mapped[float]
+    succeeded_at: Mapped[datetime]
+
+
 class CallSlot(Table):
     """One call of a cluster's commands that is allowed per minute; there are as many slots as calls."""
 

@@ -154,6 +154,7 @@ def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, Jo
             return [run for report in batch for run in _store(context, [report], status)]
         count_failure(context, batch[0].run, error)
         return []
+    context.memory.note_progress("ingest")
     stored = [report for report in batch if report.run.id in states]
     for report in stored:
         forget_failures(context, report.run)

@@ -1,12 +1,14 @@
 """Tests of health, readiness and cluster reports."""
 
+from datetime import timedelta
+
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from contract.api.cluster_report import ClusterReport
-from store import clusters
+from store import clusters, ticks
 from store.session import transaction
-from store.tables import Table
+from store.tables import Table, Tick
 
 
 def test_alive_is_not_ready(client: TestClient) -> None:
@@ -21,6 +23,20 @@ def test_ready_is_a_database_and_a_scheduler_seen_lately(client: TestClient, sql
     assert client.get("/api/v1/ready").status_code == 200
     (view,) = client.get("/api/v1/clusters").json()
     assert (view["kind"], view["error"], view["report"]) == ("slurm", "squeue gave no answer within 20 s", None)
+
+
+def test_a_tick_that_has_not_succeeded_lately_is_named(client: TestClient, sqlite_engine: Engine) -> None:
+    """Forces the fault: the ingest tick hangs, and the cluster reports go on."""
+    with transaction(sqlite_engine) as db:
+        clusters.store_report(db, "local", None, None)
+        ticks.begin(db, {"ingest": 1.0, "launch": 0.5})
+    assert client.get("/api/v1/ready").status_code == 200
+    with transaction(sqlite_engine) as db:
+        db.get_one(Tick, "ingest").succeeded_at -= timedelta(seconds=300)
+    answer = client.get("/api/v1/ready")
+    assert (answer.status_code, answer.json()["ready"], answer.json()["database"]) == (503, False, "ok")
+    assert answer.json()["scheduler"].startswith("the tick ingest last succeeded 30")
+    assert "launch" not in answer.json()["scheduler"]
 
 
 def test_an_answer_that_fails_keeps_the_report_before_it(client: TestClient, sqlite_engine: Engine) -> None:

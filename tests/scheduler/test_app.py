@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from contract.settings import Settings
-from scheduler.app import TICKS, _context, make_app
+from scheduler.app import TICKS, _context, _watched, make_app
 from scheduler.context import Context
+from store.session import snapshot
+from store.tables import Tick
 
 
 def test_every_tick_of_the_beat_is_a_task_of_the_workers(tmp_path: Path) -> None:
@@ -16,6 +18,31 @@ def test_every_tick_of_the_beat_is_a_task_of_the_workers(tmp_path: Path) -> None
     wanted = {entry["task"] for entry in app.conf.beat_schedule.values()}
     assert wanted == {f"bigbatch.{name}" for name in TICKS}
     assert wanted <= app.tasks.keys()
+
+
+def test_a_success_of_a_tick_is_stored_and_a_failure_is_not(context: Context) -> None:
+    """Forces the fault: the tick raises, as it would while the database refuses what it stores."""
+    faults = [ValueError("no")]
+
+    def tick(_: Context) -> None:
+        if faults:
+            raise faults.pop()
+
+    run = _watched("ingest", tick, 1.0)
+    with pytest.raises(ValueError, match="no"):
+        run(context)
+    with snapshot(context.engine) as db:
+        assert db.get(Tick, "ingest") is None
+    run(context)
+    with snapshot(context.engine) as db:
+        first = db.get_one(Tick, "ingest").succeeded_at
+    run(context)
+    with snapshot(context.engine) as db:
+        assert db.get_one(Tick, "ingest").succeeded_at == first, "not stored twice in ten seconds"
+    context.memory.success_stored_at.clear()
+    run(context)
+    with snapshot(context.engine) as db:
+        assert db.get_one(Tick, "ingest").succeeded_at > first
 
 
 def test_the_first_ticks_of_a_worker_share_one_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
