@@ -233,7 +233,7 @@ export interface paths {
         };
         /**
          * Ready
-         * @description Return 200 if the database answers and the scheduler has reported recently, else 503 with the problem.
+         * @description Return 200 if the database answers and every tick of the scheduler succeeds, else 503 with the problem.
          */
         get: operations["ready_api_v1_ready_get"];
         put?: never;
