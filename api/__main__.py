@@ -3,12 +3,17 @@
 import argparse
 import json
 import sys
+from contextlib import nullcontext
+from secrets import token_hex
 
 import uvicorn
+from pydantic import ValidationError
 
 from api.app import create_app
-from api.guard import LOOPBACK
+from contract.access.service_record import LOOPBACK, recorded_service
+from contract.access.token_file import TokenFileError, read_or_create_token
 from contract.process_settings import read_process_settings
+from contract.settings import Settings, setting_errors
 
 
 def main() -> None:
@@ -18,20 +23,35 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--openapi", action="store_true", help="print the OpenAPI document and leave")
     wish = parser.parse_args()
-    settings = read_process_settings()
+    try:
+        settings = read_process_settings()
+    except ValidationError as error:
+        sys.exit(setting_errors(error))
     if wish.openapi:
-        print(json.dumps(create_app(settings).openapi(), indent=1, sort_keys=True))
-        return
-    if wish.host not in LOOPBACK and not settings.token:
+        app = create_app(settings.model_copy(update={"token": token_hex()}))
+        print(json.dumps(app.openapi(), indent=1, sort_keys=True))
+    elif wish.host not in LOOPBACK and not settings.token:
         sys.exit(f"{wish.host} is not loopback, so others could run jobs as you: set BIGBATCH_TOKEN first")
-    uvicorn.run(
-        create_app(settings),
-        host=wish.host,
-        port=wish.port,
-        log_level="warning",
-        server_header=False,
-        timeout_graceful_shutdown=3,  # an open page must not keep the service from ending
-    )
+    else:
+        _serve(settings, wish.host, wish.port)
+
+
+def _serve(settings: Settings, host: str, port: int) -> None:
+    try:
+        token = settings.token or read_or_create_token(settings.home_folder())
+    except TokenFileError as error:
+        sys.exit(str(error))
+    # A token of BIGBATCH_TOKEN is for the clients that have this variable as well.
+    record = nullcontext() if settings.token else recorded_service(host, port, token)
+    with record:
+        uvicorn.run(
+            create_app(settings.model_copy(update={"token": token})),
+            host=host,
+            port=port,
+            log_level="warning",
+            server_header=False,
+            timeout_graceful_shutdown=3,  # an open page must not keep the service from ending
+        )
 
 
 if __name__ == "__main__":

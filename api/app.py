@@ -6,24 +6,29 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from api import collectives, dashboard, errors, experiments, failures, health, metrics, runs
+from api.access.credentials import Credentials
+from api.access.guard import AccessMiddleware
+from api.access.headers import SecurityHeadersMiddleware
 from api.documents import DocumentMiddleware
-from api.guard import AccessMiddleware
 from contract.api.responses import ErrorView
 from contract.settings import Settings
 from store.session import engine_for
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorView} for status in (400, 401, 403, 404, 409, 413, 415, 422, 503)
+    status: {"model": ErrorView} for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
 }
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return the application for the settings' database, whose migrations must be complete."""
+    """Return the application for the settings' token and database, whose migrations must be complete.
+
+    Raise ValueError for settings without a token.
+    """
     app = FastAPI(
         title="Bigbatch",
         version="1",
         description="Large-batch, distributed training experiments on Slurm clusters.",
-        docs_url="/api/docs",
+        docs_url=None,  # FastAPI's page would load scripts of another host
         openapi_url="/api/openapi.json",
         redoc_url=None,
     )
@@ -38,5 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
     dashboard.install(app)
     app.add_middleware(DocumentMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=3)  # the default, 9, needs four times the time
-    app.add_middleware(AccessMiddleware, token=settings.token)  # added last, so it runs first
+    # The last one runs first. Starlette makes a middleware at the first request: an empty token must fail here.
+    app.add_middleware(AccessMiddleware, credentials=Credentials(settings.token))
+    app.add_middleware(SecurityHeadersMiddleware)
     return app

@@ -1,7 +1,7 @@
 """The API's exceptions and handlers: every error has the same response format."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
+from api.access.headers import security_headers
 from contract.api.responses import ErrorView, Problem
 from contract.folder.untrusted_file import UnreadableFileError
 from contract.validation import ValidationIssue, issues_from_details
@@ -21,6 +22,7 @@ class ApiError(Exception):
 
     status = 500
     code = "internal"
+    headers: Mapping[str, str] = {}
 
     def __init__(self, message: str, fields: Sequence[ValidationIssue] = ()) -> None:
         super().__init__(message)
@@ -79,6 +81,17 @@ class Unauthorized(ApiError):
     """The token is missing or wrong."""
 
     status, code = 401, "unauthorized"
+    headers: Mapping[str, str] = {"WWW-Authenticate": "Bearer"}
+
+
+class TooManyAttempts(ApiError):
+    """Too many requests of this client address had a wrong token."""
+
+    status, code = 429, "too_many_attempts"
+
+    def __init__(self, wait_s: int) -> None:
+        super().__init__(f"too many requests of your address had a wrong token: wait {wait_s} s, or send the right one")
+        self.headers = {"Retry-After": str(wait_s)}
 
 
 class Forbidden(ApiError):
@@ -94,10 +107,9 @@ class UnsupportedType(ApiError):
 
 
 def respond(error: ApiError) -> JSONResponse:
-    """Return the response of an error; 401 includes the authentication scheme."""
+    """Return the response of an error."""
     view = ErrorView(error=Problem(code=error.code, message=error.message, fields=error.fields))
-    headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
-    return JSONResponse(view.model_dump(), status_code=error.status, headers=headers)
+    return JSONResponse(view.model_dump(), status_code=error.status, headers=error.headers)
 
 
 def install(app: FastAPI) -> None:
@@ -134,7 +146,9 @@ def install(app: FastAPI) -> None:
     def unforeseen(request: Request, error: Exception) -> JSONResponse:
         # The traceback is in the log; a response must not reveal internals.
         problem = Problem(code="internal", message="internal error; the service's log has the details")
-        return JSONResponse(ErrorView(error=problem).model_dump(), status_code=500)
+        # Starlette makes this response outside every middleware, so the headers are added here.
+        headers = security_headers(request.url.path)
+        return JSONResponse(ErrorView(error=problem).model_dump(), status_code=500, headers=headers)
 
 
 def _request_issues(error: RequestValidationError) -> list[ValidationIssue]:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from importlib.metadata import version
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.access.guard import HAS_ACCESS_KEY
 from api.database import Reading
 from contract.api.responses import ClusterView, Health, Readiness
 from store import clusters, ticks
@@ -24,13 +25,15 @@ def health() -> Health:
 
 
 @router.get("/ready", responses={503: {"model": Readiness}})
-def ready(db: Reading, response: Response) -> Readiness:
+def ready(db: Reading, request: Request, response: Response) -> Readiness:
     """Return 200 if the database answers and every tick of the scheduler succeeds, else 503 with the problem."""
     try:
         seen = max((row.asked_at for row in clusters.reports(db)), default=None)
         late, database = ticks.late(db), "ok"
     except SQLAlchemyError as error:
-        seen, late, database = None, [], str(error).splitlines()[0]
+        # The message may name the database's host and account, so a request without access does not get it.
+        message = str(error).splitlines()[0] if request.scope[HAS_ACCESS_KEY] else "does not answer"
+        seen, late, database = None, [], message
     problem = _problem(seen, late)
     is_ready = problem is None and database == "ok"
     response.status_code = 200 if is_ready else 503

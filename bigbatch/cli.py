@@ -17,6 +17,7 @@ from bigbatch.commands.first_run import first_run
 from bigbatch.commands.listing import list_experiments, show
 from bigbatch.commands.logs import logs
 from bigbatch.commands.price import price
+from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit
 from bigbatch.commands.up import up
@@ -37,6 +38,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "up": up,
     "first-run": first_run,
+    "sign-in": sign_in,
     "dry-run": dry_run,
     "submit": submit,
     "list": list_experiments,

@@ -34,8 +34,8 @@ PAGE = 200  # items per request
 class Client:
     """The client of the service at `url` (default: BIGBATCH_URL, else this machine).
 
-    `token` defaults to BIGBATCH_TOKEN. Every method raises ApiError for an error response, and Unreachable if the
-    service does not answer.
+    `token` defaults to BIGBATCH_TOKEN, else to the token of the service that this user runs at `url` on this machine.
+    Every method raises ApiError for an error response, and Unreachable if the service does not answer.
     """
 
     def __init__(
@@ -59,6 +59,10 @@ class Client:
     def experiment_url(self, experiment_id: int) -> str:
         """Return the address of an experiment's page on the dashboard."""
         return f"{self.url}/experiments/{experiment_id}"
+
+    def sign_in_url(self, path: str = "/") -> str:
+        """Return a link that signs a browser in once, within 15 minutes, and opens the page at `path`."""
+        return self._connection.sign_in_url(path)
 
     def create(self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False) -> Created:
         """Create an experiment (a str is YAML or JSON text) and queue its runs.

@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from secrets import token_hex
 from typing import TypeVar
+from urllib.parse import urlencode
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
+from contract.access.service_record import LOOPBACK, token_of_local_service
+from contract.access.signed_value import Purpose, sign
 from contract.api.responses import ErrorView, Problem
 
 T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8000"
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 TIMEOUT = httpx.Timeout(60, connect=5)  # validation of thousands of points takes some seconds
 RETRY_DELAYS_S = (0.2, 0.5)  # before the second and third request
 TRANSIENT_STATUSES = {
@@ -24,6 +26,10 @@ TRANSIENT_STATUSES = {
     503,
     504,
 }  # transient: an unavailable proxy or database, or the same request in progress
+FIND_TOKEN = (
+    "set BIGBATCH_TOKEN, or use the address at which `bigbatch up` runs for you on this machine; "
+    "`bigbatch up` stores a token that it makes in the file 'token' of the service's home folder"
+)
 Parameters = dict[str, str | int | float | list[str]]
 
 
@@ -32,22 +38,32 @@ class Connection:
 
     def __init__(self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None) -> None:
         self.url = (url or os.environ.get("BIGBATCH_URL") or DEFAULT_URL).rstrip("/")
-        host = _host_of(self.url)
-        token = os.environ.get("BIGBATCH_TOKEN", "") if token is None else token
+        parsed = _parse(self.url)
+        if token is None:
+            token = os.environ.get("BIGBATCH_TOKEN") or token_of_local_service(parsed.host, parsed.port or 80)
         if not (token.isascii() and token.isprintable()):
             raise BigbatchError(
                 "the token has characters that are not allowed in an HTTP header; set BIGBATCH_TOKEN to printable ASCII"
             )
+        self._token = token
         self._http = httpx.Client(
             headers={"Authorization": f"Bearer {token}"} if token else {},
             timeout=TIMEOUT,
             transport=transport,
-            trust_env=host not in LOOPBACK,  # a site's proxy cannot reach this machine
+            trust_env=parsed.host not in LOOPBACK,  # a site's proxy cannot reach this machine
         )
 
     def close(self) -> None:
         """Close the connection."""
         self._http.close()
+
+    def sign_in_url(self, path: str) -> str:
+        """Return a link that signs a browser in and opens the page at `path`; raise BigbatchError without a token."""
+        if not self._token:
+            raise BigbatchError(f"the token of {self.url} is not known: {FIND_TOKEN}")
+        code = sign(self._token, Purpose.CODE, now=time.time())
+        # a browser does not send the fragment, so no log contains the code
+        return f"{self.url}/sign-in#{urlencode({'code': code, 'next': path}, safe='/')}"
 
     def get(self, path: str, answer: type[T], *, ask: Parameters | None = None) -> T:
         """Send a GET request, with retries after transient errors; return the response as `answer`."""
@@ -113,15 +129,15 @@ class Connection:
             status = f"{response.status_code} {response.reason_phrase}"
             return Problem(code="foreign", message=f"{self.url} answered {status}, which is not a Bigbatch response")
         if response.status_code == 401:
-            problem = problem.model_copy(update={"message": f"{problem.message}; set BIGBATCH_TOKEN"})
+            problem = problem.model_copy(update={"message": f"{problem.message}; {FIND_TOKEN}"})
         return problem
 
 
-def _host_of(url: str) -> str:
+def _parse(url: str) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:
         raise BigbatchError(f"'{url}' is not a valid address: {error}") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise BigbatchError(f"'{url}' is not a valid address: use http://HOST:PORT or https://HOST:PORT")
-    return parsed.host
+    return parsed

@@ -4,12 +4,17 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from contract.validation import issues_of
 
 PREFIX = "BIGBATCH_"  # of every setting's environment variable
 SECRETS = frozenset({"token", "database", "broker"})  # settings that no job may read
 SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands sign in
+MIN_TOKEN_LENGTH = 32
+MAKE_TOKEN = "make one with `openssl rand -hex 32`"
 
 
 def setting_of(variable: str) -> str | None:
@@ -21,7 +26,7 @@ def setting_of(variable: str) -> str | None:
 class Settings(BaseSettings):
     """All settings; the defaults suit one laptop."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
 
     home: Path = Field(
         default=Path("~/.bigbatch"), description="folder of the database, the run folders and the broker"
@@ -32,8 +37,7 @@ class Settings(BaseSettings):
     cache: Path | None = Field(default=None, description="folder of generated data sets")
     token: str = Field(
         default="",
-        pattern=r"^[!-~]*$",
-        description="secret that every request must contain; required unless the service listens on loopback",
+        description="secret that every request must contain; empty: the service makes one in the home folder",
     )
     slurm: bool | None = Field(default=None, description="submit to Slurm; unset: if sbatch is on PATH")
     slurm_python: str = Field(default="", description="Python on the compute nodes; empty: the scheduler's Python")
@@ -48,6 +52,16 @@ class Settings(BaseSettings):
     @classmethod
     def _lines(cls, value: Any) -> Any:
         return [line.strip() for line in value.split(";;") if line.strip()] if isinstance(value, str) else value
+
+    @field_validator("token")
+    @classmethod
+    def _token(cls, value: str) -> str:
+        if not all("!" <= character <= "~" for character in value):
+            raise PydanticCustomError("token", f"a token has only ASCII letters, digits and signs: {MAKE_TOKEN}")
+        if 0 < len(value) < MIN_TOKEN_LENGTH:
+            found = f"the token has {len(value)} characters, fewer than {MIN_TOKEN_LENGTH}"
+            raise PydanticCustomError("token", f"{found}: {MAKE_TOKEN}")
+        return value
 
     def home_folder(self) -> Path:
         """Return the absolute home folder."""
@@ -65,3 +79,8 @@ class Settings(BaseSettings):
     def database_url(self) -> str:
         """Return the SQLAlchemy URL of the database."""
         return self.database or f"sqlite:///{self.home_folder() / 'bigbatch.db'}"
+
+
+def setting_errors(error: ValidationError) -> str:
+    """Return the messages of a validation error of Settings, each with the name of its environment variable."""
+    return "; ".join(f"BIGBATCH_{issue.path.upper()}: {issue.message}" for issue in issues_of(error))

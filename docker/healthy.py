@@ -1,8 +1,5 @@
-"""Health check of the API: exit 0 when the API answers a request with its token."""
+"""Health check of the API: exit 0 when the API answers; this request needs no token."""
 
-import os
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
-request = Request("http://127.0.0.1:8000/api/v1/health")
-request.add_header("Authorization", f"Bearer {os.environ['BIGBATCH_TOKEN']}")
-urlopen(request, timeout=5).read()
+urlopen("http://127.0.0.1:8000/api/v1/health", timeout=5).read()

@@ -26,6 +26,10 @@ export default ts.config(
   },
   { files: ["src/**"], rules: { "max-lines-per-function": ["error", 45] } },
   {
+    files: ["public/*.js"],
+    languageOptions: { globals: { localStorage: "readonly", document: "readonly" } },
+  },
+  {
     files: ["*.{js,mjs}"],
     languageOptions: { globals: { process: "readonly", console: "readonly", URL: "readonly" } },
   },

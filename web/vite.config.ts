@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   plugins: [react()],
   resolve: { alias: { "@": fileURLToPath(new URL("src", import.meta.url)) } },
-  server: { proxy: { "/api": "http://127.0.0.1:8000" } },
+  server: { proxy: { "^/(api|sign-in|sign-out)": "http://127.0.0.1:8000" } },
   build: { target: "es2023", chunkSizeWarningLimit: 600 },
   test: {
     environment: "jsdom",

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from fastapi.testclient import TestClient
@@ -43,7 +44,7 @@ LISTS = ("/runs", "/runs?state=queued", "/experiments", "/experiments/1/runs", "
 def main() -> None:
     """Measure, print a table and write the report."""
     with tempfile.TemporaryDirectory(prefix="bigbatch-scale-") as home:
-        settings = Settings(home=Path(home))
+        settings = Settings(home=Path(home), token=token_hex())
         report = measure(settings)
     database = make_url(settings.database_url()).get_backend_name()
     machine = {"machine": platform.machine(), "system": platform.system(), "cores": multiprocessing.cpu_count()}
@@ -179,7 +180,7 @@ def expire_polls(testbed: Testbed) -> None:
 def measure_lists(settings: Settings) -> dict[str, float]:
     """Return the 99th percentile of the response time of each list."""
     found = {}
-    with TestClient(create_app(settings), base_url="http://localhost") as client:
+    with TestClient(create_app(settings), headers={"authorization": f"Bearer {settings.token}"}) as client:
         for path in LISTS:
             page = f"/api/v1{path}"
             assert client.get(page).status_code == 200, page

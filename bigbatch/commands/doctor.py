@@ -76,6 +76,8 @@ def _service() -> Check:
     try:
         with Client() as client:
             readiness = client.ready()
+            if readiness.ready:
+                client.clusters()  # readiness needs no token, all other requests do
     except Unreachable:
         found = f"no service answers at {os.environ.get('BIGBATCH_URL') or 'this machine'}"
         means = "no run is accepted or submitted without a service"

@@ -7,7 +7,8 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Home, Port
-from bigbatch.commands.up import read_service_settings
+from bigbatch.commands.sign_in import print_sign_in_link
+from bigbatch.commands.up import read_service_settings, warn_of_root
 from bigbatch.commands.watch import watch_to_end
 from bigbatch.service.address import Address, next_free
 from bigbatch.service.home_lock import lock_home
@@ -29,23 +30,26 @@ def first_run(
     spec = read_spec(file)
     place = read_service_settings(home)
     with lock_home(place.home):
-        address = next_free(Address("127.0.0.1", port), place.token)
+        address = next_free(Address("127.0.0.1", port), place.configured_token)
+        token = place.token()
         if port not in (0, address.port):
             print(f"Port {port} is in use, so the service uses port {address.port}.")
+        warn_of_root()
         print("Starting the service ...", flush=True)
-        with running_service(address, place.home) as service:
-            succeeded = _run_experiment(service, spec)
+        with running_service(address, place.home) as service, Client(address.url, token) as client:
+            succeeded = _run_experiment(service, client, spec)
             if not once:
                 print(f"The dashboard runs at {address.url} until Ctrl-C.", flush=True)
+                print_sign_in_link(client)
                 _wait_for_ctrl_c(service)
     raise typer.Exit(0 if succeeded else 1)
 
 
-def _run_experiment(service: Service, spec: dict[str, object]) -> bool:
-    with Client(service.address.url) as client:
-        created = client.create(spec)
-        print(f"Experiment {created.id}: {client.experiment_url(created.id)}", flush=True)
-        return watch_to_end(client, created.id, make_console(), pause=service.supervise)
+def _run_experiment(service: Service, client: Client, spec: dict[str, object]) -> bool:
+    created = client.create(spec)
+    print(f"Experiment {created.id}: {client.experiment_url(created.id)}", flush=True)
+    print_sign_in_link(client, f"/experiments/{created.id}")
+    return watch_to_end(client, created.id, make_console(), pause=service.supervise)
 
 
 def _wait_for_ctrl_c(service: Service) -> None:

@@ -1,5 +1,6 @@
 """`bigbatch up`: run the whole service on this machine."""
 
+import os
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,35 +8,58 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from bigbatch.client import Client
 from bigbatch.commands.options import Home, Host, Port
+from bigbatch.commands.sign_in import print_sign_in_link
 from bigbatch.connection import DEFAULT_URL
 from bigbatch.errors import BigbatchError
 from bigbatch.service.address import Address, check_address
 from bigbatch.service.home_lock import lock_home
 from bigbatch.service.service import running_service
-from contract.settings import Settings
-from contract.validation import issues_of
+from bigbatch.terminal.message import print_message
+from contract.access.token_file import TokenFileError, read_or_create_token
+from contract.settings import Settings, setting_errors
 
 
 class ServiceSettings(NamedTuple):
     """The settings of a service that this command starts."""
 
     home: Path
-    token: str
+    configured_token: str  # "" without BIGBATCH_TOKEN
+
+    def token(self) -> str:
+        """Return the service's token, without BIGBATCH_TOKEN the home's; raise BigbatchError if it cannot be used."""
+        try:
+            return self.configured_token or read_or_create_token(self.home)
+        except TokenFileError as error:
+            raise BigbatchError(str(error)) from error
 
 
 def up(host: Host = "127.0.0.1", port: Port = 8000, *, home: Home = None) -> None:
     """Start the whole service on this machine and run it until Ctrl-C."""
     place = read_service_settings(home)
     with lock_home(place.home):
-        address = check_address(Address(host, port), place.token)
+        address = check_address(Address(host, port), place.configured_token)
+        token = place.token()
+        warn_of_root()
         with running_service(address, place.home) as service:
             print(f"Bigbatch is at {address.shown} (Ctrl-C stops the service)", flush=True)
+            with Client(address.shown, token) as client:
+                print_sign_in_link(client)
             if address.url != DEFAULT_URL:
                 print(f"In other terminals: export BIGBATCH_URL={address.url}", flush=True)
             with suppress(KeyboardInterrupt):
                 while True:
                     service.supervise(60)
+
+
+def warn_of_root() -> None:
+    """Print a warning if the service and its jobs would have root's rights."""
+    if os.geteuid() == 0:
+        print_message(
+            "the service runs as root, so every job and everyone with the token has root's rights: "
+            "start it as an ordinary user (as root on Debian: adduser NAME, then su - NAME)"
+        )
 
 
 def read_service_settings(home: Path | None) -> ServiceSettings:
@@ -46,6 +70,5 @@ def read_service_settings(home: Path | None) -> ServiceSettings:
     try:
         settings = Settings()
     except ValidationError as error:
-        message = "; ".join(f"BIGBATCH_{issue.path.upper()}: {issue.message}" for issue in issues_of(error))
-        raise BigbatchError(message) from error
+        raise BigbatchError(setting_errors(error)) from error
     return ServiceSettings(home.expanduser().absolute() if home else settings.home_folder(), settings.token)

@@ -4,8 +4,8 @@ import errno
 import socket
 from typing import NamedTuple
 
-from bigbatch.connection import LOOPBACK
 from bigbatch.errors import BigbatchError
+from contract.access.service_record import LOOPBACK
 
 ALL_INTERFACES = {"0.0.0.0", "::", ""}
 MAX_PORT_TRIES = 100  # ports that `next_free` tries

@@ -13,11 +13,14 @@ from contract.folder.untrusted_file import open_folder
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_exclusive(folder: Path, name: str, text: str) -> bool:
-    """Create a file with all its text, unless the file exists. Return whether this call created the file."""
+def write_exclusive(folder: Path, name: str, text: str, *, mode: int = 0o666) -> bool:
+    """Create a file with all its text, unless the file exists. Return whether this call created the file.
+
+    The file never has more permissions than `mode`, at no moment.
+    """
     above, _, leaf = name.rpartition("/")
     with open_folder(folder, above) as parent:
-        draft = _write_draft(parent, leaf, text)
+        draft = _write_draft(parent, leaf, text, mode)
         try:  # a hard link is created at most once, also on NFS
             os.link(draft, leaf, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
         except FileExistsError:

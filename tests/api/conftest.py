@@ -9,14 +9,19 @@ from sqlalchemy import Engine
 
 from api.app import create_app
 from contract.settings import Settings
+from tests.testing.api import TOKEN, WITH_TOKEN
 
 
 @pytest.fixture
 def settings(tmp_path: Path, sqlite_engine: Engine) -> Settings:
-    return Settings(home=tmp_path, database=str(sqlite_engine.url))
+    return Settings(home=tmp_path, database=str(sqlite_engine.url), token=TOKEN)
 
 
 @pytest.fixture
 def client(settings: Settings) -> Iterator[TestClient]:
-    with TestClient(create_app(settings), base_url="http://localhost", raise_server_exceptions=False) as client:
+    """A client with the token."""
+    app = create_app(settings)
+    with TestClient(
+        app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False, follow_redirects=False
+    ) as client:
         yield client

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from contract.settings import Settings
-from tests.testing.api import SPEC, post
+from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 from tests.testing.servers import wait_for
 
 
@@ -126,12 +126,15 @@ def test_a_body_that_breaks_off_is_no_experiment(settings: Settings) -> None:
     thread.start()
     wait_for("the server", lambda: server.started)
     head = f"POST /api/v1/experiments HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/yaml\r\n"
+    head += f"Authorization: Bearer {TOKEN}\r\n"
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(f"{head}Content-Length: {len(SPEC) + 20}\r\n\r\n{SPEC}".encode())
         time.sleep(0.3)
     time.sleep(0.5)
     try:
-        listed = httpx.get(f"http://127.0.0.1:{port}/api/v1/experiments", timeout=60).json()["items"]
+        listed = httpx.get(f"http://127.0.0.1:{port}/api/v1/experiments", headers=WITH_TOKEN, timeout=60).json()[
+            "items"
+        ]
     finally:
         server.should_exit = True
         thread.join()

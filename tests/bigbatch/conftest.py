@@ -9,6 +9,7 @@ from bigbatch.cli import main
 from bigbatch.client import Client
 from contract.settings import Settings
 from store.session import engine_for
+from tests.testing.api import TOKEN
 from tests.testing.command import SPEC, Call, CommandOutput, Site, serving
 from tests.testing.databases import copy_sqlite
 
@@ -16,7 +17,7 @@ from tests.testing.databases import copy_sqlite
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Site]:
     """One service for all tests of this room; each looks at experiments of its own."""
-    settings = Settings(home=tmp_path_factory.mktemp("home"))
+    settings = Settings(home=tmp_path_factory.mktemp("home"), token=TOKEN)
     copy_sqlite(sqlite_template, settings.home_folder() / "bigbatch.db")
     with serving(settings) as url:
         yield Site(url, settings.home_folder(), engine_for(settings.database_url()))
@@ -28,11 +29,13 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("URL", "TOKEN", "DATABASE", "BROKER", "RUNS", "DEBUG"):
         monkeypatch.delenv(f"BIGBATCH_{name}", raising=False)
     monkeypatch.setenv("BIGBATCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.fixture
 def client(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     monkeypatch.setenv("BIGBATCH_URL", site.url)
+    monkeypatch.setenv("BIGBATCH_TOKEN", TOKEN)
     with Client() as client:
         yield client
 

@@ -1,17 +1,19 @@
 """Tests of the typed client against the real API, and against simulated faults."""
 
 import json
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
 
 from bigbatch import ApiError, BigbatchError, Client, Unreachable, client, connection
+from contract.access.service_record import recorded_service
 from contract.lifecycle.state import State
-from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_reader import read_document
 from tests.testing import seed_runs
-from tests.testing.command import SPEC, Site, serving
+from tests.testing.api import TOKEN
+from tests.testing.command import SPEC, Site
 
 
 @pytest.fixture(autouse=True)
@@ -156,12 +158,40 @@ def test_an_answer_of_another_service_is_told_apart() -> None:
 
 
 def test_a_service_with_a_token_is_told_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(Settings(home=site.home, token="secret")) as url:
-        with pytest.raises(ApiError, match="set BIGBATCH_TOKEN"):
-            Client(url).health()
-        assert Client(url, "secret").health().ok
-        monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
-        assert Client(url).health().ok
+    with pytest.raises(ApiError, match="set BIGBATCH_TOKEN"):
+        Client(site.url).clusters()
+    assert Client(site.url, TOKEN).clusters() == []
+    monkeypatch.setenv("BIGBATCH_TOKEN", TOKEN)
+    assert Client(site.url).clusters() == []
+
+
+def test_a_sign_in_link_has_its_code_where_no_log_contains_it(site: Site) -> None:
+    link = urlsplit(Client(site.url, TOKEN).sign_in_url("/runs/1?a=b"))
+    assert (link.path, link.query) == ("/sign-in", "")
+    assert TOKEN not in link.fragment
+    answer = httpx.post(f"{site.url}/sign-in", data=dict(parse_qsl(link.fragment)))
+    assert (answer.status_code, answer.headers["location"]) == (303, "/runs/1?a=b")
+    with pytest.raises(BigbatchError, match="set BIGBATCH_TOKEN"):
+        Client(site.url).sign_in_url()
+
+
+def test_a_local_services_token_is_not_sent_to_another_address() -> None:
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, json=[])
+
+    transport = httpx.MockTransport(answer)
+    with recorded_service("127.0.0.1", 8000, TOKEN):
+        for url in (
+            "http://127.0.0.1:8000",
+            "http://127.0.0.1:8001",
+            "http://localhost:8000",
+            "http://big.example:8000",
+        ):
+            Client(url, transport=transport).clusters()
+    assert [request.headers.get("authorization") for request in asked] == [f"Bearer {TOKEN}", None, None, None]
 
 
 def test_a_token_that_no_header_can_carry_is_refused() -> None:

@@ -16,6 +16,7 @@ from store import clusters
 from store.session import transaction
 from store.tables import Cluster
 from tests.testing import seed_runs
+from tests.testing.api import TOKEN
 from tests.testing.command import SPEC, Call, Site
 
 
@@ -122,6 +123,7 @@ def test_dry_run_goes_by_what_the_service_s_slurm_admits(
     spec.write_text(SPEC.replace("epochs: 2", "epochs: 2\n  resources: {kind: slurm}"))
     assert "of up to 1001 tasks (Slurm's default" in call("dry-run", spec).out
     monkeypatch.setenv("BIGBATCH_URL", site.url)
+    monkeypatch.setenv("BIGBATCH_TOKEN", TOKEN)
     answer = ClusterReport(partitions=[], nodes=[], queue=[], admits=SubmitLimits(tasks=2, jobs=100))
     with transaction(site.engine) as db:
         clusters.store_report(db, "slurm", answer, None)

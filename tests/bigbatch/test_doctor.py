@@ -14,7 +14,7 @@ from bigbatch.errors import ApiError
 from contract.api.responses import Problem, Readiness
 from contract.api.site_check import passed_check
 from migrations.commands import upgrade
-from tests.testing.command import Call
+from tests.testing.command import Call, Site
 
 
 def test_on_a_laptop_it_checks_what_is_there_and_is_content(client: Client, call: Call, tmp_path: Path) -> None:
@@ -41,6 +41,15 @@ def test_what_is_in_the_way_ends_it_with_1(call: Call, tmp_path: Path, monkeypat
     lines = call("doctor")
     assert lines.code == 1
     assert "fix: set BIGBATCH_RUNS" in lines.out
+
+
+def test_a_service_that_refuses_the_token_is_not_well(site: Site, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readiness is for everyone; every other request of this user would be refused."""
+    monkeypatch.setattr("bigbatch.commands.doctor._scheduler_checks", lambda _: iter(()))
+    monkeypatch.setattr(Client, "ready", lambda _: readiness(ready=True))
+    monkeypatch.setenv("BIGBATCH_URL", site.url)
+    (check,) = json.loads(call("doctor", "--json").out)
+    assert (check["grade"], "token is missing or wrong" in check["found"]) == ("warning", True)
 
 
 def readiness(*, ready: bool, database: str = "ok") -> Readiness:
@@ -79,6 +88,7 @@ def test_what_it_says_of_tables_and_service_has_what_to_set(
 
     if answer:
         monkeypatch.setattr(Client, "ready", ready)
+        monkeypatch.setattr(Client, "clusters", lambda _: [])
     checks = {check["name"]: check for check in json.loads(call("doctor", "--json").out)}
     assert (checks["tables"]["grade"], checks["tables"]["advice"]) == ("error", "run python -m migrations upgrade")
     assert checks["service"]["grade"] == grade

@@ -9,14 +9,18 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import parse_qsl
 
+import httpx
 import psutil
 import pytest
 
 from bigbatch.client import Client
-from bigbatch.errors import Unreachable
+from bigbatch.commands.up import warn_of_root
+from bigbatch.errors import ApiError, Unreachable
 from bigbatch.service.address import Address, check_address
 from bigbatch.service.home_lock import lock_home
+from tests.testing.api import TOKEN
 from tests.testing.command import Call
 from tests.testing.servers import free_port
 
@@ -113,6 +117,53 @@ def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", int(url.rsplit(":", 1)[1])))
+
+
+def test_up_makes_a_token_that_only_its_user_has(
+    tmp_path: Path, started: list[Up], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = Up(tmp_path, "up")
+    started.append(up)
+    url, token = up.url(), (up.home / "token").read_text()
+    link = up.wait_for("/sign-in#").split("15 minutes):\n  ")[1].splitlines()[0]
+    assert token not in up.output()
+    assert ("as root" in up.output()) == (os.geteuid() == 0)
+    assert [*Client(url).experiments()] == []  # by the record of the service, as in another terminal
+    address, _, fragment = link.partition("#")
+    with httpx.Client() as browser:
+        answer = browser.post(address, data=dict(parse_qsl(fragment)))
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert browser.get(f"{url}/api/v1/runs").status_code == 200
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
+    with pytest.raises(ApiError, match="the token is missing or wrong"):
+        Client(url).create({"base": {"model": {"kind": "import", "function": "torch.hub:load"}}})
+
+
+def test_a_service_on_a_home_that_others_prepared_does_not_start(call: Call, tmp_path: Path) -> None:
+    """Forces the fault: another user could write into the home and has put a token there."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "token").write_text(TOKEN)
+    (tmp_path / "home" / "token").chmod(0o666)
+    reported = call("up", "--port", 0)
+    assert reported.code == 1
+    assert reported.err.startswith("other users may have read the token file")
+
+
+def test_a_short_token_is_refused(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    reported = call("up")
+    assert reported.code == 1
+    assert reported.err.startswith("BIGBATCH_TOKEN: the token has 6 characters, fewer than 32: make one with ")
+    assert "secret" not in reported.err.replace("BIGBATCH_TOKEN", "")
+
+
+@pytest.mark.parametrize(("user", "is_warned"), [(0, True), (1000, False)])
+def test_only_root_is_warned(
+    user: int, is_warned: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    warn_of_root()
+    assert ("start it as an ordinary user" in capfd.readouterr().err) == is_warned
 
 
 def test_the_parts_end_when_up_is_killed(tmp_path: Path, started: list[Up]) -> None:
@@ -217,7 +268,7 @@ def test_beyond_loopback_a_token_is_needed(call: Call, host: str) -> None:
 
 
 def test_an_address_that_is_not_ours_is_refused(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BIGBATCH_TOKEN", "secret")
+    monkeypatch.setenv("BIGBATCH_TOKEN", TOKEN)
     for words in (("--host", "192.0.2.1"), ("--host", "no such host"), ("--port", "70000")):
         reported = call("up", *words)
         assert reported.code == 1

@@ -19,6 +19,7 @@ from contract.settings import Settings
 from migrations.commands import upgrade
 from store.session import engine_for
 from tests.testing import seed_runs
+from tests.testing.api import TOKEN
 from tests.testing.command import SPEC, Call, Site, serving
 from tests.testing.seed_runs import TO_RUNNING
 from tests.testing.servers import free_port, wait_for
@@ -124,7 +125,7 @@ def test_a_terminal_gets_bars_for_the_live_runs(client: Client, site: Site) -> N
 
 
 def test_watch_outlives_a_service_that_goes_away(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    settings = Settings(home=tmp_path)
+    settings = Settings(home=tmp_path, token=TOKEN)
     upgrade(settings.database_url())
     own = Site("", tmp_path, engine_for(settings.database_url()))
     before = serving(settings, free_port())
@@ -140,7 +141,7 @@ def test_watch_outlives_a_service_that_goes_away(tmp_path: Path, capfd: pytest.C
         return words in reported[0]
 
     with before as url:
-        client = Client(url)
+        client = Client(url, TOKEN)
         created = client.create(SPEC)
         watching = threading.Thread(
             target=lambda: results.append(watch_to_end(client, created.id, Console(file=io.StringIO()), pause=pause))

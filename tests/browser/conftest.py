@@ -11,8 +11,9 @@ from typing import Literal
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, ViewportSize, expect, sync_playwright
 
+from bigbatch.client import Client
 from store.session import engine_for
 from tests.testing.dashboard import Dashboard
 from tests.testing.databases import copy_sqlite
@@ -33,7 +34,7 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -
     engine = engine_for(copy_sqlite(sqlite_template, home / "bigbatch.db"))
     ids = seed(engine, home / "runs")
     with _serving(home) as url:
-        yield Dashboard(url, ids, engine)
+        yield Dashboard(url, ids, engine, token=(home / "token").read_text())
 
 
 @pytest.fixture(scope="session")
@@ -47,14 +48,25 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def signed_in(chromium: Browser, dashboard: Dashboard) -> StorageState:
+    """Sign a browser in by the link that `bigbatch up` prints; return its cookies."""
+    with chromium.new_context() as context, Client(dashboard.url, dashboard.token) as client:
+        page = context.new_page()
+        page.goto(client.sign_in_url())
+        page.wait_for_url(f"{dashboard.url}/")
+        return context.storage_state()
+
+
 @pytest.fixture
-def open_page(chromium: Browser, dashboard: Dashboard) -> Iterator[Callable[..., Page]]:
+def open_page(chromium: Browser, dashboard: Dashboard, signed_in: StorageState) -> Iterator[Callable[..., Page]]:
     """Return `open_page(path, width=..., theme=...)`, which opens a page; fail on errors in its console."""
     errors: list[str] = []
     contexts: list[BrowserContext] = []
 
     def opened(path: str, *, width: int = 1280, theme: Literal["light", "dark"] = "light") -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        size: ViewportSize = {"width": width, "height": 900}
+        context = chromium.new_context(viewport=size, color_scheme=theme, storage_state=signed_in)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
@@ -72,7 +84,8 @@ def open_page(chromium: Browser, dashboard: Dashboard) -> Iterator[Callable[...,
 def _serving(home: Path) -> Iterator[str]:
     """Run the API as a separate process on a free port."""
     url = f"http://localhost:{(port := free_port())}"
-    environment = {**os.environ, "BIGBATCH_HOME": str(home), "BIGBATCH_DATABASE": "", "BIGBATCH_TOKEN": ""}
+    own = {"BIGBATCH_HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    environment = {**os.environ, **own, "BIGBATCH_DATABASE": "", "BIGBATCH_TOKEN": ""}
     process = subprocess.Popen([sys.executable, "-m", "api", "--port", str(port)], cwd=ROOT, env=environment)
     try:
         wait_for("the service", lambda: _answers(url))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from bigbatch.client import Client
 from tests.testing.dashboard import LATEST_S, NEWEST, TRIES
 from tests.testing.service import Service, running
 
@@ -39,8 +40,9 @@ def page(chromium: Browser) -> Iterator[Page]:
 def test_the_curve_of_a_training_run_is_at_most_three_seconds_late(service: Service, page: Page) -> None:
     (run_id,) = service.post(SPEC)
     service.wait_until(run_id, step=1)
-    page.goto(f"http://127.0.0.1:{service.port}/runs/{run_id}")
-    page.wait_for_function(f"({NEWEST})() > 0")
+    with Client(service.url, service.token) as client:
+        page.goto(client.sign_in_url(f"/runs/{run_id}"))
+    page.wait_for_function(f"() => ({NEWEST})() > 0")
     page.evaluate("window.untouched = true")
     events = Path(service.get(f"/runs/{run_id}")["folder"]) / "events.jsonl"
     first = page.evaluate(NEWEST)

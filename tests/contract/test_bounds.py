@@ -194,7 +194,9 @@ def test_a_malformed_row_of_times_is_skipped(tmp_path: Path, bad: str) -> None:
     assert times.ranks[0].seconds == dict.fromkeys(TIME_PARTS, 0.5)
 
 
-@pytest.mark.parametrize("head", ["", "a,b", "\xff\x00", ",".join(COLUMNS) + ",rank", pytest.param("x" * 10**6, id="long")])
+@pytest.mark.parametrize(
+    "head", ["", "a,b", "\xff\x00", ",".join(COLUMNS) + ",rank", pytest.param("x" * 10**6, id="long")]
+)
 def test_a_table_without_its_columns_has_no_times(tmp_path: Path, head: str) -> None:
     (tmp_path / "times.csv").write_text(f"{head}\n1,1,1,0" + ",1" * len(TIME_PARTS) + "\n")
     assert read_rank_times(tmp_path, "times.csv") is None

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.testing.servers import wait_for
@@ -93,7 +92,7 @@ def test_a_sweep_on_slurm_is_one_array_and_every_task_its_own_run(team: Service)
     wait_for("the reason", lambda: "JobArrayTaskLimit" in str(team.get(f"/runs/{waiting}")["reason"]))
     assert team.get(f"/runs/{waiting}")["waits_kind"] == "quota"
     for run_id in (waiting, running):
-        httpx.post(f"http://127.0.0.1:{team.port}/api/v1/runs/{run_id}/stop").raise_for_status()
+        team.stop(run_id)
         assert team.wait_for_end(run_id)["state"] == "cancelled"
 
 
@@ -112,7 +111,7 @@ def test_a_run_on_this_machine_is_stopped(embedded: Service) -> None:
 
 def stopped(service: Service, run_id: int) -> None:
     service.wait_until(run_id, step=3)
-    httpx.post(f"http://127.0.0.1:{service.port}/api/v1/runs/{run_id}/stop").raise_for_status()
+    service.stop(run_id)
     run = service.wait_for_end(run_id)
     assert (run["state"], run["reason"]) == ("cancelled", "stopped on request")
     wait_for("the job's end", lambda: run["job_id"] not in jobs(service), 240)  # a Slurm tells its queue seldom

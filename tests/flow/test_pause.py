@@ -4,7 +4,6 @@ import os
 import signal
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.testing.servers import wait_for
@@ -64,5 +63,5 @@ def test_a_run_that_meets_its_time_limit_on_slurm_goes_on(team: Service) -> None
     run = paused_and_taken_up(team, run_id)
     (move,) = [move for move in run["moves"] if move["new"] == "paused"]
     assert "SIGUSR2 to rank" in move["reason"]
-    httpx.post(f"http://127.0.0.1:{team.port}/api/v1/runs/{run_id}/stop").raise_for_status()
+    team.stop(run_id)
     assert team.wait_for_end(run_id)["state"] == "cancelled"

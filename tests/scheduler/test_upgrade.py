@@ -26,6 +26,7 @@ from scheduler.ticks.recover import recover
 from store import runs
 from store.session import engine_for, snapshot, transaction
 from store.tables import Run
+from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.clusters import Far, Puppet, sizes
 from tests.testing.data.old_database import OldDatabase, Row, create_old_database
 from tests.testing.events import STARTED, report
@@ -65,8 +66,8 @@ def context(old: OldDatabase, far: Far, puppet: Puppet) -> Context:
 
 @pytest.fixture
 def client(old: OldDatabase) -> Iterator[TestClient]:
-    settings = Settings(home=old.runs_folder.parent, database=old.url)
-    with TestClient(create_app(settings), base_url="http://localhost") as client:
+    settings = Settings(home=old.runs_folder.parent, database=old.url, token=TOKEN)
+    with TestClient(create_app(settings), headers=WITH_TOKEN) as client:
         yield client
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
+TOKEN = "a-token-of-tests-with-enough-characters"
+WITH_TOKEN = {"authorization": f"Bearer {TOKEN}"}
 SPEC = """
 name: lars against sgd
 base:

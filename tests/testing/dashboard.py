@@ -22,6 +22,7 @@ class Dashboard:
     url: str
     ids: dict[str, int]
     engine: Engine
+    token: str
 
     def grow(self, run_id: int, steps: int) -> int:
         """Let a run take `steps` more steps; return the last one."""

@@ -41,26 +41,40 @@ class Service:
         self.processes[part].send_signal(signal.SIGKILL)
         self.processes[part].wait()
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def token(self) -> str:
+        """The token that the API stored in its home."""
+        return (Path(self.environment["BIGBATCH_HOME"]) / "token").read_text()
+
+    def ask(self, method: str, path: str, *, timeout: float = 60, **more: Any) -> httpx.Response:
+        """Send a request with the token; return the answer."""
+        address = f"{self.url}/api/v1{path}"
+        authorized = {"authorization": f"Bearer {self.token}", **more.pop("headers", {})}
+        return httpx.request(method, address, headers=authorized, timeout=timeout, **more)
+
     def get(self, path: str, **query: Any) -> Any:
-        answer = httpx.get(f"http://127.0.0.1:{self.port}/api/v1{path}", params=query, timeout=60, verify=False)
+        answer = self.ask("GET", path, params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def post(self, text: str, *, force: bool = False) -> list[int]:
         """POST an experiment in YAML; return its runs."""
-        url, kind = f"http://127.0.0.1:{self.port}/api/v1/experiments", {"content-type": "application/yaml"}
-        url += "?force=true" if force else ""
-        answer = httpx.post(url, content=text, headers=kind, timeout=60)
+        path = "/experiments?force=true" if force else "/experiments"
+        answer = self.ask("POST", path, content=text, headers={"content-type": "application/yaml"})
         assert answer.status_code == 201, answer.text
         return list(answer.json()["runs"])
 
     def post_until_answered(self, text: str, patience_s: float = 120) -> list[int]:
         """POST as one must where the API may fall: under a key, until there is an answer; return the runs."""
-        url, until = f"http://127.0.0.1:{self.port}/api/v1/experiments", time.monotonic() + patience_s
+        until = time.monotonic() + patience_s
         headers = {"content-type": "application/yaml", "idempotency-key": token_hex(8)}
         while time.monotonic() < until:
             try:
-                answer = httpx.post(url, content=text, headers=headers, timeout=20)
+                answer = self.ask("POST", "/experiments", content=text, headers=headers, timeout=20)
             except httpx.TransportError as error:
                 self.cut += not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                 time.sleep(0.05)
@@ -74,11 +88,11 @@ class Service:
 
     def stop(self, run_id: int) -> None:
         """Ask that a run stop."""
-        httpx.post(f"http://127.0.0.1:{self.port}/api/v1/runs/{run_id}/stop", timeout=60).raise_for_status()
+        self.ask("POST", f"/runs/{run_id}/stop").raise_for_status()
 
     def is_up(self) -> bool:
         try:
-            return httpx.get(f"http://127.0.0.1:{self.port}/api/v1/ready", timeout=5).status_code == 200
+            return httpx.get(f"{self.url}/api/v1/ready", timeout=5).status_code == 200
         except httpx.TransportError:
             return False
 
@@ -117,7 +131,8 @@ def running(home: Path, settings: Mapping[str, str], *, before: Sequence[str] = 
     """
     home.mkdir(parents=True, exist_ok=True)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("BIGBATCH_")}
-    environment = {**inherited, "BIGBATCH_HOME": str(home), **settings}
+    own = {"BIGBATCH_HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    environment = {**inherited, **own, **settings}
     subprocess.run([sys.executable, "-m", "migrations", "upgrade"], env=environment, check=True)
     service = Service(environment, home)
     try:

@@ -31,7 +31,7 @@ export function Header() {
         </MainLink>
       </nav>
       <button
-        className={classNames("plain", styles.themeToggle)}
+        className={classNames("plain", styles.iconButton, styles.themeToggle)}
         onClick={toggleTheme}
         aria-label={`Change to the ${other} theme`}
         title={`${other} theme`}
@@ -41,7 +41,26 @@ export function Header() {
           <path d="M10 3.5a6.5 6.5 0 0 1 0 13z" fill="currentColor" />
         </svg>
       </button>
+      <SignOut />
     </header>
+  );
+}
+
+/** A plain form: the service ends the session and answers with its sign-in page. */
+function SignOut() {
+  return (
+    <form className={styles.signOut ?? ""} method="post" action="/sign-out">
+      <button className={classNames("plain", styles.iconButton)} aria-label="Sign out" title="sign out">
+        <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
+          <path
+            d="M8 3.5H3.5v13H8M8 10h9m-3.5-3.5L17 10l-3.5 3.5"
+            fill="none"
+            stroke="currentColor"
+            strokeWidth="1.5"
+          />
+        </svg>
+      </button>
+    </form>
   );
 }
 

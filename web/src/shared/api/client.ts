@@ -12,7 +12,7 @@ client.use({
   onResponse({ request, response }) {
     const { pathname } = new URL(request.url);
     if (response.status === 401)
-      recordUnreachable("The service asks for its token: reload the page to sign in.");
+      recordUnreachable("You are not signed in, or the session has ended: reload the page to sign in.");
     else if (response.status >= 500) recordServerError(pathname);
     else recordAnswer(pathname);
   },

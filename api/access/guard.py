@@ -1,0 +1,84 @@
+"""Access control: every request needs the token or a session, except those that say whether the service is well.
+
+No rule depends on where a request seems to come from: other users of a login node share its loopback address, and a
+proxy can replace the `Host` header.
+"""
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.access.credentials import Credentials, Validity
+from api.access.sign_in import SIGN_IN, SIGN_OUT, SignIn, client_address
+from api.access.sign_in_page import sign_in_page
+from api.access.throttle import Throttle
+from api.errors import ApiError, Forbidden, TooManyAttempts, Unauthorized, respond
+
+OPEN_PATHS = {"/api/v1/health", "/api/v1/ready"}  # for load balancers and health checks
+HAS_ACCESS_KEY = "bigbatch.has_access"  # key in the ASGI scope: an open path answers others with less detail
+
+
+class AccessMiddleware:
+    """ASGI middleware that refuses requests without access."""
+
+    def __init__(self, app: ASGIApp, credentials: Credentials) -> None:
+        self.app = app
+        self._credentials, self._throttle = credentials, Throttle()
+        self._sign_in = SignIn(credentials, self._throttle)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        response = _check_origin(request)
+        if response is None and scope["path"] in (SIGN_IN, SIGN_OUT):
+            response = await self._sign_in.respond(request)
+        if response is None:
+            validity = self._check(request)
+            is_open = validity is not Validity.WRONG and scope["path"] in OPEN_PATHS
+            if validity is not Validity.VALID and not is_open:
+                response = self._refuse(request, validity)
+            scope = {**scope, HAS_ACCESS_KEY: validity is Validity.VALID}
+        await (response or self.app)(scope, receive, send)
+
+    def _check(self, request: Request) -> Validity | None:
+        """Return the validity of the request's best credential; None for a request without credentials."""
+        found = []
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if scheme:
+            is_token = scheme.lower() == "bearer" and self._credentials.is_token(bearer.strip())
+            found.append(Validity.VALID if is_token else Validity.WRONG)
+        if session := request.cookies.get(self._credentials.cookie, ""):
+            found.append(self._credentials.check_session(session))
+        return min(found, default=None)
+
+    def _refuse(self, request: Request, validity: Validity | None) -> Response:
+        error: ApiError = Unauthorized("the token is missing or wrong: send Authorization: Bearer TOKEN")
+        if validity is Validity.WRONG and (
+            wait_s := self._throttle.record_failure(client_address(request), now=time.monotonic())
+        ):
+            error = TooManyAttempts(wait_s)
+        path = str(request.scope["path"])
+        if "text/html" in request.headers.get("accept", "") and not path.startswith("/api/"):
+            query = request.scope["query_string"].decode("latin-1")
+            response: Response = sign_in_page(
+                f"{path}?{query}" if query else path, status=error.status, headers=error.headers
+            )
+        else:
+            response = respond(error)
+        if self._credentials.cookie in request.cookies:
+            # An open page polls: without the useless cookie its requests no longer count as failed attempts.
+            response.delete_cookie(self._credentials.cookie, httponly=True, samesite="strict")
+        return response
+
+
+def _check_origin(request: Request) -> Response | None:
+    """Return the error response to a change that a page of another origin requests."""
+    origin = request.headers.get("origin")
+    is_own = not origin or origin.partition("://")[2] == request.headers.get("host")
+    if is_own or request.method in ("GET", "HEAD"):
+        return None
+    return respond(Forbidden(f"requests from pages of {origin} are not allowed"))

@@ -1,0 +1,88 @@
+"""Sign-in and sign-out of browsers: a token or a one-time code becomes a session in a cookie."""
+
+import time
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+
+from api.access.credentials import Credentials, Validity
+from api.access.sign_in_page import sign_in_page
+from api.access.throttle import Throttle
+from api.errors import ApiError, TooLarge, TooManyAttempts, respond
+
+SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+MAX_FORM_BYTES = 8_000
+
+
+class SignIn:
+    """Answer requests to SIGN_IN and SIGN_OUT."""
+
+    def __init__(self, credentials: Credentials, throttle: Throttle) -> None:
+        self._credentials, self._throttle = credentials, throttle
+
+    async def respond(self, request: Request) -> Response:
+        """Return the response to a request; the caller has checked the request's origin."""
+        path, method = request.scope["path"], request.method
+        if path == SIGN_IN and method in ("GET", "HEAD"):
+            return sign_in_page("/", status=200)
+        if method != "POST":
+            return Response(status_code=405, headers={"Allow": "POST" if path == SIGN_OUT else "GET, HEAD, POST"})
+        if path == SIGN_OUT:
+            return self._sign_out(request)
+        try:
+            form = await _form(request)
+        except (ApiError, ClientDisconnect) as error:
+            return respond(error) if isinstance(error, ApiError) else Response(status_code=400)
+        return self._sign_in(request, form)
+
+    def _sign_in(self, request: Request, form: dict[str, str]) -> Response:
+        next_path, code = form.get("next") or "/", form.get("code", "")
+        is_token = self._credentials.is_token(form.get("token", ""))
+        validity = Validity.VALID if is_token else self._credentials.redeem(code) if code else Validity.WRONG
+        if validity is Validity.VALID:
+            return self._begin_session(request, next_path)
+        if validity is Validity.ENDED:
+            return sign_in_page(next_path, status=401, message="The link has been used before or has expired.")
+        if wait_s := self._throttle.record_failure(client_address(request), now=time.monotonic()):
+            error = TooManyAttempts(wait_s)
+            return sign_in_page(next_path, status=error.status, message=error.message, headers=error.headers)
+        wrong = "The link is not valid for this service." if code else "The token is wrong."
+        return sign_in_page(next_path, status=401, message=wrong)
+
+    def _begin_session(self, request: Request, next_path: str) -> Response:
+        # Exactly one leading slash or backslash: browsers resolve //name as another host.
+        response = RedirectResponse("/" + next_path.lstrip("/\\"), status_code=303)
+        # A proxy with TLS may connect without TLS; the browser's own origin shows which one the browser uses.
+        is_https = request.scope["scheme"] == "https" or request.headers.get("origin", "").startswith("https://")
+        credentials = self._credentials
+        response.set_cookie(
+            credentials.cookie,
+            credentials.new_session(),
+            max_age=credentials.session_lifetime_s,
+            httponly=True,
+            samesite="strict",
+            secure=is_https,
+        )
+        return response
+
+    def _sign_out(self, request: Request) -> Response:
+        self._credentials.end_session(request.cookies.get(self._credentials.cookie, ""))
+        response = RedirectResponse(SIGN_IN, status_code=303)
+        response.delete_cookie(self._credentials.cookie, httponly=True, samesite="strict")
+        return response
+
+
+def client_address(request: Request) -> str:
+    """Return the address whose failed attempts are counted together."""
+    return request.client.host if request.client else ""
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Return the fields of the form; raise TooLarge beyond MAX_FORM_BYTES."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            raise TooLarge(f"the form has more than {MAX_FORM_BYTES:,} bytes")
+    return dict(parse_qsl(body.decode(errors="replace")))
