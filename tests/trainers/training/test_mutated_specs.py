@@ -20,7 +20,7 @@ from trainers.training.loop import Diverged
 from trainers.training.precision import Overflow
 
 MOST = int(os.environ.get("MUTATED_SPECS", "60"))  # accepted specs per seed and world
-CANDIDATES = 20  # mutated specs for each that is run: most are refused or not tiny
+CANDIDATES = 100  # mutated specs for each that is run: most are refused or not tiny
 
 
 class One:
