@@ -12,6 +12,5 @@ def sign_in() -> None:
 
 def print_sign_in_link(client: Client, path: str = "/") -> None:
     """Print a new link that signs a browser in and opens the page at `path`."""
-    minutes = LIFETIME_S[Purpose.CODE] // 60
-    print(f"Sign in with a browser (the link works once, within {minutes} minutes):", flush=True)
-    print(f"  {client.sign_in_url(path)}", flush=True)
+    minutes, link = LIFETIME_S[Purpose.CODE] // 60, client.sign_in_url(path)
+    print(f"Sign in with a browser (the link works once, within {minutes} minutes):\n  {link}", flush=True)

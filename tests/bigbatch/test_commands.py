@@ -202,3 +202,13 @@ def test_the_unforeseen_is_told_without_a_trace(call: Call, monkeypatch: pytest.
     monkeypatch.setenv("BIGBATCH_DEBUG", "1")
     with pytest.raises(RuntimeError):
         call("submit", "x.yaml")
+
+
+def test_sign_in_prints_a_link_or_how_to_get_the_token(
+    client: Client, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert f"{client.url}/sign-in#code=" in call("sign-in").out
+    monkeypatch.delenv("BIGBATCH_TOKEN")
+    reported = call("sign-in")
+    assert (reported.code, reported.out) == (1, "")
+    assert f"the token of {client.url} is not known: set BIGBATCH_TOKEN" in reported.err
