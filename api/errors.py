@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from api.access.headers import security_headers
 from contract.api.responses import ErrorView, Problem
-from contract.folder.untrusted_file import UnreadableFileError
+from contract.folder.files.untrusted_file import UnreadableFileError
 from contract.validation import ValidationIssue, issues_from_details
 
 log = logging.getLogger(__name__)

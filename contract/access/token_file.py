@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 from secrets import token_urlsafe
 
-from contract.folder.atomic_file import write_exclusive
+from contract.folder.files.atomic_file import write_exclusive
 from contract.settings import MIN_TOKEN_LENGTH
 
 TOKEN_BYTES = 32

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from contract.folder.files.untrusted_file import open_folder
 from contract.folder.run_folder import RunFolder
-from contract.folder.untrusted_file import open_folder
 
 
 @dataclass(frozen=True)

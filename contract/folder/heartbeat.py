@@ -5,7 +5,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
-from contract.folder.untrusted_file import open_folder, stat_file, touch_file
+from contract.folder.files.untrusted_file import open_folder, stat_file, touch_file
 
 
 class Heartbeat(NamedTuple):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from contract.folder.atomic_file import write_atomic
 from contract.folder.bounds import MAX_RANKS, Int4, Line, Moment, Rank, Seconds, Text, clamp_moment
+from contract.folder.files.atomic_file import write_atomic
+from contract.folder.files.untrusted_file import UnreadableFileError, list_folder, open_file
 from contract.folder.record import FolderRecord, read_record
-from contract.folder.untrusted_file import UnreadableFileError, list_folder, open_file
 from contract.lifecycle.failure import FailureKind
 
 MAX_BYTES, MAX_ATTEMPT_BYTES = 1 << 20, 1 << 26  # of one rank's file that is read; of all files of an attempt

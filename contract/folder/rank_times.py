@@ -12,8 +12,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, model_validator
 
 from contract import metric_names
 from contract.folder.bounds import Int4, Rank, Seconds
+from contract.folder.files.untrusted_file import open_file
 from contract.folder.record import FolderRecord
-from contract.folder.untrusted_file import open_file
 
 KEYS = ("attempt", "first_step", "last_step", "rank")
 COLUMNS = (*KEYS, *metric_names.TIME_PARTS)

@@ -33,16 +33,17 @@ from typing import IO, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
-from contract.folder import heartbeat, rank_failure, untrusted_file
-from contract.folder.atomic_file import write_atomic, write_exclusive, write_new
+from contract.folder import heartbeat, rank_failure
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.bounds import INT8
 from contract.folder.cpu_binding import CpuBindings
+from contract.folder.files import untrusted_file
+from contract.folder.files.atomic_file import write_atomic, write_exclusive, write_new
+from contract.folder.files.untrusted_file import RegularFile, UnreadableFileError
 from contract.folder.heartbeat import Heartbeat
 from contract.folder.lost_rank import LostRank, parse_lost_ranks
 from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time, parse_roster
 from contract.folder.rendezvous_point import RendezvousPoint
-from contract.folder.untrusted_file import RegularFile, UnreadableFileError
 from contract.spec.run import RunSpec
 
 CLAIM_VISIBLE_S = 10.0  # longest time for which a shared file system may hide an existing claim
@@ -53,9 +54,8 @@ ABANDONED = "nobody: its submission was given up"  # holder of an attempt that n
 SMALL_BYTES = 1 << 16  # a claim, a request, an exit code
 RECORD_BYTES = 1 << 24  # a spec, the choices of `auto`, the bindings, the roster, the lost ranks
 EVENTS, TIMES, LOG = "events.jsonl", "times.csv", "out.log"
-CLAIM_NAME = re.compile(r"([0-9]{1,9})\.json")
+CLAIM_NAME, JOB_NAME = re.compile(r"([0-9]{1,9})\.json"), re.compile(r"[ -~]{1,300}")
 EXIT_CODES = range(-255, 256)  # negative: a signal
-JOB_NAME = re.compile(r"[ -~]{1,300}")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -242,7 +242,11 @@ class RunFolder:
         """Return the exit code of an attempt in a shared job, None before its end."""
         try:
             status = int(self._read_attempt_file(attempt, "end"))
-        except (FileNotFoundError, UnreadableFileError, ValueError):  # NFS may show a new file as empty at first
+        except (
+            FileNotFoundError,
+            UnreadableFileError,
+            ValueError,
+        ):  # NFS may show a new file as empty at first
             return None
         return status if status in EXIT_CODES else None
 

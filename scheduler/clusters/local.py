@@ -17,7 +17,7 @@ from contextlib import suppress
 import psutil
 
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
-from contract.folder.disk_errors import is_transient
+from contract.folder.files.disk_errors import is_transient
 from contract.folder.job_identity import JOB_NAME_VARIABLE, host, local_job_id
 from contract.lifecycle.job_end import EndKind
 from scheduler.clusters.cluster import (

@@ -15,8 +15,8 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 from contract.api.site_check import Check, Grade, failed_check, passed_check
-from contract.folder import untrusted_file
-from contract.folder.atomic_file import write_atomic
+from contract.folder.files import untrusted_file
+from contract.folder.files.atomic_file import write_atomic
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from scheduler.clusters.cluster import NoAnswerError

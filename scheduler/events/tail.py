@@ -7,9 +7,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from contract.folder.events import Event, event_reader
+from contract.folder.files.untrusted_file import UnreadableFileError, open_file, size_of
 from contract.folder.record import read_record
 from contract.folder.run_folder import EVENTS, RunFolder
-from contract.folder.untrusted_file import UnreadableFileError, open_file, size_of
 
 MAX_BYTES = 4_000_000  # of one read; a longer backlog takes several
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from contract.folder.bounds import printable, shorten
-from contract.folder.disk_errors import is_transient
+from contract.folder.files.disk_errors import is_transient
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import CollectionFailed, StopRequested, StopSource
 from contract.lifecycle.state import LIVE, State

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 
-from contract.folder.disk_errors import is_transient
+from contract.folder.files.disk_errors import is_transient
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.reason import FolderNotWritable
 from contract.lifecycle.state import State

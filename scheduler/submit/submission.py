@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 
-from contract.folder.disk_errors import is_transient
+from contract.folder.files.disk_errors import is_transient
 from contract.lifecycle.reason import (
     FolderNotWritable,
     Reason,

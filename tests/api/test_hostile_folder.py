@@ -124,7 +124,7 @@ def test_a_file_server_that_fails_is_named_and_no_internal_error(
     def fail(*_: object) -> None:
         raise OSError(116, "Stale file handle")
 
-    monkeypatch.setattr("contract.folder.untrusted_file._open", fail)
+    monkeypatch.setattr("contract.folder.files.untrusted_file._open", fail)
     answer = client.get(f"{RUN}/log")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "folder_unavailable")
     assert answer.json()["error"]["message"] == "a file cannot be read: Stale file handle"

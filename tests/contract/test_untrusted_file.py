@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from contract.folder import untrusted_file
 from contract.folder.array_folder import ArrayFolder
-from contract.folder.atomic_file import write_atomic, write_exclusive
+from contract.folder.files import untrusted_file
+from contract.folder.files.atomic_file import write_atomic, write_exclusive
+from contract.folder.files.untrusted_file import UnreadableFileError
 from contract.folder.rank_failure import MAX_BYTES, RankFailure
 from contract.folder.run_folder import RunFolder
-from contract.folder.untrusted_file import UnreadableFileError
 from tests.testing.hostile_files import HUGE, IRREGULAR, bounded_memory, plant
 
 pytestmark = pytest.mark.timeout(60)  # a FIFO would block its reader for good

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from contract.folder.files.untrusted_file import UnreadableFileError
 from contract.folder.run_folder import ABANDONED, CLAIM_VISIBLE_S, UNREADABLE, RunFolder
-from contract.folder.untrusted_file import UnreadableFileError
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import JobRequest, RefusedError, gone

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from contract.api.cluster_report import ClusterReport, SubmitLimits
-from contract.folder.atomic_file import write_atomic
-from contract.folder.disk_errors import is_transient
+from contract.folder.files.atomic_file import write_atomic
+from contract.folder.files.disk_errors import is_transient
 from scheduler.clusters.cluster import (
     ArrayRequest,
     ArrayTooLargeError,

@@ -1,6 +1,6 @@
 """Atomic file writes: a reader sees the whole file or no file, also after a crash and on a shared file system.
 
-A name is below its folder, and no component of the name may be a link (contract/folder/untrusted_file).
+A name is below its folder, and no component of the name may be a link (contract/folder/files/untrusted_file).
 """
 
 import os
@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from contract.folder.untrusted_file import open_folder
+from contract.folder.files.untrusted_file import open_folder
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
