@@ -10,12 +10,13 @@ from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
 from api.documents import DocumentMiddleware
-from contract.api.responses import ErrorView
+from api.http.methods import HeadMiddleware
+from contract.api.problem import Problem
 from contract.settings import Settings
 from store.session import engine_for
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorView} for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
+    status: {"model": Problem} for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
 }
 
 
@@ -43,6 +44,7 @@ def create_app(settings: Settings) -> FastAPI:
     dashboard.install(app)
     app.add_middleware(DocumentMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=3)  # the default, 9, needs four times the time
+    app.add_middleware(HeadMiddleware)
     # The last one runs first. Starlette makes a middleware at the first request: an empty token must fail here.
     app.add_middleware(AccessMiddleware, credentials=Credentials(settings.token))
     app.add_middleware(SecurityHeadersMiddleware)

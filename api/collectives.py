@@ -27,7 +27,7 @@ MAX_PRICED_RANKS, MAX_PLAN_RANKS = 4096, 64
 EVALUATION_WAIT_S = 1.0
 _evaluation = Lock()
 Count = Annotated[int, Query(ge=1, le=MAX_PRICED_RANKS)]
-Rate = Annotated[float, Query(gt=0, le=1e15, allow_inf_nan=False, description="bytes per second")]
+Rate = Annotated[float, Query(ge=1, le=1e15, allow_inf_nan=False, description="bytes per second")]
 Seconds = Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)]
 Kind = Literal["ring", "torus", "tree", "colors", "hierarchical", "halving_doubling", "server"]
 
@@ -54,7 +54,7 @@ class CollectiveQuery(BaseModel):
 @router.get("/price")
 def prices(
     network_query: Annotated[NetworkQuery, Query()],
-    size_bytes: Annotated[float, Query(gt=0, le=1e15, allow_inf_nan=False, alias="bytes")],
+    size_bytes: Annotated[float, Query(ge=1, le=1e15, allow_inf_nan=False, alias="bytes")],
 ) -> PriceList:
     """Return the predicted cost of every collective for a vector size, the cheapest first."""
     world = _world(network_query.hosts, network_query.ranks_per_host, most=MAX_PRICED_RANKS)

@@ -7,6 +7,8 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
+from api.http.methods import DASHBOARD_ROUTE
+
 DIST = Path(__file__).parents[1] / "web" / "dist"
 
 
@@ -16,10 +18,10 @@ def install(app: FastAPI, dist: Path = DIST) -> None:
     if (dist / "assets").is_dir():
         app.mount("/assets", StaticFiles(directory=dist / "assets"), name="assets")
 
-    @app.get("/{path:path}", include_in_schema=False)
+    @app.get("/{path:path}", include_in_schema=False, name=DASHBOARD_ROUTE)
     def page(path: str) -> Response:
         if path.startswith("api/"):
-            raise HTTPException(404, "Not Found")
+            raise HTTPException(405)  # the handler of errors answers 404 for a path without any method
         if not index.exists():
             return PlainTextResponse("The dashboard is not built yet: npm ci && npm run build in web/\n", 404)
         # Only the page changes with an upgrade: the files that the page loads have a hash in their names.

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
 from api.access.headers import security_headers
-from contract.api.responses import ErrorView, Problem
+from api.http.methods import allowed_methods
+from api.http.problem_response import ProblemResponse
 from contract.folder.files.untrusted_file import UnreadableFileError
 from contract.validation import ValidationIssue, issues_from_details
 
@@ -106,49 +106,58 @@ class UnsupportedType(ApiError):
     status, code = 415, "unsupported_type"
 
 
-def respond(error: ApiError) -> JSONResponse:
+def respond(error: ApiError) -> ProblemResponse:
     """Return the response of an error."""
-    view = ErrorView(error=Problem(code=error.code, message=error.message, fields=error.fields))
-    return JSONResponse(view.model_dump(), status_code=error.status, headers=error.headers)
+    return ProblemResponse(error.status, error.code, error.message, error.fields, error.headers)
 
 
 def install(app: FastAPI) -> None:
     """Install handlers, so that all errors of `app` have the same format."""
 
     @app.exception_handler(ApiError)
-    def ours(request: Request, error: ApiError) -> JSONResponse:
+    def ours(request: Request, error: ApiError) -> ProblemResponse:
         return respond(error)
 
     @app.exception_handler(RequestValidationError)
-    def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    def invalid(request: Request, error: RequestValidationError) -> ProblemResponse:
         return respond(Invalid("the request is not valid", _request_issues(error)))
 
     @app.exception_handler(HTTPException)
-    def plain(request: Request, error: HTTPException) -> JSONResponse:
-        problem = Problem(code=str(error.detail).lower().replace(" ", "_"), message=str(error.detail))
-        return JSONResponse(ErrorView(error=problem).model_dump(), status_code=error.status_code)
+    def plain(request: Request, error: HTTPException) -> ProblemResponse:
+        if error.status_code == 405:
+            return _refuse_method(app, request)
+        detail = str(error.detail)
+        return ProblemResponse(error.status_code, detail.lower().replace(" ", "_"), detail, headers=error.headers)
 
     @app.exception_handler(UnreadableFileError)
-    def unreadable(request: Request, error: UnreadableFileError) -> JSONResponse:
+    def unreadable(request: Request, error: UnreadableFileError) -> ProblemResponse:
         return respond(UnreadableFile(f"{error.filename} cannot be read: {error.strerror}"))
 
     @app.exception_handler(OSError)
-    def folder_unavailable(request: Request, error: OSError) -> JSONResponse:
+    def folder_unavailable(request: Request, error: OSError) -> ProblemResponse:
         log.error("a file cannot be read", exc_info=error)
         return respond(FolderUnavailable(f"a file cannot be read: {error.strerror or 'the log has the details'}"))
 
     @app.exception_handler(OperationalError)
-    def database_down(request: Request, error: OperationalError) -> JSONResponse:
-        problem = Problem(code="database_unavailable", message=str(error.orig).splitlines()[0])
-        return JSONResponse(ErrorView(error=problem).model_dump(), status_code=503)
+    def database_down(request: Request, error: OperationalError) -> ProblemResponse:
+        return ProblemResponse(503, "database_unavailable", str(error.orig).splitlines()[0])
 
     @app.exception_handler(Exception)
-    def unforeseen(request: Request, error: Exception) -> JSONResponse:
+    def unforeseen(request: Request, error: Exception) -> ProblemResponse:
         # The traceback is in the log; a response must not reveal internals.
-        problem = Problem(code="internal", message="internal error; the service's log has the details")
         # Starlette makes this response outside every middleware, so the headers are added here.
-        headers = security_headers(request.url.path)
-        return JSONResponse(ErrorView(error=problem).model_dump(), status_code=500, headers=headers)
+        message = "internal error; the service's log has the details"
+        return ProblemResponse(500, "internal", message, headers=security_headers(request.url.path))
+
+
+def _refuse_method(app: FastAPI, request: Request) -> ProblemResponse:
+    """Return 405 with all methods of the path; 404 for a path without any."""
+    allowed = allowed_methods(app, request.scope)
+    if not allowed:
+        return respond(NotFound("Not Found"))
+    methods = ", ".join(allowed)
+    message = f"{request.method} is not allowed here; allowed: {methods}"
+    return ProblemResponse(405, "method_not_allowed", message, headers={"Allow": methods})
 
 
 def _request_issues(error: RequestValidationError) -> list[ValidationIssue]:

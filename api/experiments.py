@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
-from api.parameters import Cursor, Id, Limit, Step
+from api.parameters import MAX_INTEGER, Cursor, Id, Limit, RunCursor, SeriesName, Step
 from api.render import experiment_detail, experiment_view, run_page
 from contract.api.checkpoint_advice import Advice, advise_interval
 from contract.api.cluster_report import ClusterReport
@@ -105,8 +105,10 @@ def runs_of(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200
 def curves(
     experiment_id: Id,
     db: Reading,
-    name: str = "loss",
-    after: Annotated[Sequence[str], Query(description="RUN:STEP, what the caller has of a run already")] = (),
+    name: SeriesName = "loss",
+    after: Annotated[
+        Sequence[RunCursor], Query(max_length=MAX_CURVES, description="RUN:STEP, what the caller has of a run already")
+    ] = (),
     limit: Annotated[int, Query(ge=1, le=500_000)] = 200_000,
 ) -> ExperimentPoints:
     """Return one series of the experiment's first 200 runs; with `after`, only newer points."""
@@ -149,11 +151,9 @@ def _see(db: Session, experiment_id: int) -> None:
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:
-    try:
-        # a database's integer holds eighteen digits
-        return {int(run[:18]): int(step[:18]) for run, step in (pair.split(":") for pair in after)}
-    except ValueError as error:
-        raise Invalid("after", [ValidationIssue(path="after", message="RUN:STEP, two whole numbers")]) from error
+    """Return the step of each run, at most the largest step that a database stores."""
+    pairs = (pair.split(":") for pair in after)
+    return {int(run): min(int(step), MAX_INTEGER) for run, step in pairs}
 
 
 def _refuse_absent_clusters(db: Session, spec: ExperimentSpec) -> None:

@@ -1,12 +1,14 @@
-"""What endpoints take, within what a database's integers hold."""
+"""Parameters of endpoints, with the limits of both databases: a PostgreSQL integer has 32 bits, a text has no NUL."""
 
 from typing import Annotated
 
 from fastapi import Path, Query
 
-BIGGEST = 2**62
+MAX_INTEGER = 2**31 - 1  # of a column of ids, numbers and steps
 
-Id = Annotated[int, Path(ge=0, le=BIGGEST)]
-Cursor = Annotated[int | None, Query(ge=0, le=BIGGEST, description="`next` of the page before")]
-Step = Annotated[int, Query(ge=-1, le=BIGGEST, description="only what comes after it")]
+Id = Annotated[int, Path(ge=0, le=MAX_INTEGER)]
+Cursor = Annotated[int | None, Query(ge=0, le=MAX_INTEGER, description="`next` of the previous page")]
+Step = Annotated[int, Query(ge=-1, le=MAX_INTEGER, description="return only later items")]
 Limit = Annotated[int, Query(ge=1, le=500)]
+SeriesName = Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+RunCursor = Annotated[str, Query(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$")]

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
-from api.parameters import BIGGEST, Cursor, Id, Limit, Step
+from api.parameters import Cursor, Id, Limit, SeriesName, Step
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
 from contract.api.responses import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
@@ -25,6 +25,7 @@ from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 MAX_SERIES = 50
+MAX_OFFSET = 2**62  # of a file
 T = TypeVar("T")
 
 
@@ -63,7 +64,7 @@ def _readable(read: Callable[[], T | None]) -> T | None:
 def columns(
     run_id: Id,
     db: Reading,
-    name: Annotated[Sequence[str], Query(description="series; all of the run's when none is given")] = (),
+    name: Annotated[Sequence[SeriesName], Query(description="series; all of the run's when none is given")] = (),
     after: Step = -1,
     limit: Annotated[int, Query(ge=MAX_SERIES, le=500_000)] = 200_000,
 ) -> RunPoints:
@@ -91,7 +92,7 @@ def log(
     db: Reading,
     request: Request,
     offset: Annotated[
-        int, Query(ge=-BIGGEST, le=BIGGEST, description="where to begin; below 0: that many bytes before the end")
+        int, Query(ge=-MAX_OFFSET, le=MAX_OFFSET, description="where to begin; below 0: that many bytes before the end")
     ] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000_000)] = 65_536,
 ) -> LogPart:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
 from contract.access.service_record import LOOPBACK, token_of_local_service
 from contract.access.signed_value import Purpose, sign
-from contract.api.responses import ErrorView, Problem
+from contract.api.problem import Problem
 
 T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -124,12 +124,14 @@ class Connection:
 
     def _problem(self, response: httpx.Response) -> Problem:
         try:
-            problem = ErrorView.model_validate_json(response.content).error
+            problem = Problem.model_validate_json(response.content)
         except ValidationError:
             status = f"{response.status_code} {response.reason_phrase}"
-            return Problem(code="foreign", message=f"{self.url} answered {status}, which is not a Bigbatch response")
+            detail = f"{self.url} answered {status}, which is not a Bigbatch response"
+            title, code = response.reason_phrase, response.status_code
+            return Problem(type="about:blank", title=title, status=code, detail=detail, code="foreign")
         if response.status_code == 401:
-            problem = problem.model_copy(update={"message": f"{problem.message}; {FIND_TOKEN}"})
+            problem = problem.model_copy(update={"detail": f"{problem.detail}; {FIND_TOKEN}"})
         return problem
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from contract.api.responses import Problem
+from contract.api.problem import Problem
 from contract.validation import ValidationIssue
 
 
@@ -30,7 +30,7 @@ class ApiError(BigbatchError):
     """The service answered with an error."""
 
     def __init__(self, status: int, problem: Problem) -> None:
-        super().__init__(_message(problem.message, problem.fields))
+        super().__init__(_message(problem.detail, problem.errors))
         self.status, self.problem = status, problem
         self.exit_code = 2 if status in (400, 413, 415, 422) else 1
 

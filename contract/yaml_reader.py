@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Hashable
+from math import isfinite
 from typing import Any
 
 import yaml
@@ -89,12 +90,15 @@ def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_unstorable(value: Any, depth: int) -> None:
-    """Raise DocumentError for values that a database or a response cannot store: surrogates, NUL, deep nesting."""
+    """Raise DocumentError for values that no database stores: surrogates, NUL, infinity, deep nesting."""
     if depth > MAX_DEPTH:
         raise DocumentError(f"the document has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):
         if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
             raise DocumentError(f"{ascii(value)[:80]} contains a NUL or surrogate character; remove the character")
+    elif isinstance(value, float):
+        if not isfinite(value):
+            raise DocumentError(f"{value} is not a finite number; write a number that a float64 can hold")
     elif isinstance(value, dict):
         for name, inner in value.items():
             _refuse_unstorable(name, depth + 1)

@@ -16,7 +16,6 @@ from contract.lifecycle.state import State
 from contract.spec.choices.collectives import PlannedCollective
 from contract.spec.experiment import ExperimentSpec, Values
 from contract.spec.run import RunSpec
-from contract.validation import ValidationIssue
 
 T = TypeVar("T")
 
@@ -243,17 +242,3 @@ class Readiness(BaseModel):
     database: str
     scheduler: str
     scheduler_seen_at: datetime | None
-
-
-class Problem(BaseModel):
-    """An error: a code for programs, a message for people, and the wrong fields."""
-
-    code: str
-    message: str
-    fields: list[ValidationIssue] = []
-
-
-class ErrorView(BaseModel):
-    """The response of every error."""
-
-    error: Problem

@@ -242,11 +242,7 @@ class RunFolder:
         """Return the exit code of an attempt in a shared job, None before its end."""
         try:
             status = int(self._read_attempt_file(attempt, "end"))
-        except (
-            FileNotFoundError,
-            UnreadableFileError,
-            ValueError,
-        ):  # NFS may show a new file as empty at first
+        except (FileNotFoundError, UnreadableFileError, ValueError):  # NFS may show a new file as empty at first
             return None
         return status if status in EXIT_CODES else None
 

@@ -17,14 +17,15 @@ from tests.testing.servers import wait_for
 
 def problem(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> tuple[int, str, str, list[str]]:
     answer = post(client, text, kind)
-    assert set(answer.json()) == {"error"}
-    error = answer.json()["error"]
+    assert answer.headers["content-type"] == "application/problem+json"
+    error = answer.json()
+    assert (error["status"], error["instance"]) == (answer.status_code, "/api/v1/experiments")
     assert client.get("/api/v1/experiments").json()["items"] == []
     return (
         answer.status_code,
         error["code"],
-        error["message"],
-        [f"{f['path']}: {f['message']}" for f in error["fields"]],
+        error["detail"],
+        [f"{f['path']}: {f['message']}" for f in error["errors"]],
     )
 
 

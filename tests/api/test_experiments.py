@@ -79,7 +79,7 @@ def test_curves_lie_over_each_other_and_continue_where_the_reader_is(client: Tes
     assert whole["curves"][1] == {"run_id": 2, "steps": [1, 2, 3], "values": [0.5, 1.0, 1.5]}
     assert fresh["curves"] == [{"run_id": 1, "steps": [3], "values": [3.0]}]
     bad = client.get("/api/v1/experiments/1/points", params={"after": "x"})
-    assert (bad.status_code, bad.json()["error"]["fields"][0]["path"]) == (422, "after")
+    assert (bad.status_code, bad.json()["errors"][0]["path"]) == (422, "after.0")
 
 
 def test_a_stop_is_taken_for_every_run_that_has_not_ended(client: TestClient) -> None:
@@ -99,9 +99,15 @@ def test_what_is_not_there_is_404_in_the_one_shape(client: TestClient) -> None:
         "runs/9/log",
     ):
         answer = client.get(f"/api/v1/{path}")
-        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found"), path
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), path
     assert client.get("/api/v1/nothing").json() == {
-        "error": {"code": "not_found", "message": "Not Found", "fields": []}
+        "type": "urn:bigbatch:problem:not_found",
+        "title": "Not Found",
+        "status": 404,
+        "detail": "Not Found",
+        "instance": "/api/v1/nothing",
+        "code": "not_found",
+        "errors": [],
     }
 
 
@@ -112,7 +118,7 @@ def test_a_cluster_that_the_service_does_not_have_is_refused_at_the_door(
         clusters.store_report(db, "local", ClusterReport(partitions=[], nodes=[], queue=[]), None)
     answer = post(client, SPEC.replace("kind: local", "kind: slurm"))
     assert answer.status_code == 422
-    assert answer.json()["error"]["fields"] == [
+    assert answer.json()["errors"] == [
         {"path": "base.resources.kind", "message": "this service has no slurm cluster; it has local"}
     ]
 
@@ -206,7 +212,7 @@ def test_a_request_that_is_sent_again_with_its_key_is_done_once(client: TestClie
     first = send(SPEC)
     assert (send(SPEC).status_code, send(SPEC).json()) == (201, first.json())
     other = send(SPEC.replace("lars against sgd", "another"))
-    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+    assert (other.status_code, other.json()["code"]) == (409, "conflict")
     assert post(client, SPEC).json()["id"] != first.json()["id"]
 
 

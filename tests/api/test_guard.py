@@ -75,7 +75,7 @@ def test_the_token_in_an_address_gives_no_access(stranger: TestClient) -> None:
 def test_a_refusal_has_the_one_shape_and_says_how(stranger: TestClient) -> None:
     answer = stranger.get("/api/v1/runs")
     assert answer.headers["www-authenticate"] == "Bearer"
-    assert answer.json()["error"]["code"] == "unauthorized"
+    assert answer.json()["code"] == "unauthorized"
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:9999", "null", "http://["])

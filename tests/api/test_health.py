@@ -54,4 +54,4 @@ def test_a_database_without_tables_is_not_ready(client: TestClient, sqlite_engin
     answer = client.get("/api/v1/ready")
     assert (answer.status_code, answer.json()["ready"]) == (503, False)
     assert "no such table" in answer.json()["database"]
-    assert client.get("/api/v1/experiments").json()["error"]["code"] == "database_unavailable"
+    assert client.get("/api/v1/experiments").json()["code"] == "database_unavailable"

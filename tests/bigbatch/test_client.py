@@ -100,7 +100,7 @@ def test_an_error_names_every_field_on_a_line_of_its_own(client: Client) -> None
         client.create(SPEC.replace("batch: 64", "batch: 0").replace("kind: sgd", "kind: sgd, momentun: 1"))
     assert refused.value.status == 422
     lines = str(refused.value).splitlines()
-    assert lines[0] == refused.value.problem.message
+    assert lines[0] == refused.value.problem.detail
     assert {line.split(":")[0] for line in lines[1:]} == {"base.batch", "base.optimizer.momentun"}
 
 

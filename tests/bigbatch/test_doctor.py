@@ -11,7 +11,8 @@ import pytest
 
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
-from contract.api.responses import Problem, Readiness
+from contract.api.problem import Problem
+from contract.api.responses import Readiness
 from contract.api.site_check import passed_check
 from migrations.commands import upgrade
 from tests.testing.command import Call, Site
@@ -52,6 +53,9 @@ def test_a_service_that_refuses_the_token_is_not_well(site: Site, call: Call, mo
     assert (check["grade"], "token is missing or wrong" in check["found"]) == ("warning", True)
 
 
+AWAY = Problem(type="about:blank", title="", status=503, detail="it is away", code="database_unavailable")
+
+
 def readiness(*, ready: bool, database: str = "ok") -> Readiness:
     return Readiness(ready=ready, database=database, scheduler="has not reported yet", scheduler_seen_at=None)
 
@@ -62,7 +66,7 @@ def readiness(*, ready: bool, database: str = "ok") -> Readiness:
         (readiness(ready=True), "ok", ""),
         (readiness(ready=False), "warning", "start both with bigbatch up"),
         (readiness(ready=False, database="no such table"), "warning", "run python -m migrations upgrade"),
-        (ApiError(503, Problem(code="database_unavailable", message="it is away")), "warning", "set BIGBATCH_URL and"),
+        (ApiError(503, AWAY), "warning", "set BIGBATCH_URL and"),
         (None, "note", "start the service with bigbatch up"),
     ],
 )

@@ -34,7 +34,7 @@ export class ApiError extends Error {
 
 interface Answer<T> {
   data?: T;
-  error?: components["schemas"]["ErrorView"] | undefined;
+  error?: components["schemas"]["Problem"] | undefined;
   response: Response;
 }
 
@@ -43,6 +43,6 @@ export async function body<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer;
   if (data !== undefined) return data;
   // A proxy in front of the service may answer in its own format.
-  const problem = (error as { error?: { message: string } } | undefined)?.error;
-  throw new ApiError(response.status, problem?.message ?? `the service answered ${response.status}`);
+  const detail = (error as { detail?: string } | undefined)?.detail;
+  throw new ApiError(response.status, detail ?? `the service answered ${response.status}`);
 }
