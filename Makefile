@@ -9,7 +9,7 @@ export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run quick test test-fast test-slow test-faults chaos check fix bench lab lab-down client migrate packages clean
+.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client migrate packages clean
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -68,6 +68,11 @@ fix: .make/dev .make/web
 
 bench: .make/dev
 	$(PY) -m benchmarks.$(NAME)
+
+# requests made up from the OpenAPI document, against a service on SQLite and on PostgreSQL: make fuzz CALLS=5000
+CALLS ?= 2000
+fuzz: .make/dev
+	$(PY) -m tests.testing.fuzz --calls $(CALLS)
 
 lab: .make/dev
 	$(PY) -m lab up $(if $(RATE),--rate $(RATE))

@@ -1,5 +1,6 @@
 """The FastAPI application: validates and stores requests, reads results. The API never calls a cluster."""
 
+from functools import cache
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -11,13 +12,10 @@ from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
 from api.documents import DocumentMiddleware
 from api.http.methods import HeadMiddleware
-from contract.api.problem import Problem
+from api.http.openapi import openapi_of, operation_id
+from api.http.statuses import ACCESS
 from contract.settings import Settings
 from store.session import engine_for
-
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem} for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
-}
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -32,20 +30,28 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # FastAPI's page would load scripts of another host
         openapi_url="/api/openapi.json",
         redoc_url=None,
+        generate_unique_id_function=operation_id,
     )
     app.state.settings = settings
     app.state.engine = engine_for(settings.database_url())
     errors.install(app)
-    v1 = APIRouter(prefix="/api/v1", responses=ERRORS)
+    v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
     for router in (experiments.router, failures.router, runs.router, collectives.router, health.router):
         v1.include_router(router)
     app.include_router(v1)
-    app.include_router(metrics.router)
+    app.include_router(metrics.router, responses=ACCESS)
     dashboard.install(app)
     app.add_middleware(DocumentMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=3)  # the default, 9, needs four times the time
     app.add_middleware(HeadMiddleware)
+    credentials = Credentials(settings.token)
     # The last one runs first. Starlette makes a middleware at the first request: an empty token must fail here.
-    app.add_middleware(AccessMiddleware, credentials=Credentials(settings.token))
+    app.add_middleware(AccessMiddleware, credentials=credentials)
     app.add_middleware(SecurityHeadersMiddleware)
+
+    @cache
+    def openapi() -> dict[str, Any]:
+        return openapi_of(app, cookie=credentials.cookie)
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to change the document
     return app

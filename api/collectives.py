@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Busy, Invalid
+from api.http.statuses import problems
 from contract.api.responses import PlanView, PriceList, PriceView, RoundView
 from contract.folder.auto_choice import CollectiveChoice
 from contract.spec.checks.world_size import check_world_size
@@ -51,8 +52,8 @@ class CollectiveQuery(BaseModel):
     collective: Annotated[PlannedCollective, Field(discriminator="kind")]
 
 
-@router.get("/price")
-def prices(
+@router.get("/price", responses=problems(422))
+def get_prices(
     network_query: Annotated[NetworkQuery, Query()],
     size_bytes: Annotated[float, Query(ge=1, le=1e15, allow_inf_nan=False, alias="bytes")],
 ) -> PriceList:
@@ -68,8 +69,8 @@ def prices(
     return PriceList(world=world, bound_s=bound_s, prices=sorted(found, key=lambda view: view.seconds), auto=auto)
 
 
-@router.get("/plan")
-def plan(
+@router.get("/plan", responses=problems(422))
+def get_plan(
     kind: Kind,
     hosts: Count = 2,
     ranks_per_host: Count = 4,

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
+from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.parameters import MAX_INTEGER, Cursor, Id, Limit, RunCursor, SeriesName, Step
 from api.render import experiment_detail, experiment_view, run_page
 from contract.api.checkpoint_advice import Advice, advise_interval
@@ -53,8 +54,8 @@ def _spec(request: Request) -> ExperimentSpec:
         raise Invalid("the experiment does not hold together", issues_of(error)) from error
 
 
-@router.post("", status_code=201, openapi_extra=BODY)
-def create(
+@router.post("", status_code=201, openapi_extra=BODY, responses=CREATION)
+def create_experiment(
     spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing, idempotency_key: Key = None, *, force: Force = False
 ) -> Created:
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
@@ -76,8 +77,8 @@ def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpe
     return Created(id=experiment.id, runs=run_ids)
 
 
-@router.get("")
-def listed(db: Reading, before: Cursor = None, limit: Limit = 50) -> Page[ExperimentView]:
+@router.get("", responses=LIST)
+def list_experiments(db: Reading, before: Cursor = None, limit: Limit = 50) -> Page[ExperimentView]:
     """Return experiments, newest first."""
     rows = experiments.page(db, before=before, limit=limit)
     shown = rows[:limit]
@@ -86,23 +87,23 @@ def listed(db: Reading, before: Cursor = None, limit: Limit = 50) -> Page[Experi
     return Page(items=items, next=shown[-1].id if len(rows) > limit else None)
 
 
-@router.get("/{experiment_id}")
-def read(experiment_id: Id, db: Reading) -> ExperimentDetail:
+@router.get("/{experiment_id}", responses=ITEM)
+def get_experiment(experiment_id: Id, db: Reading) -> ExperimentDetail:
     """Return one experiment with its spec."""
     experiment = _found(db, experiment_id)
     return experiment_detail(experiment, experiments.summaries(db, [experiment_id])[experiment_id])
 
 
-@router.get("/{experiment_id}/runs")
-def runs_of(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200) -> Page[RunView]:
+@router.get("/{experiment_id}/runs", responses=ITEM)
+def list_experiment_runs(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200) -> Page[RunView]:
     """Return the runs in the order of the experiment's grid; `after=next` gives the next page."""
     _see(db, experiment_id)
     shown, more = page(db, Run.experiment_id == experiment_id, Run.number > after, by=Run.number, limit=limit)
     return run_page(shown, shown[-1].number if more else None)
 
 
-@router.get("/{experiment_id}/points")
-def curves(
+@router.get("/{experiment_id}/points", responses=ITEM)
+def get_experiment_points(
     experiment_id: Id,
     db: Reading,
     name: SeriesName = "loss",
@@ -119,8 +120,8 @@ def curves(
     return ExperimentPoints(name=name, curves=curves, more=more)
 
 
-@router.get("/{experiment_id}/checkpoints")
-def checkpoints(experiment_id: Id, db: Reading) -> list[Advice]:
+@router.get("/{experiment_id}/checkpoints", responses=ITEM)
+def get_checkpoint_advice(experiment_id: Id, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
     spec = _found(db, experiment_id).spec
     every = Checkpoint.model_validate(spec["base"].get("checkpoint", {})).every_minutes
@@ -130,8 +131,8 @@ def checkpoints(experiment_id: Id, db: Reading) -> list[Advice]:
     ]
 
 
-@router.post("/{experiment_id}/stop")
-def stop(experiment_id: Id, db: Writing) -> Stopped:
+@router.post("/{experiment_id}/stop", responses=ACTION)
+def stop_experiment(experiment_id: Id, db: Writing) -> Stopped:
     """Request that every run of the experiment stops."""
     _see(db, experiment_id)
     return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))

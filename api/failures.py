@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from api.database import Reading
 from api.errors import NotFound
+from api.http.statuses import ITEM
 from api.parameters import Id, Limit, Step
 from api.render import ended_attempt, sentence_of
 from contract.api.responses import FailedRun, Page
@@ -20,8 +21,10 @@ from store.tables import Experiment, Run
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 
 
-@router.get("/{experiment_id}/failures")
-def failures(experiment_id: Id, db: Reading, request: Request, after: Step = -1, limit: Limit = 50) -> Page[FailedRun]:
+@router.get("/{experiment_id}/failures", responses=ITEM)
+def list_failures(
+    experiment_id: Id, db: Reading, request: Request, after: Step = -1, limit: Limit = 50
+) -> Page[FailedRun]:
     """Return the failed runs in the order of the experiment's grid; `after=next` gives the next page."""
     if not db.get(Experiment, experiment_id):
         raise NotFound(f"there is no experiment {experiment_id}")

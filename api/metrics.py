@@ -7,6 +7,7 @@ from fastapi.responses import PlainTextResponse
 from sqlalchemy.orm import Session
 
 from api.database import Reading
+from api.http.statuses import problems
 from contract.lifecycle.state import State
 from store import rate_limit, runs
 from store.tables import CallCount
@@ -15,8 +16,8 @@ router = APIRouter(tags=["service"])
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@router.get("/metrics", response_class=PlainTextResponse)
-def metrics(db: Reading) -> PlainTextResponse:
+@router.get("/metrics", response_class=PlainTextResponse, responses=problems(503))
+def get_metrics(db: Reading) -> PlainTextResponse:
     """Return the metrics in Prometheus's text format."""
     return PlainTextResponse("".join(f"{line}\n" for line in _lines(db)), media_type=TYPE)
 

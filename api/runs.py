@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
+from api.http.statuses import ACTION, ITEM, LIST
 from api.parameters import Cursor, Id, Limit, SeriesName, Step
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
 from contract.api.responses import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
@@ -29,8 +30,8 @@ MAX_OFFSET = 2**62  # of a file
 T = TypeVar("T")
 
 
-@router.get("")
-def listed(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
+@router.get("", responses=LIST)
+def list_runs(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
     """Return runs, newest first."""
     which = [] if state is None else [Run.state == state]
     which += [] if before is None else [Run.id < before]
@@ -38,8 +39,8 @@ def listed(db: Reading, state: State | None = None, before: Cursor = None, limit
     return run_page(shown, shown[-1].id if more else None)
 
 
-@router.get("/{run_id}")
-def read(run_id: Id, db: Reading, request: Request) -> RunDetail:
+@router.get("/{run_id}", responses=ITEM)
+def get_run(run_id: Id, db: Reading, request: Request) -> RunDetail:
     """Return one run: its spec, its state history, and the names of its series."""
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
@@ -60,8 +61,8 @@ def _readable(read: Callable[[], T | None]) -> T | None:
         return None  # the next attempt reports the damaged file, and replaces it
 
 
-@router.get("/{run_id}/points")
-def columns(
+@router.get("/{run_id}/points", responses=ITEM)
+def get_run_points(
     run_id: Id,
     db: Reading,
     name: Annotated[Sequence[SeriesName], Query(description="series; all of the run's when none is given")] = (),
@@ -80,14 +81,14 @@ def columns(
     return RunPoints(series=series, more=more)
 
 
-@router.get("/{run_id}/ranks")
-def ranks(run_id: Id, db: Reading, request: Request) -> RankTimes | None:
+@router.get("/{run_id}/ranks", responses=ITEM)
+def get_rank_times(run_id: Id, db: Reading, request: Request) -> RankTimes | None:
     """Return the time split of every rank over the newest steps; null if there is none yet."""
     return read_rank_times(_folder(request, _found(db, run_id)).path, TIMES)
 
 
-@router.get("/{run_id}/log")
-def log(
+@router.get("/{run_id}/log", responses=ITEM)
+def get_run_log(
     run_id: Id,
     db: Reading,
     request: Request,
@@ -107,8 +108,8 @@ def log(
     return LogPart(text=part.decode("utf-8", "replace"), offset=start, next=start + len(part), size=file.size)
 
 
-@router.post("/{run_id}/stop")
-def stop(run_id: Id, db: Writing) -> Stopped:
+@router.post("/{run_id}/stop", responses=ACTION)
+def stop_run(run_id: Id, db: Writing) -> Stopped:
     """Request that the run stops; a run that has ended stays as it is."""
     _found(db, run_id)
     return Stopped(stopping=runs.request_stop(db, Run.id == run_id))

@@ -1,0 +1,34 @@
+"""The error statuses of each operation, as the OpenAPI document lists them."""
+
+from typing import Any
+
+from api.http.problem_response import MEDIA_TYPE
+
+MEANINGS = {
+    304: "The response has not changed since the one with the ETag in If-None-Match.",
+    400: "The body is not a valid JSON or YAML document.",
+    401: "The token is missing or wrong.",
+    403: "The host name or the origin is not allowed.",
+    404: "There is no such experiment or run.",
+    409: "An Idempotency-Key in use or with another document, or a file of the run that cannot be read.",
+    413: "The body is too large.",
+    415: "The content type of the body is not supported.",
+    422: "A field or parameter is not valid; `errors` names it.",
+    429: "Too many attempts with a wrong token; Retry-After says when to try again.",
+    503: "The database does not answer, or the service is busy.",
+}
+PROBLEM = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def problems(*statuses: int) -> Responses:
+    """Return the description of these error statuses, each with a problem document."""
+    return {status: {"description": MEANINGS[status], **PROBLEM} for status in statuses}
+
+
+ACCESS = problems(401, 403, 429)  # of every operation
+LIST = problems(422, 503)
+ITEM = problems(404, 422, 503)  # of operations on one experiment or run
+ACTION = problems(400, 404, 413, 415, 422, 503)  # of operations on one experiment or run that change it
+CREATION = problems(400, 409, 413, 415, 422, 503)
