@@ -11,6 +11,7 @@ from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
 from api.documents import DocumentMiddleware
+from api.http.etag import EtagMiddleware
 from api.http.methods import HeadMiddleware
 from api.http.openapi import openapi_of, operation_id
 from api.http.statuses import ACCESS
@@ -42,6 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(metrics.router, responses=ACCESS)
     dashboard.install(app)
     app.add_middleware(DocumentMiddleware)
+    app.add_middleware(EtagMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=3)  # the default, 9, needs four times the time
     app.add_middleware(HeadMiddleware)
     credentials = Credentials(settings.token)

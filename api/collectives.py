@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Busy, Invalid
-from api.http.statuses import problems
+from api.http.statuses import UNCHANGED, problems
 from contract.api.responses import PlanView, PriceList, PriceView, RoundView
 from contract.folder.auto_choice import CollectiveChoice
 from contract.spec.checks.world_size import check_world_size
@@ -52,7 +52,7 @@ class CollectiveQuery(BaseModel):
     collective: Annotated[PlannedCollective, Field(discriminator="kind")]
 
 
-@router.get("/price", responses=problems(422))
+@router.get("/price", responses=UNCHANGED | problems(422))
 def get_prices(
     network_query: Annotated[NetworkQuery, Query()],
     size_bytes: Annotated[float, Query(ge=1, le=1e15, allow_inf_nan=False, alias="bytes")],
@@ -69,7 +69,7 @@ def get_prices(
     return PriceList(world=world, bound_s=bound_s, prices=sorted(found, key=lambda view: view.seconds), auto=auto)
 
 
-@router.get("/plan", responses=problems(422))
+@router.get("/plan", responses=UNCHANGED | problems(422))
 def get_plan(
     kind: Kind,
     hosts: Count = 2,

@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.access.guard import HAS_ACCESS_KEY
 from api.database import Reading
-from api.http.statuses import problems
+from api.http.statuses import UNCHANGED, problems
 from contract.api.responses import ClusterView, Health, Readiness
 from store import clusters, ticks
 from store.tables import now
@@ -19,13 +19,13 @@ router = APIRouter(tags=["service"])
 MAX_SCHEDULER_AGE = timedelta(seconds=90)  # the scheduler reports every few seconds; with a slow Slurm every minute
 
 
-@router.get("/health")
+@router.get("/health", responses=UNCHANGED)
 def get_health() -> Health:
     """Return that the API process answers."""
     return Health(ok=True, version=version("bigbatch"))
 
 
-@router.get("/ready", responses={503: {"model": Readiness, **problems(503)[503]}})
+@router.get("/ready", responses=UNCHANGED | {503: {"model": Readiness, **problems(503)[503]}})
 def get_readiness(db: Reading, request: Request, response: Response) -> Readiness:
     """Return 200 if the database answers and every tick of the scheduler succeeds, else 503 with the problem."""
     try:
@@ -50,7 +50,7 @@ def _problem(seen: datetime | None, late: Sequence[LateTick]) -> str | None:
     return None if now() - seen < MAX_SCHEDULER_AGE else "has not reported recently"
 
 
-@router.get("/clusters", responses=problems(503))
+@router.get("/clusters", responses=UNCHANGED | problems(503))
 def list_clusters(db: Reading) -> list[ClusterView]:
     """Return the newest report of every cluster: partitions, nodes and queue."""
     return [ClusterView.model_validate(row, from_attributes=True) for row in clusters.reports(db)]

@@ -28,7 +28,8 @@ def problems(*statuses: int) -> Responses:
 
 
 ACCESS = problems(401, 403, 429)  # of every operation
-LIST = problems(422, 503)
-ITEM = problems(404, 422, 503)  # of operations on one experiment or run
+UNCHANGED: Responses = {304: {"description": MEANINGS[304]}}  # of every GET with a JSON answer
+LIST = UNCHANGED | problems(422, 503)
+ITEM = UNCHANGED | problems(404, 422, 503)  # of operations on one experiment or run
 ACTION = problems(400, 404, 413, 415, 422, 503)  # of operations on one experiment or run that change it
 CREATION = problems(400, 409, 413, 415, 422, 503)
