@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -14,12 +15,13 @@ from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.parameters import MAX_INTEGER, Cursor, Id, Limit, RunCursor, SeriesName, Step
-from api.render import experiment_detail, experiment_view, run_page
+from api.render import experiment_detail, experiment_draft, experiment_view, run_page
 from contract.api.checkpoint_advice import Advice, advise_interval
 from contract.api.cluster_report import ClusterReport
 from contract.api.responses import (
     Created,
     ExperimentDetail,
+    ExperimentDraft,
     ExperimentPoints,
     ExperimentView,
     Page,
@@ -54,11 +56,27 @@ def _spec(request: Request) -> ExperimentSpec:
         raise Invalid("the experiment does not hold together", issues_of(error)) from error
 
 
-@router.post("", status_code=201, openapi_extra=BODY, responses=CREATION)
+@router.post(
+    "",
+    status_code=201,
+    response_model=Created,
+    openapi_extra=BODY,
+    responses={**CREATION, 200: {"model": ExperimentDraft}},
+)
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(_spec)], db: Writing, idempotency_key: Key = None, *, force: Force = False
-) -> Created:
+    spec: Annotated[ExperimentSpec, Depends(_spec)],
+    db: Writing,
+    idempotency_key: Key = None,
+    *,
+    force: Force = False,
+    dry_run: Annotated[bool, Query(description="only check the experiment: answer 200 with its runs")] = False,
+) -> Created | JSONResponse:
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
+    if dry_run:
+        _refuse_absent_clusters(db, spec)
+        if not force:
+            _refuse_contradictions(db, spec)
+        return JSONResponse(experiment_draft(spec).model_dump(mode="json"))
     if idempotency_key and (made := experiments.created_by(db, idempotency_key)):
         return _made_before(*made, spec)
     _refuse_absent_clusters(db, spec)

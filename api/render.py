@@ -9,7 +9,9 @@ from api.sentences.pending import pending_sentence
 from api.sentences.reason import reason_sentence
 from contract.api.responses import (
     AttemptView,
+    DraftRun,
     ExperimentDetail,
+    ExperimentDraft,
     ExperimentView,
     MoveView,
     Page,
@@ -114,6 +116,15 @@ def experiment_view(experiment: Experiment, summary: Summary) -> ExperimentView:
 
 def experiment_detail(experiment: Experiment, summary: Summary) -> ExperimentDetail:
     return ExperimentDetail(**_experiment_fields(experiment, summary), spec=ExperimentSpec.from_stored(experiment.spec))
+
+
+def experiment_draft(spec: ExperimentSpec) -> ExperimentDraft:
+    """Return the experiment and the runs that `spec` describes, before any is stored."""
+    runs = [
+        DraftRun(number=number, values=values, cluster=run.resources.kind, world=run.resources.world, steps=run.steps)
+        for number, (values, run) in enumerate(spec.points())
+    ]
+    return ExperimentDraft(spec=spec, runs=runs)
 
 
 def _run_fields(run: Run | ListedRun) -> dict[str, Any]:

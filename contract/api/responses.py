@@ -137,6 +137,23 @@ class Created(BaseModel):
     warnings: list[str] = []  # the runs may fail for these reasons, which the service cannot decide
 
 
+class DraftRun(BaseModel):
+    """A run that an experiment would have."""
+
+    number: int  # index in the experiment's grid, from 0
+    values: Values
+    cluster: str
+    world: int  # ranks that train together, over all nodes
+    steps: int
+
+
+class ExperimentDraft(BaseModel):
+    """What a request with `dry_run` would store."""
+
+    spec: ExperimentSpec
+    runs: list[DraftRun]
+
+
 class Stopped(BaseModel):
     """The number of runs that were requested to stop, without runs that had ended before."""
 

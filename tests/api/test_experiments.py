@@ -228,3 +228,27 @@ def test_what_saving_costs_is_told_with_why_there_is_no_advice(client: TestClien
     assert (result["interruptions"], result["best_s"]) == (0, None)
     assert result["not_below_s"] > 60
     assert "too few" in result["why"]
+
+
+def test_a_dry_run_returns_the_runs_and_stores_nothing(client: TestClient) -> None:
+    headers = {"content-type": "application/yaml", "idempotency-key": "mine"}
+    answer = client.post("/api/v1/experiments?dry_run=true", content=AXES, headers=headers)
+    assert answer.status_code == 200
+    draft = answer.json()
+    assert [run["values"] for run in draft["runs"]] == [{"seed": n} for n in range(3)]
+    assert {(run["cluster"], run["world"]) for run in draft["runs"]} == {("local", 4)}
+    assert client.get("/api/v1/experiments").json()["items"] == []
+    stored = client.post("/api/v1/experiments", content=AXES, headers=headers)
+    assert (stored.status_code, stored.json()["id"]) == (201, 1)
+    whole = client.get("/api/v1/experiments/1").json()
+    assert whole["spec"] == draft["spec"]
+    assert [client.get(f"/api/v1/runs/{n}").json()["steps"] for n in (1, 2, 3)] == [r["steps"] for r in draft["runs"]]
+
+
+def test_a_dry_run_of_an_impossible_experiment_names_the_field(client: TestClient) -> None:
+    headers = {"content-type": "application/yaml"}
+    answer = client.post(
+        "/api/v1/experiments?dry_run=true", content=SPEC.replace("batch: 64", "batch: 7"), headers=headers
+    )
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [{"path": "base.batch", "message": "batch 7 does not divide over 4 ranks"}]
