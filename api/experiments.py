@@ -14,7 +14,7 @@ from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
-from api.parameters import MAX_INTEGER, Cursor, Id, Limit, RunCursor, SeriesName, Step
+from api.parameters import MAX_INTEGER, Cursor, Id, Limit, NamePart, RunCursor, SeriesName, Since, Step
 from api.render import experiment_detail, experiment_draft, experiment_view, run_page
 from contract.api.checkpoint_advice import Advice, advise_interval
 from contract.api.cluster_report import ClusterReport
@@ -96,9 +96,14 @@ def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpe
 
 
 @router.get("", responses=LIST)
-def list_experiments(db: Reading, before: Cursor = None, limit: Limit = 50) -> Page[ExperimentView]:
+def list_experiments(
+    db: Reading, before: Cursor = None, name: NamePart = None, since: Since = None, limit: Limit = 50
+) -> Page[ExperimentView]:
     """Return experiments, newest first."""
-    rows = experiments.page(db, before=before, limit=limit)
+    which = [] if before is None else [Experiment.id < before]
+    which += [] if since is None else [Experiment.created_at >= since]
+    which += [] if name is None else [experiments.has_in_name(name)]
+    rows = experiments.page(db, *which, limit=limit)
     shown = rows[:limit]
     summaries = experiments.summaries(db, [row.id for row in shown])
     items = [experiment_view(row, summaries[row.id]) for row in shown]

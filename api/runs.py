@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
 from api.http.statuses import ACTION, ITEM, LIST
-from api.parameters import Cursor, Id, Limit, SeriesName, Step
+from api.parameters import Cursor, Id, Limit, SeriesName, Since, Step
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
 from contract.api.responses import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
@@ -31,10 +31,13 @@ T = TypeVar("T")
 
 
 @router.get("", responses=LIST)
-def list_runs(db: Reading, state: State | None = None, before: Cursor = None, limit: Limit = 50) -> Page[RunView]:
+def list_runs(
+    db: Reading, state: State | None = None, before: Cursor = None, since: Since = None, limit: Limit = 50
+) -> Page[RunView]:
     """Return runs, newest first."""
     which = [] if state is None else [Run.state == state]
     which += [] if before is None else [Run.id < before]
+    which += [] if since is None else [Run.created_at >= since]
     shown, more = page(db, *which, by=Run.id.desc(), limit=limit)
     return run_page(shown, shown[-1].id if more else None)
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, defer
 
 from contract.lifecycle.state import State
@@ -27,10 +27,15 @@ def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
     return made, list(db.scalars(select(Run.id).where(Run.experiment_id == made.id).order_by(Run.number)))
 
 
-def page(db: Session, *, before: int | None, limit: int) -> Sequence[Experiment]:
-    """Return experiments, newest first, with ids below `before`; one more than `limit` if there is a next page."""
+def page(db: Session, *which: ColumnElement[bool], limit: int) -> Sequence[Experiment]:
+    """Return experiments for which `which` holds, newest first; one more than `limit` if there is a next page."""
     query = select(Experiment).options(defer(Experiment.spec)).order_by(Experiment.id.desc()).limit(limit + 1)
-    return db.scalars(query.where(Experiment.id < before) if before is not None else query).all()
+    return db.scalars(query.where(*which)).all()
+
+
+def has_in_name(text: str) -> ColumnElement[bool]:
+    """Return the condition for experiments with `text` in the name; LIKE differs in case between the databases."""
+    return func.replace(Experiment.name, text, "") != Experiment.name
 
 
 def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:

@@ -1,6 +1,7 @@
 """Tests of the HTTP contract: limits of ids and strings on both databases, methods, and the size of errors."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,21 @@ def test_an_error_of_a_query_never_repeats_a_large_input(client: TestClient) -> 
     answer = client.get("/api/v1/runs", params={"state": "x" * 30_000, "before": "y" * 30_000})
     assert answer.status_code == 422
     assert len(answer.content) < 10_000
+
+
+@pytest.mark.parametrize(("part", "found"), [("against", 1), ("AGAINST", 0), ("%", 0), ("nothing", 0)])
+def test_experiments_are_found_by_a_part_of_their_name(both: TestClient, part: str, found: int) -> None:
+    assert len(both.get("/api/v1/experiments", params={"name": part}).json()["items"]) == found
+
+
+@pytest.mark.parametrize("path", ["experiments", "runs"])
+def test_lists_begin_at_a_moment_in_any_zone(both: TestClient, path: str) -> None:
+    created = datetime.fromisoformat(both.get(f"/api/v1/{path}").json()["items"][0]["created_at"])
+
+    def count(moment: datetime) -> int:
+        zoned = moment.astimezone(timezone(timedelta(hours=9))).isoformat()
+        return len(both.get(f"/api/v1/{path}", params={"since": zoned}).json()["items"])
+
+    assert (count(created), count(created + timedelta(seconds=1))) == (1, 0)
+    for bad in ("2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "x"):
+        assert both.get(f"/api/v1/{path}", params={"since": bad}).status_code == 422

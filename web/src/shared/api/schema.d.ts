@@ -2799,6 +2799,10 @@ export interface operations {
             query?: {
                 /** @description `next` of the previous page */
                 before?: number | null;
+                /** @description return only items with this text in the name */
+                name?: string | null;
+                /** @description return only items created at this moment or later */
+                since?: string | null;
                 limit?: number;
             };
             header?: never;
@@ -3940,6 +3944,8 @@ export interface operations {
                 state?: components["schemas"]["State"] | null;
                 /** @description `next` of the previous page */
                 before?: number | null;
+                /** @description return only items created at this moment or later */
+                since?: string | null;
                 limit?: number;
             };
             header?: never;
