@@ -22,8 +22,8 @@ export class Service {
     if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));
     const found = this.answers[key];
     if (found) return Promise.resolve(Response.json(found(url)));
-    const error = { code: "not_found", message: `there is no ${key}`, fields: [] };
-    return Promise.resolve(Response.json({ error }, { status: 404 }));
+    const problem = { code: "not_found", detail: `there is no ${key}`, errors: [] };
+    return Promise.resolve(Response.json(problem, { status: 404 }));
   }
 }
 
