@@ -38,14 +38,14 @@ class ProblemResponse(Response):
                 for issue in issues[:MAX_ISSUES]
             ],
         )
-        self._more_headers = headers
         super().__init__(self._problem.model_dump_json(), status, headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the document with the request's path."""
         located = self._problem.model_copy(update={"instance": _shorten(scope["path"])})
-        response = Response(located.model_dump_json(), self.status_code, self._more_headers, MEDIA_TYPE)
-        await response(scope, receive, send)
+        self.body = located.model_dump_json().encode()
+        self.headers["content-length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
 
 
 def _detail(text: str, issues: int) -> str:

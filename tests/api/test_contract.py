@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from api.app import create_app
 from contract.settings import Settings
-from tests.testing.api import SPEC, post
+from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 
 BEYOND = 2**31  # one more than a PostgreSQL integer holds
 
@@ -19,8 +19,8 @@ BEYOND = 2**31  # one more than a PostgreSQL integer holds
 def both(tmp_path: Path, engine: Engine) -> Iterator[TestClient]:
     """The API on either database."""
     url = engine.url.render_as_string(hide_password=False)
-    app = create_app(Settings(home=tmp_path, database=url))
-    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
+    app = create_app(Settings(home=tmp_path, database=url, token=TOKEN))
+    with TestClient(app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False) as client:
         assert post(client, SPEC).status_code == 201
         yield client
 

@@ -137,14 +137,14 @@ def test_a_contradiction_of_the_cluster_s_report_is_refused_unless_forced(
         clusters.store_report(db, "slurm", ClusterReport(partitions=[gpu], nodes=[node], queue=[]), None)
     refused = post(client, sweep)
     assert refused.status_code == 422
-    assert [f"{field['path']}: {field['message']}" for field in refused.json()["error"]["fields"]] == [
+    assert [f"{field['path']}: {field['message']}" for field in refused.json()["errors"]] == [
         "base.resources.minutes: 90 minutes; partition gpu allows 60 (point 0)",
         "base.resources.minutes: 90 minutes; partition gpu allows 60 (point 2)",
         "axes.resources.nodes: 2; partition gpu has 1 (point 2)",
         "base.resources.minutes: 90 minutes; partition gpu allows 60 (point 4)",
         "axes.resources.nodes: 4; partition gpu has 1 (point 4)",
     ]
-    assert "force=true" in refused.json()["error"]["message"]
+    assert "force=true" in refused.json()["detail"]
     assert post(client, sweep, force=True).status_code == 201
     assert post(client, spec.replace("minutes: 90", "minutes: 60")).status_code == 201
 
@@ -162,7 +162,7 @@ def test_an_absent_module_is_refused_here_and_a_warning_on_slurm(
     assert refused.status_code == (422 if is_absent else 201)
     message = "the service's Python has no module 'nosuchmodule_xyz'"
     if is_absent:
-        assert refused.json()["error"]["fields"] == [{"path": "base.model.function", "message": message}]
+        assert refused.json()["errors"] == [{"path": "base.model.function", "message": message}]
         assert post(client, local, force=True).status_code == 201
     slurm = post(client, local.replace("kind: local", "kind: slurm"))
     assert slurm.status_code == 201

@@ -5,11 +5,12 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from contract.settings import Settings
+from tests.testing.api import TOKEN
 from tests.testing.fuzz import fuzz
 
 
 def test_every_answer_is_as_the_openapi_document_describes_it(tmp_path: Path, engine: Engine) -> None:
     url = engine.url.render_as_string(hide_password=False)
-    outcome = fuzz(Settings(home=tmp_path, database=url), 200, phases="fuzzing")
+    outcome = fuzz(Settings(home=tmp_path, database=url, token=TOKEN), 200, phases="fuzzing")
     assert outcome.ok, outcome.text
     assert outcome.calls >= 100

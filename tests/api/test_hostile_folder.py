@@ -77,8 +77,8 @@ def test_a_file_that_is_not_regular_is_refused_by_its_name(
     for kind in IRREGULAR:
         plant(folder.path / name, kind)
         answer = client.get(path)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "unreadable_file"), kind
-        assert f"{name} cannot be read: a " in answer.json()["error"]["message"]
+        assert (answer.status_code, answer.json()["code"]) == (409, "unreadable_file"), kind
+        assert f"{name} cannot be read: a " in answer.json()["detail"]
 
 
 def test_fifty_requests_for_a_fifo_leave_the_service_able_to_answer(client: TestClient, folder: RunFolder) -> None:
@@ -126,5 +126,5 @@ def test_a_file_server_that_fails_is_named_and_no_internal_error(
 
     monkeypatch.setattr("contract.folder.files.untrusted_file._open", fail)
     answer = client.get(f"{RUN}/log")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "folder_unavailable")
-    assert answer.json()["error"]["message"] == "a file cannot be read: Stale file handle"
+    assert (answer.status_code, answer.json()["code"]) == (503, "folder_unavailable")
+    assert answer.json()["detail"] == "a file cannot be read: Stale file handle"

@@ -18,7 +18,7 @@ from migrations.commands import upgrade
 from store.metrics import points
 from store.session import engine_for, transaction
 from store.tables import Run
-from tests.testing.api import SPEC
+from tests.testing.api import SPEC, TOKEN, WITH_TOKEN
 from tests.testing.command import serving
 from tests.testing.servers import postgres
 
@@ -26,7 +26,7 @@ SEED = 1
 # All checks of schemathesis run, except:
 # positive_data_acceptance: a document that matches the schema may be an impossible experiment (checks across fields);
 # use_after_free, ensure_resource_availability: the API deletes nothing, and a request may name a run by chance;
-# ignored_auth: the service has no token here, and tests/api/test_guard.py checks every path with one;
+# ignored_auth: tests/api/test_guard.py checks every path without the token and with a wrong one;
 # not_a_server_error of /ready: 503 is a documented answer of this operation.
 # The coverage phase tries every value of every field: thousands of calls for a spec, whose fields the fuzzing varies.
 CONFIG = """
@@ -63,6 +63,7 @@ def fuzz(settings: Settings, calls: int, *, seed: int = SEED, phases: str = "cov
         config.write_text(CONFIG)
         command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "--no-color", "run"]
         command += [f"{url}/api/openapi.json"]
+        command += ["--header", f"Authorization: {WITH_TOKEN['authorization']}"]
         command += ["--max-examples", str(max(1, calls // OPERATIONS))]
         command += ["--seed", str(seed), "--generation-database", "none", "--no-shrink"]
         command += ["--phases", phases, "--continue-on-failure", "--warnings", "off"]
@@ -74,7 +75,8 @@ def fuzz(settings: Settings, calls: int, *, seed: int = SEED, phases: str = "cov
 
 def _fill(url: str, settings: Settings) -> None:
     """Store an experiment with points and a log, so that the answers have content."""
-    posted = httpx.post(f"{url}/api/v1/experiments", content=SPEC, headers={"content-type": "application/yaml"})
+    headers = {**WITH_TOKEN, "content-type": "application/yaml"}
+    posted = httpx.post(f"{url}/api/v1/experiments", content=SPEC, headers=headers)
     run_id = posted.raise_for_status().json()["runs"][0]
     with transaction(engine_for(settings.database_url())) as db:
         run = db.get_one(Run, run_id)
@@ -100,7 +102,7 @@ def main() -> None:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for kind, url in (("sqlite", f"sqlite:///{home}/fuzz.db"), ("postgresql", stack.enter_context(postgres()))):
             upgrade(url)
-            outcome = fuzz(Settings(home=home / kind, database=url), asked.calls, seed=asked.seed)
+            outcome = fuzz(Settings(home=home / kind, database=url, token=TOKEN), asked.calls, seed=asked.seed)
             print(f"{kind}: {outcome.calls} calls, {'no failure' if outcome.ok else 'failures'}\n{outcome.text}")
             failed |= not outcome.ok
             engine_for(url).dispose()
