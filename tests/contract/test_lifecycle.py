@@ -12,6 +12,7 @@ from contract.lifecycle.job_end import CAUSE_OF, EndKind, JobEnd
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
 from contract.lifecycle.reason import (
     Begun,
+    CollectionFailed,
     FolderNotWritable,
     FoundByName,
     FreeText,
@@ -81,6 +82,7 @@ REASONS: list[Reason] = [
     JobEnded(end=FAILED, begun=Begun.CLAIMED, failure="rank 2 failed"),
     JobEnded(end=FAILED, begun=Begun.CLAIMED, free_bytes=10),
     RankFailed(message="rank 2 failed"),
+    CollectionFailed(error="ValueError: int too large to convert"),
     FolderNotWritable(folder="run", error="no space left"),
     FolderNotWritable(folder="array", error="no space left"),
     SubmissionRefused(cluster="slurm", message="invalid partition"),

@@ -11,6 +11,7 @@ import pytest
 
 from contract.process_settings import SETTINGS_SOCKET, send_settings
 
+FROM_PARENT, OF_SHELL = "parent-" * 5, "shell-" * 6  # tokens have at least 32 characters
 PROGRAM = """
 import ctypes, os, sys
 from contract.process_settings import read_process_settings
@@ -38,16 +39,16 @@ def output_of(home: Path, secrets: dict[str, str] | None, **variables: str) -> l
 
 
 def test_settings_from_the_socket_go_before_the_environment(tmp_path: Path) -> None:
-    secrets = {"token": "from-the-parent"}
-    found = output_of(tmp_path, secrets, BIGBATCH_TOKEN="old", BIGBATCH_LOCAL_RANKS="3", BIGBATCH_BROKER="redis://it")[
-        0
-    ]
-    assert found.startswith("from-the-parent 3 redis://it ")
+    secrets = {"token": FROM_PARENT}
+    found = output_of(
+        tmp_path, secrets, BIGBATCH_TOKEN=OF_SHELL, BIGBATCH_LOCAL_RANKS="3", BIGBATCH_BROKER="redis://it"
+    )[0]
+    assert found.startswith(f"{FROM_PARENT} 3 redis://it ")
     assert SETTINGS_SOCKET not in found, "a process that this one starts has no such socket"
 
 
 def test_without_a_socket_the_environment_is_read(tmp_path: Path) -> None:
-    assert output_of(tmp_path, None, BIGBATCH_TOKEN="of-the-shell")[0].startswith("of-the-shell 0 ")
+    assert output_of(tmp_path, None, BIGBATCH_TOKEN=OF_SHELL)[0].startswith(f"{OF_SHELL} 0 ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other kernels have no such request")

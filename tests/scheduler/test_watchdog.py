@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bigbatch.service.environment import environment_of
 from bigbatch.service.process import ServiceProcess
 from migrations.commands import upgrade
 from scheduler.context import Context, Memory
@@ -23,7 +24,8 @@ LIMIT_S = 120.0  # a busy machine needs long to load Celery
 def test_a_worker_that_hangs_ends_and_is_started_again(tmp_path: Path, how: str, code: int) -> None:
     """Forces the fault: the tick waits for ever, or runs a regular expression that never ends."""
     upgrade(f"sqlite:///{tmp_path / 'bigbatch.db'}")
-    environment = {**os.environ, "BIGBATCH_HOME": str(tmp_path), "BIGBATCH_SLURM": "false", "PYTHONPATH": str(ROOT)}
+    variables = {**os.environ, "BIGBATCH_HOME": str(tmp_path), "BIGBATCH_SLURM": "false", "PYTHONPATH": str(ROOT)}
+    environment = environment_of("worker", variables)
     log = tmp_path / "logs" / "worker.log"
     worker = ServiceProcess("worker", ["tests.testing.hung_worker", how], log=log, environment=environment)
     worker.start()
