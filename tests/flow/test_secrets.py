@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel must hide processes"),
 ]
 ROOT = Path(__file__).parents[2]
-TOKEN, DATABASE, BROKER, SLURM = (f"{name}-{token_hex(8)}" for name in ("token", "database", "broker", "slurm"))
+TOKEN, DATABASE, BROKER, SLURM = (f"{name}-{token_hex(16)}" for name in ("token", "database", "broker", "slurm"))
 SECRETS = [TOKEN, DATABASE, BROKER, SLURM]
 # root would see hidden processes; without capabilities root is a user like any other, and so are its jobs
 LIKE_A_USER = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
@@ -119,8 +119,8 @@ def test_a_job_of_bigbatch_up_finds_no_secret(tmp_path: Path, settings: dict[str
 
 def test_a_job_finds_no_secret_of_processes_that_were_started_by_hand(tmp_path: Path, settings: dict[str, str]) -> None:
     with (
-        running(tmp_path / "home", settings, before=LIKE_A_USER) as service,
-        Client(f"http://127.0.0.1:{service.port}", "") as client,
+        running(tmp_path / "home", {**settings, "BIGBATCH_TOKEN": TOKEN}, before=LIKE_A_USER) as service,
+        Client(f"http://127.0.0.1:{service.port}", TOKEN) as client,
     ):
         report = search(client, tmp_path)
         check(report, [psutil.Process(process.pid) for process in service.processes.values()])
