@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Busy, Invalid
 from api.http.statuses import UNCHANGED, problems
-from contract.api.responses import PlanView, PriceList, PriceView, RoundView
+from contract.api.collectives import PlanView, PriceList, PriceView, RoundView
+from contract.described_model import DescribedModel
 from contract.folder.auto_choice import CollectiveChoice
 from contract.spec.checks.world_size import check_world_size
 from contract.spec.choices.collectives import PlannedCollective
@@ -27,27 +28,54 @@ MAX_PRICED_RANKS, MAX_PLAN_RANKS = 4096, 64
 # 4,096 ranks take seconds of a core, and each new rate or latency is a new evaluation: all requests share one core
 EVALUATION_WAIT_S = 1.0
 _evaluation = Lock()
-Count = Annotated[int, Query(ge=1, le=MAX_PRICED_RANKS)]
-Rate = Annotated[float, Query(ge=1, le=1e15, allow_inf_nan=False, description="bytes per second")]
+Rate = Annotated[float, Query(ge=1, le=1e15, allow_inf_nan=False)]
 Seconds = Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)]
 Kind = Literal["ring", "torus", "tree", "colors", "hierarchical", "halving_doubling", "server"]
 
 
-class NetworkQuery(BaseModel):
+class Ranks(DescribedModel):
+    """The hosts and ranks of a query."""
+
+    hosts: Annotated[int, Query(ge=1, le=MAX_PRICED_RANKS)] = 2
+    """Number of hosts."""
+    ranks_per_host: Annotated[int, Query(ge=1, le=MAX_PRICED_RANKS)] = 4
+    """Number of ranks on each host."""
+
+
+class NetworkQuery(Ranks):
     """The parameters of a network in a query."""
 
-    hosts: Count = 2
-    ranks_per_host: Count = 4
     rate: Rate = 1.25e9
+    """Rate over the link of a host in each direction, in bytes per second."""
     inside_rate: Rate = 5e9
+    """Rate at which a rank sends inside its host, in bytes per second."""
     add_rate: Rate = 10e9
+    """Bytes per second that a rank adds."""
     latency_s: Seconds = 20e-6
+    """Latency of a message between two hosts, in seconds."""
     inside_latency_s: Seconds = 2e-6
+    """Latency of a message between two ranks of one host, in seconds."""
     message_s: Seconds = 1e-6
+    """Processor time of the sender and of the receiver of each message, in seconds."""
 
 
-class CollectiveQuery(BaseModel):
-    """The parameters of a collective in a query."""
+class PlanQuery(Ranks):
+    """The parameters of a plan in a query: the collective and its shape. The range of a shape depends on the ranks."""
+
+    kind: Kind
+    """The collective."""
+    rows: Annotated[int | None, Query(examples=[2])] = None
+    """Number of rows of the collective `torus`; without it, one row per host."""
+    k: Annotated[int | None, Query(examples=[4])] = None
+    """Number of colors of the collective `colors`; without it 4."""
+    group: Annotated[int | None, Query(examples=[4])] = None
+    """Ranks per group of the collective `hierarchical`; without it, the ranks of a host."""
+    servers: Annotated[int | None, Query(examples=[1])] = None
+    """Number of servers of the collective `server`; without it 1."""
+
+
+class ParsedCollective(BaseModel):
+    """A collective, read by its kind."""
 
     collective: Annotated[PlannedCollective, Field(discriminator="kind")]
 
@@ -55,7 +83,17 @@ class CollectiveQuery(BaseModel):
 @router.get("/price", responses=UNCHANGED | problems(422))
 def get_prices(
     network_query: Annotated[NetworkQuery, Query()],
-    size_bytes: Annotated[float, Query(ge=1, le=1e15, allow_inf_nan=False, alias="bytes")],
+    size_bytes: Annotated[
+        float,
+        Query(
+            ge=1,
+            le=1e15,
+            allow_inf_nan=False,
+            alias="bytes",
+            description="Size of the vector that the ranks sum, in bytes.",
+            examples=[1e8],
+        ),
+    ],
 ) -> PriceList:
     """Return the predicted cost of every collective for a vector size, the cheapest first."""
     world = _world(network_query.hosts, network_query.ranks_per_host, most=MAX_PRICED_RANKS)
@@ -70,20 +108,11 @@ def get_prices(
 
 
 @router.get("/plan", responses=UNCHANGED | problems(422))
-def get_plan(
-    kind: Kind,
-    hosts: Count = 2,
-    ranks_per_host: Count = 4,
-    *,
-    rows: int | None = None,
-    k: int | None = None,
-    group: int | None = None,
-    servers: int | None = None,
-) -> PlanView:
+def get_plan(plan_query: Annotated[PlanQuery, Query()]) -> PlanView:
     """Return the plan of a collective with up to 64 ranks, round by round."""
-    world = _world(hosts, ranks_per_host, most=MAX_PLAN_RANKS)
-    shape = {"rows": rows, "k": k, "group": group, "servers": servers}
-    chosen = _parse_collective({"kind": kind} | {name: value for name, value in shape.items() if value is not None})
+    hosts = plan_query.hosts
+    world = _world(hosts, plan_query.ranks_per_host, most=MAX_PLAN_RANKS)
+    chosen = _parse_collective(plan_query.model_dump(exclude={*Ranks.model_fields}, exclude_none=True))
     if issue := check_world_size(chosen, world):
         raise Invalid(issue.message, [issue])
     places = hosts_of(world, hosts)
@@ -116,7 +145,7 @@ def _world(hosts: int, ranks_per_host: int, *, most: int) -> int:
 
 def _parse_collective(fields: dict[str, Any]) -> PlannedCollective:
     try:
-        return CollectiveQuery.model_validate({"collective": fields}).collective
+        return ParsedCollective.model_validate({"collective": fields}).collective
     except ValidationError as error:
         issues = [ValidationIssue(path=f.path.removeprefix("collective."), message=f.message) for f in issues_of(error)]
         raise Invalid("the collective is not valid", issues) from None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from sqlalchemy import select
@@ -14,18 +14,36 @@ from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
-from api.parameters import MAX_INTEGER, Cursor, Id, Limit, NamePart, RunCursor, SeriesName, Since, Step
+from api.parameters import (
+    MAX_INTEGER,
+    AfterNumber,
+    Cursor,
+    DryRun,
+    ExperimentId,
+    ExperimentOrder,
+    Force,
+    IdempotencyKey,
+    JointState,
+    Limit,
+    NamePart,
+    PointLimit,
+    RunCursor,
+    RunState,
+    SeriesName,
+    Since,
+    list_order,
+)
 from api.render import experiment_detail, experiment_draft, experiment_view, run_page
 from contract.api.checkpoint_advice import Advice, advise_interval
 from contract.api.cluster_report import ClusterReport
+from contract.api.curves import ExperimentPoints, RunCurve
+from contract.api.list_sort import ExperimentSort
 from contract.api.responses import (
     Created,
     ExperimentDetail,
     ExperimentDraft,
-    ExperimentPoints,
     ExperimentView,
     Page,
-    RunCurve,
     RunView,
     Stopped,
 )
@@ -35,18 +53,23 @@ from contract.spec.checks.model import check_module
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
+from store.lists.order import ListOrder
+from store.lists.run_list import page
 from store.metrics import interruptions, points
-from store.run_list import page
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
-Key = Annotated[str | None, Header(min_length=1, max_length=200, description="chosen by the client, one per request")]
-Force = Annotated[bool, Query(description="accept resources that contradict the newest report of the cluster")]
 MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
 # FastAPI validates a body while all other requests wait, and ten thousand points take a second: this body is validated
 # in the endpoint's thread, so its schema is named here
 SCHEMA = {"schema": {"$ref": "#/components/schemas/ExperimentSpec"}}
-BODY = {"requestBody": {"required": True, "content": {"application/json": SCHEMA, "application/yaml": SCHEMA}}}
+BODY = {
+    "requestBody": {
+        "description": "The experiment, as JSON or YAML.",
+        "required": True,
+        "content": {"application/json": SCHEMA, "application/yaml": SCHEMA},
+    }
+}
 
 
 def _spec(request: Request) -> ExperimentSpec:
@@ -66,10 +89,10 @@ def _spec(request: Request) -> ExperimentSpec:
 def create_experiment(
     spec: Annotated[ExperimentSpec, Depends(_spec)],
     db: Writing,
-    idempotency_key: Key = None,
+    idempotency_key: IdempotencyKey = None,
     *,
     force: Force = False,
-    dry_run: Annotated[bool, Query(description="only check the experiment: answer 200 with its runs")] = False,
+    dry_run: DryRun = False,
 ) -> Created | JSONResponse:
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
     if dry_run:
@@ -97,13 +120,19 @@ def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpe
 
 @router.get("", responses=LIST)
 def list_experiments(
-    db: Reading, before: Cursor = None, name: NamePart = None, since: Since = None, limit: Limit = 50
+    db: Reading,
+    before: Cursor = None,
+    name: NamePart = None,
+    state: JointState = None,
+    since: Since = None,
+    sort: ExperimentOrder = ExperimentSort.NEWEST,
+    limit: Limit = 50,
 ) -> Page[ExperimentView]:
-    """Return experiments, newest first."""
-    which = [] if before is None else [Experiment.id < before]
-    which += [] if since is None else [Experiment.created_at >= since]
+    """Return experiments, newest first; `before=next` gives the next page."""
+    which = [] if since is None else [Experiment.created_at >= since]
     which += [] if name is None else [experiments.has_in_name(name)]
-    rows = experiments.page(db, *which, limit=limit)
+    which += [] if state is None else [experiments.has_joint_state(state)]
+    rows = experiments.page(db, *which, order=list_order(db, Experiment, sort, before), limit=limit)
     shown = rows[:limit]
     summaries = experiments.summaries(db, [row.id for row in shown])
     items = [experiment_view(row, summaries[row.id]) for row in shown]
@@ -111,29 +140,38 @@ def list_experiments(
 
 
 @router.get("/{experiment_id}", responses=ITEM)
-def get_experiment(experiment_id: Id, db: Reading) -> ExperimentDetail:
+def get_experiment(experiment_id: ExperimentId, db: Reading) -> ExperimentDetail:
     """Return one experiment with its spec."""
     experiment = _found(db, experiment_id)
     return experiment_detail(experiment, experiments.summaries(db, [experiment_id])[experiment_id])
 
 
 @router.get("/{experiment_id}/runs", responses=ITEM)
-def list_experiment_runs(experiment_id: Id, db: Reading, after: Step = -1, limit: Limit = 200) -> Page[RunView]:
+def list_experiment_runs(
+    experiment_id: ExperimentId, db: Reading, after: AfterNumber = -1, state: RunState = None, limit: Limit = 200
+) -> Page[RunView]:
     """Return the runs in the order of the experiment's grid; `after=next` gives the next page."""
     _see(db, experiment_id)
-    shown, more = page(db, Run.experiment_id == experiment_id, Run.number > after, by=Run.number, limit=limit)
+    which = [Run.experiment_id == experiment_id, Run.number > after]
+    which += [] if state is None else [Run.state == state]
+    shown, more = page(db, *which, order=ListOrder([], [Run.number.asc()]), limit=limit)
     return run_page(shown, shown[-1].number if more else None)
 
 
 @router.get("/{experiment_id}/points", responses=ITEM)
 def get_experiment_points(
-    experiment_id: Id,
+    experiment_id: ExperimentId,
     db: Reading,
     name: SeriesName = "loss",
     after: Annotated[
-        Sequence[RunCursor], Query(max_length=MAX_CURVES, description="RUN:STEP, what the caller has of a run already")
+        Sequence[RunCursor],
+        Query(
+            max_length=MAX_CURVES,
+            description="RUN:STEP for each run (its id) of which the caller has the points up to this step; "
+            "only later points of it are returned.",
+        ),
     ] = (),
-    limit: Annotated[int, Query(ge=1, le=500_000)] = 200_000,
+    limit: PointLimit = 200_000,
 ) -> ExperimentPoints:
     """Return one series of the experiment's first 200 runs; with `after`, only newer points."""
     _see(db, experiment_id)
@@ -144,7 +182,7 @@ def get_experiment_points(
 
 
 @router.get("/{experiment_id}/checkpoints", responses=ITEM)
-def get_checkpoint_advice(experiment_id: Id, db: Reading) -> list[Advice]:
+def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
     spec = _found(db, experiment_id).spec
     every = Checkpoint.model_validate(spec["base"].get("checkpoint", {})).every_minutes
@@ -155,7 +193,7 @@ def get_checkpoint_advice(experiment_id: Id, db: Reading) -> list[Advice]:
 
 
 @router.post("/{experiment_id}/stop", responses=ACTION)
-def stop_experiment(experiment_id: Id, db: Writing) -> Stopped:
+def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
     """Request that every run of the experiment stops."""
     _see(db, experiment_id)
     return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from api.database import Reading
 from api.errors import NotFound
 from api.http.statuses import ITEM
-from api.parameters import Id, Limit, Step
+from api.parameters import AfterNumber, ExperimentId, Limit
 from api.render import ended_attempt, sentence_of
 from contract.api.responses import FailedRun, Page
 from contract.diagnosis.diagnose import diagnose_failure
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/experiments", tags=["experiments"])
 
 @router.get("/{experiment_id}/failures", responses=ITEM)
 def list_failures(
-    experiment_id: Id, db: Reading, request: Request, after: Step = -1, limit: Limit = 50
+    experiment_id: ExperimentId, db: Reading, request: Request, after: AfterNumber = -1, limit: Limit = 50
 ) -> Page[FailedRun]:
     """Return the failed runs in the order of the experiment's grid; `after=next` gives the next page."""
     if not db.get(Experiment, experiment_id):

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.access.guard import HAS_ACCESS_KEY
 from api.database import Reading
 from api.http.statuses import UNCHANGED, problems
-from contract.api.responses import ClusterView, Health, Readiness
+from contract.api.service import ClusterView, Health, Readiness
 from store import clusters, ticks
 from store.tables import now
 from store.ticks import LateTick

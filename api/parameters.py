@@ -3,27 +3,112 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Header, Path, Query
 from pydantic import AfterValidator, AwareDatetime
+from sqlalchemy.orm import Session
+
+from api.errors import Invalid
+from contract.api.list_sort import ExperimentSort, RunSort
+from contract.lifecycle.state import State
+from contract.validation import ValidationIssue
+from store.lists.order import ListOrder, UnknownRowError, order_rows
+from store.tables import Experiment, Run
 
 MAX_INTEGER = 2**31 - 1  # of a column of ids, numbers and steps
-
-Id = Annotated[int, Path(ge=0, le=MAX_INTEGER)]
-Cursor = Annotated[int | None, Query(ge=0, le=MAX_INTEGER, description="`next` of the previous page")]
-Step = Annotated[int, Query(ge=-1, le=MAX_INTEGER, description="return only later items")]
-Limit = Annotated[int, Query(ge=1, le=500)]
 FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)  # of moments in queries
+NO_NUL = r"^[^\x00]*$"
+
+ExperimentId = Annotated[int, Path(ge=0, le=MAX_INTEGER, description="Id of the experiment.", examples=[17])]
+RunId = Annotated[int, Path(ge=0, le=MAX_INTEGER, description="Id of the run.", examples=[42])]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        description="A text that the client chooses for this request, so that it can repeat the request safely: "
+        "the service carries out a key's document once.",
+        examples=["6f1c2f0e-8f0b-4c43-a5a7-1d8f0c9b7d11"],
+    ),
+]
+Force = Annotated[
+    bool,
+    Query(
+        description="Accept resources that contradict the newest report of the cluster, and imported nets whose module "
+        "the service does not find."
+    ),
+]
+DryRun = Annotated[
+    bool, Query(description="Only check the experiment: store nothing, and answer 200 with the runs that it describes.")
+]
+
+Cursor = Annotated[
+    int | None,
+    Query(ge=0, le=MAX_INTEGER, description="`next` of the previous page; without it the first page.", examples=[17]),
+]
+AfterNumber = Annotated[
+    int,
+    Query(
+        ge=-1,
+        le=MAX_INTEGER,
+        description="Return only runs with a larger number in the grid: `next` of the previous page.",
+        examples=[199],
+    ),
+]
+AfterStep = Annotated[
+    int, Query(ge=-1, le=MAX_INTEGER, description="Return only points of later steps.", examples=[1200])
+]
+Limit = Annotated[int, Query(ge=1, le=500, description="Largest number of items in the page.")]
+PointLimit = Annotated[int, Query(ge=1, le=500_000, description="Largest number of points, over all series.")]
 # SQLite compares moments as text without a zone, so each is in UTC
 Since = Annotated[
     AwareDatetime | None,
-    Query(ge=FIRST, le=LAST, description="return only items created at this moment or later"),
+    Query(
+        ge=FIRST,
+        le=LAST,
+        description="Return only items created at this moment (with its zone) or later.",
+        examples=["2026-11-23T08:00:00Z"],
+    ),
     AfterValidator(lambda moment: moment and moment.astimezone(UTC)),
 ]
 NamePart = Annotated[
     str | None,
     Query(
-        min_length=1, max_length=200, pattern=r"^[^\x00]*$", description="return only items with this text in the name"
+        min_length=1,
+        max_length=200,
+        pattern=NO_NUL,
+        description="Return only experiments with this text in the name; capitals and small letters differ.",
+        examples=["torus"],
     ),
 ]
-SeriesName = Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
-RunCursor = Annotated[str, Query(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$")]
+RunState = Annotated[State | None, Query(description="Return only runs in this state.", examples=["failed"])]
+JointState = Annotated[
+    State | None,
+    Query(description="Return only experiments whose `state` is this one.", examples=["running"]),
+]
+ExperimentOrder = Annotated[
+    ExperimentSort,
+    Query(
+        description="Order of the list; `-` reverses it, and experiments with equal values are in the order of their "
+        "ids. Names are in the order of their characters' code points."
+    ),
+]
+RunOrder = Annotated[
+    RunSort,
+    Query(
+        description="Order of the list; `-` reverses it, and runs with equal values are in the order of their ids. "
+        "With `ended_at` the list has only runs that have ended."
+    ),
+]
+SeriesName = Annotated[
+    str, Query(min_length=1, max_length=200, pattern=NO_NUL, description="Name of the series.", examples=["loss"])
+]
+RunCursor = Annotated[str, Query(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$", examples=["42:1200"])]
+
+
+def list_order(db: Session, table: type[Experiment] | type[Run], sort: str, before: int | None) -> ListOrder:
+    """Return the order of a list from the cursor on; raise Invalid for a cursor that is not in the list."""
+    try:
+        return order_rows(db, table, sort, after=before)
+    except UnknownRowError as error:
+        message = f"the list in the order {sort} has no item {before} from which it could continue"
+        raise Invalid("the request is not valid", [ValidationIssue(path="before", message=message)]) from error

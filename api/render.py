@@ -30,7 +30,7 @@ from contract.lifecycle.state import ENDED, State, joint_state
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
 from store.experiments import Summary
-from store.run_list import ListedJob, ListedRun
+from store.lists.run_list import ListedJob, ListedRun
 from store.tables import Experiment, Job, Move, Restart, Run, now
 
 COPIED_FIELDS = RunView.model_fields.keys() - {"stopping", "reason", "waits_kind", "job_id", "unknown_since"}

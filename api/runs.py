@@ -11,17 +11,18 @@ from sqlalchemy.orm import Session
 from api.database import Reading, Writing
 from api.errors import Invalid, NotFound
 from api.http.statuses import ACTION, ITEM, LIST
-from api.parameters import Cursor, Id, Limit, SeriesName, Since, Step
+from api.parameters import AfterStep, Cursor, Limit, RunId, RunOrder, RunState, SeriesName, Since, list_order
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
-from contract.api.responses import Column, LogPart, Page, RunDetail, RunPoints, RunView, Stopped
+from contract.api.curves import Column, LogPart, RunPoints
+from contract.api.list_sort import RunSort
+from contract.api.responses import Page, RunDetail, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
-from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
 from store import jobs, runs
+from store.lists.run_list import page
 from store.metrics import points, restarts
-from store.run_list import page
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -32,18 +33,22 @@ T = TypeVar("T")
 
 @router.get("", responses=LIST)
 def list_runs(
-    db: Reading, state: State | None = None, before: Cursor = None, since: Since = None, limit: Limit = 50
+    db: Reading,
+    state: RunState = None,
+    before: Cursor = None,
+    since: Since = None,
+    sort: RunOrder = RunSort.NEWEST,
+    limit: Limit = 50,
 ) -> Page[RunView]:
-    """Return runs, newest first."""
+    """Return runs of all experiments, newest first; `before=next` gives the next page."""
     which = [] if state is None else [Run.state == state]
-    which += [] if before is None else [Run.id < before]
     which += [] if since is None else [Run.created_at >= since]
-    shown, more = page(db, *which, by=Run.id.desc(), limit=limit)
+    shown, more = page(db, *which, order=list_order(db, Run, sort, before), limit=limit)
     return run_page(shown, shown[-1].id if more else None)
 
 
 @router.get("/{run_id}", responses=ITEM)
-def get_run(run_id: Id, db: Reading, request: Request) -> RunDetail:
+def get_run(run_id: RunId, db: Reading, request: Request) -> RunDetail:
     """Return one run: its spec, its state history, and the names of its series."""
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
@@ -66,11 +71,15 @@ def _readable(read: Callable[[], T | None]) -> T | None:
 
 @router.get("/{run_id}/points", responses=ITEM)
 def get_run_points(
-    run_id: Id,
+    run_id: RunId,
     db: Reading,
-    name: Annotated[Sequence[SeriesName], Query(description="series; all of the run's when none is given")] = (),
-    after: Step = -1,
-    limit: Annotated[int, Query(ge=MAX_SERIES, le=500_000)] = 200_000,
+    name: Annotated[
+        Sequence[SeriesName], Query(description=f"Names of series, at most {MAX_SERIES}; without one, all of the run.")
+    ] = (),
+    after: AfterStep = -1,
+    limit: Annotated[
+        int, Query(ge=MAX_SERIES, le=500_000, description="Largest number of points, over all series.")
+    ] = 200_000,
 ) -> RunPoints:
     """Return points beyond step `after` as columns, the form that a chart draws."""
     _found(db, run_id)
@@ -85,20 +94,25 @@ def get_run_points(
 
 
 @router.get("/{run_id}/ranks", responses=ITEM)
-def get_rank_times(run_id: Id, db: Reading, request: Request) -> RankTimes | None:
+def get_rank_times(run_id: RunId, db: Reading, request: Request) -> RankTimes | None:
     """Return the time split of every rank over the newest steps; null if there is none yet."""
     return read_rank_times(_folder(request, _found(db, run_id)).path, TIMES)
 
 
 @router.get("/{run_id}/log", responses=ITEM)
 def get_run_log(
-    run_id: Id,
+    run_id: RunId,
     db: Reading,
     request: Request,
     offset: Annotated[
-        int, Query(ge=-MAX_OFFSET, le=MAX_OFFSET, description="where to begin; below 0: that many bytes before the end")
+        int,
+        Query(
+            ge=-MAX_OFFSET,
+            le=MAX_OFFSET,
+            description="First byte to return; below 0: this number of bytes before the end of the log.",
+        ),
     ] = 0,
-    limit: Annotated[int, Query(ge=1, le=1_000_000)] = 65_536,
+    limit: Annotated[int, Query(ge=1, le=1_000_000, description="Largest number of bytes.")] = 65_536,
 ) -> LogPart:
     """Return a part of the run's log; `offset=next` continues from there."""
     try:
@@ -112,7 +126,7 @@ def get_run_log(
 
 
 @router.post("/{run_id}/stop", responses=ACTION)
-def stop_run(run_id: Id, db: Writing) -> Stopped:
+def stop_run(run_id: RunId, db: Writing) -> Stopped:
     """Request that the run stops; a run that has ended stays as it is."""
     _found(db, run_id)
     return Stopped(stopping=runs.request_stop(db, Run.id == run_id))

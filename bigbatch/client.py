@@ -1,4 +1,4 @@
-"""The typed client of the HTTP API. Its methods return the models of contract.api.responses."""
+"""The typed client of the HTTP API. Its methods return the models of contract.api."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,23 +9,21 @@ from typing import Any, Self
 import httpx
 
 from bigbatch.connection import Connection, Parameters
+from contract.api.collectives import PriceList
+from contract.api.curves import Column, LogPart, RunPoints
+from contract.api.list_sort import ExperimentSort
 from contract.api.responses import (
-    ClusterView,
-    Column,
     Created,
     ExperimentDetail,
     ExperimentView,
     FailedRun,
-    Health,
-    LogPart,
     Page,
-    PriceList,
-    Readiness,
     RunDetail,
-    RunPoints,
     RunView,
     Stopped,
 )
+from contract.api.service import ClusterView, Health, Readiness
+from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 
 PAGE = 200  # items per request
@@ -75,9 +73,19 @@ class Client:
         text = spec.model_dump_json() if isinstance(spec, ExperimentSpec) else json.dumps(spec)
         return self._connection.post_once(path, Created, content=text.encode())
 
-    def experiments(self, *, before: int | None = None, limit: int | None = None) -> Iterator[ExperimentView]:
-        """Yield experiments with ids below `before`, newest first, at most `limit`."""
-        return islice(self._experiments(before, min(limit or PAGE, PAGE)), limit)
+    def experiments(
+        self,
+        *,
+        before: int | None = None,
+        limit: int | None = None,
+        state: State | None = None,
+        sort: ExperimentSort = ExperimentSort.NEWEST,
+    ) -> Iterator[ExperimentView]:
+        """Yield experiments in the order `sort`, at most `limit`: those behind the experiment `before`, in `state`."""
+        ask: Parameters = {"limit": min(limit or PAGE, PAGE), "sort": sort}
+        if state is not None:
+            ask = {**ask, "state": state}
+        return islice(self._experiments(ask, before), limit)
 
     def experiment(self, experiment_id: int) -> ExperimentDetail:
         """Return one experiment."""
@@ -152,10 +160,10 @@ class Client:
             return Readiness.model_validate_json(response.content)
         return self._connection.read(response, Readiness)
 
-    def _experiments(self, before: int | None, limit: int) -> Iterator[ExperimentView]:
+    def _experiments(self, ask: Parameters, before: int | None) -> Iterator[ExperimentView]:
         while True:
-            ask: Parameters = {"limit": limit} if before is None else {"limit": limit, "before": before}
-            page = self._connection.get("/experiments", Page[ExperimentView], ask=ask)
+            place: Parameters = {} if before is None else {"before": before}
+            page = self._connection.get("/experiments", Page[ExperimentView], ask={**ask, **place})
             yield from page.items
             if page.next is None:
                 return

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import PydanticCustomError
+
+from contract.described_model import DescribedModel
 
 # pydantic adds the tag of a tagged union to an error's location: ("optimizer", "lars", "momentum").
 # The document has optimizer.momentum, so the location part after one of these fields is removed.
@@ -19,11 +21,13 @@ PLAIN_MESSAGES = {
 }
 
 
-class ValidationIssue(BaseModel):
+class ValidationIssue(DescribedModel):
     """One wrong field: its dotted path and the reason, with the calculation if there is one."""
 
-    path: str
-    message: str
+    path: str = Field(examples=["base.batch"])
+    """Dotted path of the field in the document, or the name of the parameter; empty for the whole document."""
+    message: str = Field(examples=["batch 7 does not divide over 4 ranks"])
+    """Why the value is not valid, with the calculation if there is one."""
 
 
 def validation_error(issues: Sequence[ValidationIssue]) -> PydanticCustomError:

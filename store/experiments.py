@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.orm import Session, defer
 
-from contract.lifecycle.state import State
+from contract.lifecycle.state import JOINT_ORDER, State
 from contract.metric_names import HELDOUT_ACCURACY
+from store.lists.order import ListOrder
 from store.tables import Experiment, Point, Run, Series
 
 
@@ -27,15 +28,25 @@ def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
     return made, list(db.scalars(select(Run.id).where(Run.experiment_id == made.id).order_by(Run.number)))
 
 
-def page(db: Session, *which: ColumnElement[bool], limit: int) -> Sequence[Experiment]:
-    """Return experiments for which `which` holds, newest first; one more than `limit` if there is a next page."""
-    query = select(Experiment).options(defer(Experiment.spec)).order_by(Experiment.id.desc()).limit(limit + 1)
-    return db.scalars(query.where(*which)).all()
+def page(db: Session, *which: ColumnElement[bool], order: ListOrder, limit: int) -> Sequence[Experiment]:
+    """Return experiments for which `which` holds, in `order`; one more than `limit` if there is a next page."""
+    query = select(Experiment).options(defer(Experiment.spec)).order_by(*order.by).limit(limit + 1)
+    return db.scalars(query.where(*which, *order.which)).all()
 
 
 def has_in_name(text: str) -> ColumnElement[bool]:
     """Return the condition for experiments with `text` in the name; LIKE differs in case between the databases."""
     return func.replace(Experiment.name, text, "") != Experiment.name
+
+
+def has_joint_state(state: State) -> ColumnElement[bool]:
+    """Return the condition for experiments whose runs have the joint state `state`, as `joint_state` defines it."""
+    mine = Run.experiment_id == Experiment.id
+    earlier = JOINT_ORDER[: JOINT_ORDER.index(state)]
+    has_earlier = exists().where(mine, Run.state.in_(earlier))
+    if state is JOINT_ORDER[-1]:  # also the state of an experiment without runs
+        return ~has_earlier
+    return exists().where(mine, Run.state == state) & ~has_earlier
 
 
 def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:

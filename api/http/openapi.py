@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, with the schema of errors and the ways to send the token."""
+"""The OpenAPI document: FastAPI's, with the schema of errors, the ways to send the token, and complete fields."""
 
 from typing import Any
 
@@ -15,6 +15,7 @@ TAGS = [
     {"name": "service", "description": "The state of the service and of its clusters."},
 ]
 REFERENCE = "#/components/schemas/{model}"
+NO_SCALAR = ("const", "enum", "$ref", "oneOf")  # schemas that list their values, or that lead to fields
 
 
 def operation_id(route: APIRoute) -> str:
@@ -40,4 +41,20 @@ def openapi_of(app: FastAPI, *, cookie: str) -> dict[str, Any]:
         },
     }
     document["security"] = [{"bearer": []}, {"cookie": []}]
+    _complete_fields(document)
     return document
+
+
+def _complete_fields(document: dict[str, Any]) -> None:
+    """Describe the tags of choices, and take defaults as examples, so that no model has to repeat either."""
+    models = document["components"]["schemas"].values()
+    fields = [field for model in models for field in model.get("properties", {}).values()]
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    parameters = [one["schema"] for operation in operations for one in operation.get("parameters", [])]
+    for schema in (*fields, *parameters):
+        if "const" in schema:
+            schema.setdefault(
+                "description", f'Always "{schema["const"]}": the name by which a spec selects this choice.'
+            )
+        if schema.get("default") not in (None, "", [], {}) and not any(key in schema for key in NO_SCALAR):
+            schema.setdefault("examples", [schema["default"]])

@@ -6,7 +6,7 @@ from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import format_age, print_json, print_table
-from contract.api.responses import ClusterView
+from contract.api.service import ClusterView
 
 
 def clusters(as_json: Json = False) -> None:

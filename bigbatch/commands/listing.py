@@ -7,15 +7,19 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.terminal.output import format_accuracy, format_age, format_percent, format_values, print_json, print_table
+from contract.api.list_sort import ExperimentSort
+from contract.lifecycle.state import State
 
 
 def list_experiments(
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of experiments, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of experiments.")] = 20,
+    state: Annotated[State | None, typer.Option(help="Only experiments in this state.")] = None,
+    sort: Annotated[ExperimentSort, typer.Option(help="Order of the list; - reverses it.")] = ExperimentSort.NEWEST,
     as_json: Json = False,
 ) -> None:
     """List experiments, newest first."""
     with Client() as client:
-        found = list(client.experiments(limit=limit))
+        found = list(client.experiments(limit=limit, state=state, sort=sort))
     if as_json:
         print_json(found)
         return

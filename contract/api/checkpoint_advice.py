@@ -9,40 +9,59 @@ Poisson process. The 95 % confidence limits of its mean count are (Byar's approx
 from math import sqrt
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import Field
 
+from contract.described_model import DescribedModel
 from contract.spec.checkpoint_interval import daly, waste
 
 MIN_INTERRUPTIONS = 3  # fewer interruptions give only a lower limit of the time between interruptions
 Z = 1.96
 
 
-class CheckpointHistory(BaseModel):
+class CheckpointHistory(DescribedModel):
     """Observed checkpoints and interruptions of an experiment's runs with the same number of ranks."""
 
-    world: int  # ranks per run
-    runs: int
-    trained_s: float  # training time of all runs together, in wall-clock seconds
-    interruptions: int  # attempts that ended early and lost steps
-    paused: int  # attempts that ended early and lost no steps
-    lost_steps: int
-    saves: int
-    cost_s: float | None  # mean time for which training waited; None before the first checkpoint
-    write_s: float | None  # mean time until a checkpoint was complete
-    interval_s: float | None  # the spec's interval; None if the interval is in steps or epochs
+    world: int = Field(examples=[8])
+    """Number of ranks per run."""
+    runs: int = Field(examples=[3])
+    """Number of runs with this number of ranks."""
+    trained_s: float = Field(examples=[86400.0])
+    """Training time of all runs together, in wall-clock seconds."""
+    interruptions: int = Field(examples=[4])
+    """Number of attempts that ended early and lost steps."""
+    paused: int = Field(examples=[1])
+    """Number of attempts that ended early and lost no steps."""
+    lost_steps: int = Field(examples=[800])
+    """Number of steps that later attempts repeated."""
+    saves: int = Field(examples=[140])
+    """Number of complete checkpoints."""
+    cost_s: float | None = Field(examples=[1.5])
+    """Mean time for which training waited for a checkpoint, in seconds; null before the first checkpoint."""
+    write_s: float | None = Field(examples=[12.0])
+    """Mean time until a checkpoint was complete, in seconds; null before the first checkpoint."""
+    interval_s: float | None = Field(examples=[600.0])
+    """The interval of the spec, in seconds; null if the interval is in steps or epochs."""
 
 
 class Advice(CheckpointHistory):
     """The best interval, or why there is no advice."""
 
-    between_s: float | None  # mean time between two interruptions
-    between_least_s: float | None  # lower 95 % confidence limit
-    between_most_s: float | None  # upper 95 % confidence limit
-    best_s: float | None  # the best interval
-    not_below_s: float | None  # with too few interruptions: a lower limit of the best interval
-    waste: float | None  # fraction of time lost to saving and repeated steps, with the spec's interval
-    best_waste: float | None
-    why: str | None  # why there is no advice
+    between_s: float | None = Field(examples=[21600.0])
+    """Mean time between two interruptions, in seconds; null without an interruption."""
+    between_least_s: float | None = Field(examples=[8438.0])
+    """Lower 95 % confidence limit of `between_s`; null before training."""
+    between_most_s: float | None = Field(examples=[80480.0])
+    """Upper 95 % confidence limit of `between_s`; null without an interruption."""
+    best_s: float | None = Field(examples=[254.0])
+    """The best interval, in seconds; null if there is no advice."""
+    not_below_s: float | None = Field(examples=[158.0])
+    """With too few interruptions for advice, a lower limit of the best interval, in seconds; else null."""
+    waste: float | None = Field(examples=[0.016])
+    """Fraction of time lost to saving and repeated steps with the interval of the spec; null if not known."""
+    best_waste: float | None = Field(examples=[0.012])
+    """Fraction of time lost to saving and repeated steps with the best interval; null if there is no advice."""
+    why: str | None = Field(examples=["fewer than 3 interruptions are too few for an estimate of their rate"])
+    """Why there is no advice; null if there is."""
 
 
 def advise_interval(history: CheckpointHistory) -> Advice:

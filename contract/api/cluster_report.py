@@ -1,62 +1,95 @@
 """The report of a cluster: partitions, nodes and queue, in one form for Slurm and for the local machine."""
 
-from pydantic import BaseModel
+from pydantic import Field
+
+from contract.described_model import DescribedModel
 
 
-class Partition(BaseModel):
+class Partition(DescribedModel):
     """A partition of the cluster."""
 
-    name: str
-    is_default: bool
-    state: str
-    nodes: int
-    idle_nodes: int
-    cpus: int
-    time_limit: str
-    gres: str
-    whole_nodes: bool = False  # every job gets whole nodes (OverSubscribe=EXCLUSIVE)
+    name: str = Field(examples=["gpu"])
+    """Name of the partition."""
+    is_default: bool = Field(examples=[True])
+    """Whether jobs without a partition go to this one."""
+    state: str = Field(examples=["up"])
+    """State of the partition, in Slurm's word."""
+    nodes: int = Field(examples=[16])
+    """Number of nodes."""
+    idle_nodes: int = Field(examples=[5])
+    """Number of idle nodes."""
+    cpus: int = Field(examples=[1024])
+    """Number of cpus of all nodes, as Slurm counts cpus."""
+    time_limit: str = Field(examples=["1-00:00:00"])
+    """Longest time of a job, in Slurm's notation (days-hours:minutes:seconds); `infinite` or `none`: no limit."""
+    gres: str = Field(examples=["gpu:4"])
+    """Generic resources of the nodes, each kind of node once; empty without any."""
+    whole_nodes: bool = False
+    """Whether every job gets whole nodes (OverSubscribe=EXCLUSIVE)."""
 
 
-class Node(BaseModel):
+class Node(DescribedModel):
     """A node of the cluster."""
 
-    name: str
-    state: str
-    partitions: list[str]
-    cpus: int
-    busy_cpus: int
-    memory_mb: int
-    gres: str
-    features: list[str]
+    name: str = Field(examples=["n1"])
+    """Name of the node."""
+    state: str = Field(examples=["idle"])
+    """State of the node, in Slurm's word; signs such as `*` (does not respond) may follow."""
+    partitions: list[str] = Field(examples=[["gpu"]])
+    """The partitions of the node."""
+    cpus: int = Field(examples=[64])
+    """Number of cpus, as Slurm counts cpus."""
+    busy_cpus: int = Field(examples=[16])
+    """Number of cpus that jobs have."""
+    memory_mb: int = Field(examples=[515000])
+    """Memory in MiB."""
+    gres: str = Field(examples=["gpu:4"])
+    """Generic resources; empty without any."""
+    features: list[str] = Field(examples=[["knl", "quad"]])
+    """Node features, which `resources.constraint` of a spec can require."""
 
 
-class QueuedJob(BaseModel):
+class QueuedJob(DescribedModel):
     """A pending or running job of any user."""
 
-    job_id: str
-    name: str
-    user: str
-    partition: str
-    state: str
-    nodes: int
-    elapsed: str
-    reason: str  # why the job waits, or the nodes on which the job runs
+    job_id: str = Field(examples=["4711"])
+    """The cluster's id of the job."""
+    name: str = Field(examples=["bigbatch-1f0c9a2b3d4e-1"])
+    """Name of the job."""
+    user: str = Field(examples=["ada"])
+    """User of the job."""
+    partition: str = Field(examples=["gpu"])
+    """Partition of the job."""
+    state: str = Field(examples=["RUNNING"])
+    """State of the job, in Slurm's word."""
+    nodes: int = Field(examples=[2])
+    """Number of nodes."""
+    elapsed: str = Field(examples=["12:30"])
+    """Time since the start of the job, in Slurm's notation."""
+    reason: str = Field(examples=["Resources"])
+    """Why the job waits, or the nodes on which the job runs."""
 
 
-class SubmitLimits(BaseModel):
+class SubmitLimits(DescribedModel):
     """The submission limits of the service's user."""
 
-    tasks: int  # in one job array (MaxArraySize)
-    jobs: int | None  # running and waiting at the same time (MaxSubmitJobs); null: no limit
+    tasks: int = Field(examples=[1000])
+    """Largest number of tasks in one job array (MaxArraySize)."""
+    jobs: int | None = Field(examples=[5000])
+    """Largest number of jobs that run and wait at the same time (MaxSubmitJobs); null: no limit."""
 
 
-class ClusterReport(BaseModel):
+class ClusterReport(DescribedModel):
     """Everything that a cluster reports."""
 
     partitions: list[Partition]
+    """All partitions, also hidden ones."""
     nodes: list[Node]
+    """All nodes of the partitions."""
     queue: list[QueuedJob]
-    admits: SubmitLimits | None = None  # null: not known yet
+    """The pending and running jobs of all users."""
+    admits: SubmitLimits | None = None
+    """The submission limits; null: not known yet, or the cluster has none."""
 
     def select_partitions(self, partition: str | None) -> list[Partition]:
         """Return the partitions named in `partition` (separated by commas), or the default partitions for None."""

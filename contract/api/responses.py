@@ -1,261 +1,241 @@
-"""The API's response models, shared with the dashboard, the command and the Python client."""
+"""The API's responses about experiments and runs, shared with the dashboard, the command and the Python client."""
 
 from datetime import datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import ConfigDict, Field
 
-from contract.api.cluster_report import ClusterReport
-from contract.folder.auto_choice import CollectiveChoice, CollectiveChoices
+from contract.described_model import DescribedModel
+from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import PendingKind
 from contract.lifecycle.state import State
-from contract.spec.choices.collectives import PlannedCollective
 from contract.spec.experiment import ExperimentSpec, Values
 from contract.spec.run import RunSpec
 
 T = TypeVar("T")
+MOMENT = "2026-11-23T08:00:00Z"
+VALUES = {"batch": 256, "collective": {"kind": "ring"}}
 
 
-class Page(BaseModel, Generic[T]):
-    """One page of a list, newest first; request the next page with `before=next`."""
+class Page(DescribedModel, Generic[T]):
+    """One page of a list."""
+
+    model_config = ConfigDict(json_schema_extra={"description": "One page of a list."})  # no Page[...] has a docstring
 
     items: list[T]
-    next: int | None
+    """The items, in the order of the list."""
+    next: int | None = Field(examples=[17])
+    """Where the next page begins: `before` of its request, or `after` in a list with this parameter; null: no more."""
 
 
-class RunView(BaseModel):
+class RunView(DescribedModel):
     """A run in a list."""
 
-    id: int
-    experiment_id: int
-    number: int  # index in the experiment's grid, from 0
-    values: Values
+    id: int = Field(examples=[42])
+    """Id of the run."""
+    experiment_id: int = Field(examples=[17])
+    """Id of the run's experiment."""
+    number: int = Field(examples=[0])
+    """Index in the experiment's grid, from 0."""
+    values: Values = Field(examples=[VALUES])
+    """The value of each axis at this point of the grid, by dotted path; empty without axes."""
     state: State
-    reason: str | None  # why the run failed, was cancelled, waits or is delayed
-    waits_kind: PendingKind | None  # kind of the reason why the cluster has not started the job
-    stopping: bool  # a stop was requested and the run has not ended yet
-    not_before: datetime | None  # earliest submission time of a retry
-    attempt: int
-    job_id: str | None
-    cluster: str
-    world: int  # ranks that train together, over all nodes
-    unknown_since: datetime | None  # since when the cluster gives no answer about the job
-    created_at: datetime
-    started_at: datetime | None
-    ended_at: datetime | None
-    step: int
-    steps: int
-    latest: dict[str, float | None]  # the newest value of every series
+    """State of the run."""
+    reason: str | None = Field(examples=["rank 3 on n2: CUDA out of memory"])
+    """Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason."""
+    waits_kind: PendingKind | None
+    """Kind of the reason why the cluster has not started the job; null if the job does not wait."""
+    stopping: bool = Field(examples=[False])
+    """Whether a stop was requested and the run has not ended yet."""
+    not_before: datetime | None = Field(examples=[MOMENT])
+    """Earliest submission of a retry; null without a delay."""
+    attempt: int = Field(examples=[1])
+    """Number of the current attempt, from 1; 0 before the first submission."""
+    job_id: str | None = Field(examples=["4711"])
+    """The cluster's id of the current attempt's job; null while the cluster has no job of it."""
+    cluster: str = Field(examples=["slurm"])
+    """The cluster of the run's jobs, as `resources.kind` of the spec names it."""
+    world: int = Field(examples=[8])
+    """Number of ranks that train together, over all nodes."""
+    unknown_since: datetime | None = Field(examples=[MOMENT])
+    """Since when the cluster gives no answer about the job; null if it answers."""
+    created_at: datetime = Field(examples=[MOMENT])
+    """When the experiment was stored."""
+    started_at: datetime | None = Field(examples=[MOMENT])
+    """When the first attempt began to train; null before."""
+    ended_at: datetime | None = Field(examples=[MOMENT])
+    """When the run was done, failed or cancelled; null before."""
+    step: int = Field(examples=[1200])
+    """The newest stored step; 0 before the first."""
+    steps: int = Field(examples=[4875])
+    """Number of steps of the whole run."""
+    latest: dict[str, float | None] = Field(examples=[{"loss": 0.41, "heldout_accuracy": 0.983}])
+    """The newest value of each series, by its name; null for a value that was not a finite number."""
 
 
-class MoveView(BaseModel):
+class MoveView(DescribedModel):
     """One transition of a run's state."""
 
     old: State | None
+    """State before; null at the creation of the run."""
     new: State
-    at: datetime
-    reason: str | None
+    """State after."""
+    at: datetime = Field(examples=[MOMENT])
+    """When the state changed."""
+    reason: str | None = Field(examples=["another job preempted the job"])
+    """Why the state changed, as a sentence; null if the change needs no reason."""
 
 
-class AttemptView(BaseModel):
+class AttemptView(DescribedModel):
     """An ended attempt of a run."""
 
-    number: int
-    job_id: str | None
-    ended_at: datetime
-    step: int  # the last stored step
+    number: int = Field(examples=[1])
+    """Number of the attempt, from 1."""
+    job_id: str | None = Field(examples=["4711"])
+    """The cluster's id of the attempt's job; null if the cluster never had one."""
+    ended_at: datetime = Field(examples=[MOMENT])
+    """When the service decided that the attempt had ended."""
+    step: int = Field(examples=[1200])
+    """The last stored step."""
     cause: ExitCause
-    reason: str | None
-    hosts: list[str]
+    """Why the attempt ended."""
+    reason: str | None = Field(examples=["another job preempted the job"])
+    """Why the attempt ended, as a sentence; null if the cause says all."""
+    hosts: list[str] = Field(examples=[["n1", "n2"]])
+    """The hosts of the attempt's job; empty if they are not known."""
 
 
-class RestartView(BaseModel):
+class RestartView(DescribedModel):
     """The step at which an attempt resumed the run."""
 
-    attempt: int
-    step: int
-    lost_steps: int  # reported before and repeated by this attempt
-    at: datetime
+    attempt: int = Field(examples=[2])
+    """Number of the attempt, from 1."""
+    step: int = Field(examples=[1000])
+    """Step of the checkpoint; 0 without one."""
+    lost_steps: int = Field(examples=[200])
+    """Number of steps that an earlier attempt reported and this attempt repeats."""
+    at: datetime = Field(examples=[MOMENT])
+    """When the attempt resumed, by the clock of rank 0's host."""
 
 
 class RunDetail(RunView):
     """A run with its spec, history and failure."""
 
     spec: RunSpec
-    choices: CollectiveChoices | None  # the choices of `auto`; null without any
-    bindings: CpuBindings | None  # CPU and memory binding of the ranks on many-core chips
-    lost_ranks: list[LostRank]  # ranks without which the run continued
+    """The complete spec of the run."""
+    choices: CollectiveChoices | None
+    """The choices of the collective `auto`; null without any."""
+    bindings: CpuBindings | None
+    """CPU and memory binding of the ranks on many-core chips; null without `many_core`."""
+    lost_ranks: list[LostRank]
+    """Ranks without which the run continued."""
     moves: list[MoveView]
-    attempts: list[AttemptView]  # ended attempts
+    """The transitions of the run's state, oldest first."""
+    attempts: list[AttemptView]
+    """Ended attempts, oldest first."""
     restarts: list[RestartView]
-    excluded: list[str]  # failed hosts that later attempts of the run do not use
-    failure: Failure | None  # of the last ended attempt, if the attempt failed
-    series: list[str]
-    folder: str
+    """The steps at which attempts resumed the run, oldest first."""
+    excluded: list[str] = Field(examples=[["n3"]])
+    """Failed hosts that later attempts of the run do not use."""
+    failure: Failure | None
+    """The failure of the last ended attempt; null if that attempt did not fail."""
+    series: list[str] = Field(examples=[["loss", "learning_rate"]])
+    """Names of the series that have points."""
+    folder: str = Field(examples=["/shared/bigbatch/runs/000042-1f0c9a2b3d4e"])
+    """The run folder on the cluster's file system."""
 
 
-class FailedRun(BaseModel):
+class FailedRun(DescribedModel):
     """A failed run of an experiment, with its failure."""
 
-    id: int
-    number: int
-    values: Values
-    step: int
-    reason: str | None
-    failure: Failure | None  # null if no job of the run ever started
+    id: int = Field(examples=[42])
+    """Id of the run."""
+    number: int = Field(examples=[0])
+    """Index in the experiment's grid, from 0."""
+    values: Values = Field(examples=[VALUES])
+    """The value of each axis at this point of the grid, by dotted path; empty without axes."""
+    step: int = Field(examples=[1200])
+    """The last stored step."""
+    reason: str | None = Field(examples=["rank 3 on n2: CUDA out of memory"])
+    """Why the run failed, as a sentence."""
+    failure: Failure | None
+    """The failure of the last attempt; null if no job of the run ever started."""
 
 
-class ExperimentView(BaseModel):
+class ExperimentView(DescribedModel):
     """An experiment in a list."""
 
-    id: int
-    name: str
-    description: str
-    created_at: datetime
+    id: int = Field(examples=[17])
+    """Id of the experiment."""
+    name: str = Field(examples=["torus against ring"])
+    """Name of the experiment; several experiments may have the same."""
+    description: str = Field(examples=["All collectives compute the same sums."])
+    """Description of the experiment; may be empty."""
+    created_at: datetime = Field(examples=[MOMENT])
+    """When the experiment was stored."""
     state: State
-    runs: int
-    counts: dict[State, int]
-    progress: float  # completed steps over all steps, 0 to 1
-    best_accuracy: float | None  # highest held-out accuracy of the runs
+    """Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
+    before done."""
+    runs: int = Field(examples=[3])
+    """Number of runs."""
+    counts: dict[State, int] = Field(examples=[{"running": 1, "done": 2}])
+    """Number of runs in each state; a state without runs may be absent."""
+    progress: float = Field(examples=[0.75])
+    """Completed steps over all steps of all runs, 0 to 1."""
+    best_accuracy: float | None = Field(examples=[0.983])
+    """Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation."""
 
 
 class ExperimentDetail(ExperimentView):
     """An experiment with its spec."""
 
     spec: ExperimentSpec
+    """The complete spec of the experiment."""
 
 
-class Created(BaseModel):
+class Created(DescribedModel):
     """The ids of a created experiment and its runs."""
 
-    id: int
-    runs: list[int]
-    warnings: list[str] = []  # the runs may fail for these reasons, which the service cannot decide
+    id: int = Field(examples=[17])
+    """Id of the experiment."""
+    runs: list[int] = Field(examples=[[42, 43, 44]])
+    """Ids of the runs, in the order of the grid."""
+    warnings: list[str] = Field(
+        default=[], examples=[["base.model.function: there is no module 'nets'; the jobs' Python must have it"]]
+    )
+    """Reasons for which runs may fail, and which the service cannot decide."""
 
 
-class DraftRun(BaseModel):
+class DraftRun(DescribedModel):
     """A run that an experiment would have."""
 
-    number: int  # index in the experiment's grid, from 0
-    values: Values
-    cluster: str
-    world: int  # ranks that train together, over all nodes
-    steps: int
+    number: int = Field(examples=[0])
+    """Index in the experiment's grid, from 0."""
+    values: Values = Field(examples=[VALUES])
+    """The value of each axis at this point of the grid, by dotted path; empty without axes."""
+    cluster: str = Field(examples=["slurm"])
+    """The cluster of the run's jobs."""
+    world: int = Field(examples=[8])
+    """Number of ranks that train together, over all nodes."""
+    steps: int = Field(examples=[4875])
+    """Number of steps of the whole run."""
 
 
-class ExperimentDraft(BaseModel):
+class ExperimentDraft(DescribedModel):
     """What a request with `dry_run` would store."""
 
     spec: ExperimentSpec
+    """The complete spec, with all defaults."""
     runs: list[DraftRun]
+    """The runs, in the order of the grid."""
 
 
-class Stopped(BaseModel):
-    """The number of runs that were requested to stop, without runs that had ended before."""
+class Stopped(DescribedModel):
+    """The result of a request to stop."""
 
-    stopping: int
-
-
-class Column(BaseModel):
-    """A series as two columns, steps and values."""
-
-    steps: list[int]
-    values: list[float | None]
-
-
-class RunPoints(BaseModel):
-    """Points of one run, by series."""
-
-    series: dict[str, Column]
-    more: bool  # `limit` was reached; request the rest with `after` = the last step
-
-
-class RunCurve(Column):
-    """One series of one run."""
-
-    run_id: int
-
-
-class ExperimentPoints(BaseModel):
-    """Points of one series for the runs of an experiment."""
-
-    name: str
-    curves: list[RunCurve]
-    more: bool
-
-
-class LogPart(BaseModel):
-    """The bytes from `offset` to `next` of a run's log, as text."""
-
-    text: str
-    offset: int
-    next: int
-    size: int
-
-
-class ClusterView(BaseModel):
-    """The newest report of a cluster and its time; `error` is the cluster's message if the last query failed."""
-
-    kind: str
-    asked_at: datetime
-    error: str | None
-    report: ClusterReport | None
-
-
-class PriceView(BaseModel):
-    """The predicted cost of one collective on the requested network."""
-
-    collective: Annotated[PlannedCollective, Field(discriminator="kind")]
-    rounds: int
-    segments: int  # best number of pipeline segments of the vector
-    link_bytes: float  # bytes over the busiest host's link, in one direction
-    seconds: float
-    times_bound: float | None  # seconds over bound_s; null for one rank
-
-
-class PriceList(BaseModel):
-    """The predicted cost of every collective for one size and network, the cheapest first."""
-
-    world: int
-    bound_s: float  # lower bound of the time of any all-reduce
-    prices: list[PriceView]
-    auto: list[CollectiveChoice]  # what `auto` would choose on this network, by vector size
-
-
-class RoundView(BaseModel):
-    """The sends of a round: rank `src` sends `size` chunks from `start` on to `dst`, which adds or replaces them."""
-
-    src: list[int]
-    dst: list[int]
-    start: list[int]
-    size: list[int]
-    add: list[bool]
-
-
-class PlanView(BaseModel):
-    """The plan of a collective: the sends of every round."""
-
-    collective: Annotated[PlannedCollective, Field(discriminator="kind")]
-    hosts: list[list[int]]  # the ranks of each host
-    chunks: int
-    rounds: list[RoundView]
-
-
-class Health(BaseModel):
-    """The API process answers."""
-
-    ok: bool
-    version: str
-
-
-class Readiness(BaseModel):
-    """The state of the database and the scheduler."""
-
-    ready: bool
-    database: str
-    scheduler: str
-    scheduler_seen_at: datetime | None
+    stopping: int = Field(examples=[2])
+    """Number of runs that were requested to stop, without runs that had ended before."""

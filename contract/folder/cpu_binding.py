@@ -9,17 +9,26 @@ from contract.folder.record import FolderRecord
 class CpuBinding(FolderRecord):
     """The binding of one rank: the kernel's values, which may differ from the requested ones."""
 
-    rank: Rank
-    host: Line
-    cpus: Line  # allowed cpus in the kernel's notation: 0-16,68-84
-    threads: Int4  # number of compute threads
-    memory: Line  # memory policy in the kernel's notation: default, prefer:1, interleave:4-5
-    notes: Notes  # each request that was not met, and why
+    rank: Rank = Field(examples=[0])
+    """Number of the rank, from 0."""
+    host: Line = Field(examples=["n1"])
+    """Host of the rank."""
+    cpus: Line = Field(examples=["0-16,68-84"])
+    """Allowed cpus, in the kernel's notation."""
+    threads: Int4 = Field(examples=[17])
+    """Number of compute threads."""
+    memory: Line = Field(examples=["default", "prefer:1", "interleave:4-5"])
+    """Memory policy, in the kernel's notation."""
+    notes: Notes = Field(examples=[["the host has no NUMA node of fast memory"]])
+    """Each request that was not met, and why."""
 
 
 class CpuBindings(FolderRecord):
     """The bindings of all ranks of one attempt, in rank order."""
 
-    attempt: Int4
-    constraint: Line | None = None  # the requested node features, in Slurm's notation
+    attempt: Int4 = Field(examples=[1])
+    """Number of the attempt, from 1."""
+    constraint: Line | None = Field(default=None, examples=["quad&flat"])
+    """The requested node features, in Slurm's notation; null without any."""
     ranks: list[CpuBinding] = Field(max_length=MAX_RANKS)
+    """The binding of each rank, in rank order."""

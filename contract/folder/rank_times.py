@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from contract import metric_names
+from contract.described_model import DescribedModel
 from contract.folder.bounds import Int4, Rank, Seconds
 from contract.folder.files.untrusted_file import open_file
 from contract.folder.record import FolderRecord
@@ -21,20 +22,26 @@ HEADER_BYTES = 1 << 14  # the longest first line
 TAIL_BYTES = 1 << 19  # of a long file, only the last bytes are read
 
 
-class RankTime(BaseModel):
+class RankTime(DescribedModel):
     """The step times of one rank."""
 
-    rank: int
-    seconds: dict[str, float]  # mean seconds per step, by series name: compute_s, communication_s, ...
+    rank: int = Field(examples=[3])
+    """Number of the rank, from 0."""
+    seconds: dict[str, float] = Field(examples=[{"compute_s": 0.081, "communication_s": 0.012, "idle_s": 0.004}])
+    """Mean seconds per step of each part of a step, by series name."""
 
 
-class RankTimes(BaseModel):
+class RankTimes(DescribedModel):
     """The step times of every rank over the newest steps of the latest attempt."""
 
-    attempt: int
-    first_step: int
-    last_step: int
+    attempt: int = Field(examples=[1])
+    """Number of the attempt, from 1."""
+    first_step: int = Field(examples=[1190])
+    """First step of the range."""
+    last_step: int = Field(examples=[1200])
+    """Last step of the range."""
     ranks: list[RankTime]
+    """The times of each rank, in rank order."""
 
 
 class _Row(FolderRecord):

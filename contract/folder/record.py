@@ -3,14 +3,16 @@
 import re
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from contract.described_model import DescribedModel
 
 T = TypeVar("T")
 # pairs first, so that the second alternative finds halves of pairs alone
 _SURROGATES = re.compile(rb"(\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
-class FolderRecord(BaseModel):
+class FolderRecord(DescribedModel):
     """Ignore unknown fields, so that an older scheduler can read the records of a newer trainer."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -3,7 +3,9 @@
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel
+from pydantic import Field
+
+from contract.described_model import DescribedModel
 
 
 class FailureKind(StrEnum):
@@ -19,27 +21,44 @@ class FailureKind(StrEnum):
     UNKNOWN = "unknown"  # no evidence names a kind
 
 
-class RankFailureView(BaseModel):
+class RankFailureView(DescribedModel):
     """Why one rank failed, and when by the common clock of all ranks."""
 
-    rank: int
-    host: str
-    at: datetime
+    rank: int = Field(examples=[3])
+    """Number of the rank, from 0."""
+    host: str = Field(examples=["n2"])
+    """Host of the rank."""
+    at: datetime = Field(examples=["2026-11-23T08:00:00Z"])
+    """When the rank failed, by the clock of rank 0's host."""
     kind: FailureKind
-    reason: str
-    echo: bool  # a consequence of another rank's failure: the connections to that rank broke
+    """The kind of failure."""
+    reason: str = Field(examples=["rank 3 on n2: OutOfMemoryError: CUDA out of memory"])
+    """Why the rank failed, in one sentence."""
+    echo: bool = Field(examples=[False])
+    """Whether this is a consequence of another rank's failure: the connections to that rank broke."""
 
 
-class Failure(BaseModel):
+class Failure(DescribedModel):
     """The first failure of an attempt, from ranks' notes, the log and the cluster."""
 
-    attempt: int
+    attempt: int = Field(examples=[1])
+    """Number of the attempt, from 1."""
     kind: FailureKind
-    rank: int | None  # the first that failed; None if unknown
-    host: str | None
-    at: datetime | None  # by the clock of rank 0's host; before the rendezvous, by the clock of the shared folder
-    round: int | None  # of the collective in which other ranks waited
-    reason: str  # one sentence
-    evidence: str  # the lines that show the failure, as they were written
-    source: str  # of the evidence: "rank 2", "the log", "slurm"
-    falls: list[RankFailureView]  # of every rank that left a note, in time order
+    """The kind of failure."""
+    rank: int | None = Field(examples=[3])
+    """The first rank that failed; null if unknown."""
+    host: str | None = Field(examples=["n2"])
+    """The host of this rank; null if unknown."""
+    at: datetime | None = Field(examples=["2026-11-23T08:00:00Z"])
+    """When this rank failed, by the clock of rank 0's host; before the rendezvous, by the clock of the shared folder;
+    null if no rank left a note."""
+    round: int | None = Field(examples=[5])
+    """Round of the collective in which other ranks waited; null if none did."""
+    reason: str = Field(examples=["rank 3 on n2: OutOfMemoryError: CUDA out of memory"])
+    """Why the attempt failed, in one sentence."""
+    evidence: str = Field(examples=["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."])
+    """The lines that show the failure, as they were written."""
+    source: str = Field(examples=["rank 3", "the log", "slurm"])
+    """Who wrote the evidence: a rank, the log, the job or the cluster."""
+    falls: list[RankFailureView]
+    """The failure of every rank that left a note, in time order."""

@@ -32,16 +32,19 @@ LIVE = frozenset({State.PENDING, State.RUNNING, State.PAUSED})  # a cluster has,
 ENDED = frozenset(state for state, moves in MOVES.items() if not moves)
 
 
+# of several runs: the first of these states that any run has
+JOINT_ORDER = (
+    State.RUNNING,
+    State.PENDING,
+    State.PAUSED,
+    State.SUBMITTING,
+    State.QUEUED,
+    State.FAILED,
+    State.CANCELLED,
+    State.DONE,
+)
+
+
 def joint_state(counts: Mapping[State, int]) -> State:
     """Return the joint state of several runs: any state before the end first, then the worst end."""
-    order = [
-        State.RUNNING,
-        State.PENDING,
-        State.PAUSED,
-        State.SUBMITTING,
-        State.QUEUED,
-        State.FAILED,
-        State.CANCELLED,
-        State.DONE,
-    ]
-    return next((state for state in order if counts.get(state)), State.DONE)
+    return next((state for state in JOINT_ORDER if counts.get(state)), JOINT_ORDER[-1])

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+from pydantic import Field
+
 from contract.spec.base import Spec
 from contract.spec.numbers import Count
 from contract.validation import ValidationIssue
@@ -11,8 +13,10 @@ from contract.validation import ValidationIssue
 class BatchStage(Spec):
     """The global batch from `epoch` on."""
 
-    epoch: Count
-    batch: Count
+    epoch: Count = Field(examples=[30])
+    """First epoch of the stage; the first epoch of the run is 0."""
+    batch: Count = Field(examples=[512])
+    """Samples per step, over all ranks."""
 
 
 def split_into_passes(share: int, micro_batch: int | None) -> list[int]:

@@ -1,5 +1,7 @@
 """The spec of a run's checkpoints."""
 
+from pydantic import Field
+
 from contract.spec.base import Spec
 from contract.spec.numbers import Count, Positive
 
@@ -11,7 +13,12 @@ class Checkpoint(Spec):
     """
 
     every_minutes: Positive | None = 10.0
-    every_steps: Count | None = None
-    every_epochs: Count | None = None
-    at_end: bool = False  # also save after the last step
-    keep: Count = 2  # number of stored checkpoints; older ones are deleted
+    """Interval in minutes; null: no interval in minutes."""
+    every_steps: Count | None = Field(default=None, examples=[1000])
+    """Interval in steps; null: no interval in steps."""
+    every_epochs: Count | None = Field(default=None, examples=[5])
+    """Interval in epochs; null: no interval in epochs."""
+    at_end: bool = False
+    """Whether to save after the last step too."""
+    keep: Count = 2
+    """Number of stored checkpoints; older ones are deleted."""

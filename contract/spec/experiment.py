@@ -18,6 +18,7 @@ MAX_POINTS = 10_000  # a larger grid is usually a mistake
 MAX_AXES = 100  # a run has fewer fields, besides the options of an imported net
 MAX_PATH_PARTS = 20  # of a dotted path
 MAX_ISSUES = 100  # a longer list does not help a person
+ONE_LINE = r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"
 
 Values = dict[str, Any]  # dotted path -> the value of this point
 
@@ -25,14 +26,21 @@ Values = dict[str, Any]  # dotted path -> the value of this point
 class ExperimentSpec(Spec):
     """A base run and axes (dotted path: list of values). Every point of the grid is one run."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
-    description: Annotated[str, Field(max_length=10_000)] = ""
+    name: str = Field(min_length=1, max_length=200, pattern=ONE_LINE, examples=["torus against ring"])
+    """Name of the experiment: one line that is not blank. Several experiments may have the same name."""
+    description: str = Field(default="", max_length=10_000, examples=["All collectives compute the same sums."])
+    """Text for people."""
     base: RunSpec
-    axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
-    max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = None  # maximum of concurrent runs on Slurm
-    pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = (
-        None  # number of runs in one Slurm job, side by side on a node
+    """The run of which every point of the grid is a variation."""
+    axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+        default={}, examples=[{"collective": [{"kind": "native"}, {"kind": "ring"}], "optimizer.momentum": [0.9, 0.95]}]
     )
+    """The grid: for each dotted path of a run's field the values that it takes. The last axis varies fastest; without
+    axes the experiment has one run."""
+    max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = Field(default=None, examples=[8])
+    """Largest number of runs at the same time on Slurm; null: no limit."""
+    pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = Field(default=None, examples=[4])
+    """Number of runs in one Slurm job, side by side on one node; null: each run has its own job."""
     _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
     _was_checked: bool = PrivateAttr(default=False)
 

@@ -13,8 +13,8 @@ from contract.spec.base import Spec
 from contract.spec.numbers import Count, Positive
 from contract.validation import ValidationIssue
 
-ClusterMode = Literal["quad", "hemi", "a2a", "snc2", "snc4"]  # which memory is the nearest to a tile's cores
-MemoryMode = Literal["cache", "flat", "hybrid"]  # use of MCDRAM, the fast memory on the chip
+ClusterMode = Literal["quad", "hemi", "a2a", "snc2", "snc4"]
+MemoryMode = Literal["cache", "flat", "hybrid"]
 MCDRAM_GIB: dict[str, float] = {
     "flat": 16,
     "hybrid": 8,
@@ -26,12 +26,18 @@ CLUSTER_FEATURES = ("quad", "hemi", "a2a", "snc2", "snc4")
 class ManyCore(Spec):
     """The chips of a node and their modes; the run has its nodes for itself."""
 
-    cpus: Count  # per chip, as Slurm counts cpus; divided evenly over the parts
-    parts: Annotated[int, Field(ge=1, le=1024)] = 1  # P: replicas per chip, each bound to its own cores
-    chips: Annotated[int, Field(ge=1, le=64)] = 1  # per node
-    cluster_mode: ClusterMode | None = None  # None: the nodes' present mode
+    cpus: Count = Field(examples=[272])
+    """Number of cpus per chip, as Slurm counts cpus; divided evenly over the parts."""
+    parts: Annotated[int, Field(ge=1, le=1024)] = 1
+    """P: number of replicas per chip, each bound to its own cores."""
+    chips: Annotated[int, Field(ge=1, le=64)] = 1
+    """Number of chips per node."""
+    cluster_mode: ClusterMode | None = None
+    """Which memory is the nearest to a tile's cores; null: the nodes' present mode."""
     memory_mode: MemoryMode | None = None
-    fast_memory_gb: Positive | None = None  # per chip; None: 16 if memory_mode is flat, 8 if hybrid
+    """Use of MCDRAM, the fast memory on the chip; null: the nodes' present mode."""
+    fast_memory_gb: Positive | None = Field(default=None, examples=[16.0])
+    """Fast memory per chip in GiB; null: 16 if memory_mode is flat, 8 if hybrid."""
 
     @property
     def features(self) -> list[str]:

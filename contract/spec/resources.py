@@ -17,6 +17,7 @@ class Local(Spec):
 
     kind: Literal["local"] = "local"
     ranks_per_node: Annotated[int, Field(ge=1, le=128)] = 1
+    """Number of ranks."""
 
     @property
     def nodes(self) -> int:
@@ -41,17 +42,28 @@ class Slurm(Spec):
     """
 
     kind: Literal["slurm"] = "slurm"
-    partition: SbatchWord | None = None  # None: the cluster's default partition
+    partition: SbatchWord | None = Field(default=None, examples=["gpu"])
+    """Partition, or several separated by commas; null: the cluster's default partition."""
     nodes: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Number of nodes."""
     ranks_per_node: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Number of ranks on each node; 1 with `many_core`, which determines the ranks."""
     cpus_per_rank: Count = 1
-    gres: SbatchWord | None = None  # per node, "gpu:4"
-    constraint: SbatchWord | None = None  # required node features, "knl&quad"
+    """Number of cpus of each rank, as Slurm counts cpus; 1 with `many_core`, which determines the cpus."""
+    gres: SbatchWord | None = Field(default=None, examples=["gpu:4"])
+    """Generic resources per node; null: none."""
+    constraint: SbatchWord | None = Field(default=None, examples=["knl&quad"])
+    """Required node features; null: none."""
     minutes: Annotated[int, Field(ge=1, le=60 * 24 * 365)] = 60
-    memory_gb: Count | None = None  # per node
-    account: SbatchWord | None = None
-    qos: SbatchWord | None = None
-    many_core: ManyCore | None = None  # None: ranks_per_node ranks, with the site's binding
+    """Time limit of each attempt, in minutes."""
+    memory_gb: Count | None = Field(default=None, examples=[64])
+    """Memory per node in GiB; null: the cluster's default."""
+    account: SbatchWord | None = Field(default=None, examples=["physics"])
+    """Account that pays for the job; null: the user's default account."""
+    qos: SbatchWord | None = Field(default=None, examples=["normal"])
+    """Quality of service; null: the user's default."""
+    many_core: ManyCore | None = None
+    """Division of many-core chips; null: `ranks_per_node` ranks, with the site's binding."""
 
     @property
     def node_ranks(self) -> int:

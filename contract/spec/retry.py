@@ -14,14 +14,19 @@ class RetryPolicy(Spec):
     """The maximum number of retries for each exit cause, and the delay before a retry."""
 
     preempted: RetryCount = 100
+    """Most retries after a preemption."""
     node_failure: RetryCount = 5
-    time_limit: RetryCount = 100  # applies while each attempt gets further than the attempt before
+    """Most retries after a failure of a node, or after a job of which the cluster lost track."""
+    time_limit: RetryCount = 100
+    """Most retries after the time limit, as long as each attempt gets further than the attempt before."""
     out_of_memory: RetryCount = 0
+    """Most retries after a lack of memory."""
     failure: RetryCount = 0
-    backoff_s: Annotated[float, Field(ge=0, le=86_400)] = (
-        30.0  # delay before the first retry; doubles with each retry for the same cause
-    )
+    """Most retries after a failure of the run's own program."""
+    backoff_s: Annotated[float, Field(ge=0, le=86_400)] = 30.0
+    """Delay before the first retry, in seconds; doubles with each retry for the same cause."""
     backoff_most_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
+    """Longest delay before a retry, in seconds."""
 
     def max_retries(self, cause: ExitCause) -> int:
         """Return the maximum number of retries after `cause`."""

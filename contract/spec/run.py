@@ -35,29 +35,45 @@ class RunSpec(Spec):
     """A complete run. Every valid RunSpec can be carried out."""
 
     model: Model = ConvNet()
+    """The net."""
     data: Data = Digits()
+    """The data set."""
     optimizer: Optimizer
+    """The optimizer."""
     schedule: Schedule
-    clip_norm: Positive | None = None  # maximum norm of the averaged gradient
-    ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = (
-        None  # evaluate an exponential moving average of the weights
-    )
-    batch: Count  # samples per step, over all ranks
-    batch_stages: Annotated[
-        list[BatchStage], Field(max_length=MAX_STAGES)
-    ] = []  # batch-size control: other batches from later epochs on
-    micro_batch: Count | None = None  # most samples per pass of a rank; None: the rank's whole share
-    epochs: Count
-    channels_last: bool = False  # memory format with the channels innermost: faster 16-bit convolutions on GPUs
-    precision: Precision = "float32"  # of forward and backward passes; weights, norms and updates are always float32
+    """The learning-rate schedule."""
+    clip_norm: Positive | None = Field(default=None, examples=[1.0])
+    """Largest norm of the averaged gradient; null: no limit."""
+    ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = Field(default=None, examples=[0.999])
+    """Decay of the exponential moving average of the weights that is evaluated; null: the weights are evaluated."""
+    batch: Count = Field(examples=[256])
+    """Samples per step, over all ranks."""
+    batch_stages: Annotated[list[BatchStage], Field(max_length=MAX_STAGES)] = []
+    """Batch-size control: other batches from later epochs on."""
+    micro_batch: Count | None = Field(default=None, examples=[32])
+    """Most samples per pass of a rank; null: the rank's whole share."""
+    epochs: Count = Field(examples=[25])
+    """Number of passes over the training data."""
+    channels_last: bool = False
+    """Whether images have the channels innermost in memory: faster 16-bit convolutions on GPUs."""
+    precision: Precision = "float32"
+    """Number format of forward and backward passes; weights, norms and updates are always float32."""
     batch_norm: BatchNorm = BatchNorm()
-    label_smoothing: Fraction = 0.0  # the fraction of a label that is distributed over all classes
+    """Batch normalization; a net without batch normalization ignores it."""
+    label_smoothing: Fraction = 0.0
+    """The fraction of a label that is distributed over all classes."""
     rule: Rule = Sync()
+    """The update rule, by which replicas are synchronized."""
     collective: Collective = Native()
+    """The collective that sums gradients over the ranks."""
     resources: Resources = Local()
+    """The cluster, and the nodes, cpus and devices of each job."""
     checkpoint: Checkpoint = Checkpoint()
+    """When to save."""
     retries: RetryPolicy = RetryPolicy()
+    """How often a run is retried after each exit cause."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    """Seed of the weights, of the order of samples and of random parts of the net."""
 
     @property
     def batch_schedule(self) -> BatchSchedule:

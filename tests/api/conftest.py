@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from api.app import create_app
 from contract.settings import Settings
-from tests.testing.api import TOKEN, WITH_TOKEN
+from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 
 
 @pytest.fixture
@@ -24,4 +24,14 @@ def client(settings: Settings) -> Iterator[TestClient]:
     with TestClient(
         app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False, follow_redirects=False
     ) as client:
+        yield client
+
+
+@pytest.fixture
+def both(tmp_path: Path, engine: Engine) -> Iterator[TestClient]:
+    """The API on either database, with one experiment."""
+    url = engine.url.render_as_string(hide_password=False)
+    app = create_app(Settings(home=tmp_path, database=url, token=TOKEN))
+    with TestClient(app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False) as client:
+        assert post(client, SPEC).status_code == 201
         yield client

@@ -1,28 +1,11 @@
 """Tests of the HTTP contract: limits of ids and strings on both databases, methods, and the size of errors."""
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
-from pathlib import Path
-
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
 
-from api.app import create_app
-from contract.settings import Settings
-from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
+from tests.testing.api import SPEC, post
 
 BEYOND = 2**31  # one more than a PostgreSQL integer holds
-
-
-@pytest.fixture
-def both(tmp_path: Path, engine: Engine) -> Iterator[TestClient]:
-    """The API on either database."""
-    url = engine.url.render_as_string(hide_password=False)
-    app = create_app(Settings(home=tmp_path, database=url, token=TOKEN))
-    with TestClient(app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False) as client:
-        assert post(client, SPEC).status_code == 201
-        yield client
 
 
 @pytest.mark.parametrize(
@@ -118,21 +101,3 @@ def test_an_error_of_a_query_never_repeats_a_large_input(client: TestClient) -> 
     answer = client.get("/api/v1/runs", params={"state": "x" * 30_000, "before": "y" * 30_000})
     assert answer.status_code == 422
     assert len(answer.content) < 10_000
-
-
-@pytest.mark.parametrize(("part", "found"), [("against", 1), ("AGAINST", 0), ("%", 0), ("nothing", 0)])
-def test_experiments_are_found_by_a_part_of_their_name(both: TestClient, part: str, found: int) -> None:
-    assert len(both.get("/api/v1/experiments", params={"name": part}).json()["items"]) == found
-
-
-@pytest.mark.parametrize("path", ["experiments", "runs"])
-def test_lists_begin_at_a_moment_in_any_zone(both: TestClient, path: str) -> None:
-    created = datetime.fromisoformat(both.get(f"/api/v1/{path}").json()["items"][0]["created_at"])
-
-    def count(moment: datetime) -> int:
-        zoned = moment.astimezone(timezone(timedelta(hours=9))).isoformat()
-        return len(both.get(f"/api/v1/{path}", params={"since": zoned}).json()["items"])
-
-    assert (count(created), count(created + timedelta(seconds=1))) == (1, 0)
-    for bad in ("2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "x"):
-        assert both.get(f"/api/v1/{path}", params={"since": bad}).status_code == 422

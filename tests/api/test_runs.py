@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.render import COPIED_FIELDS
-from store.run_list import ListedRun
+from store.lists.run_list import ListedRun
 from tests.testing.api import SPEC, post
 
 LOCAL = "{kind: local, ranks_per_node: 4}"

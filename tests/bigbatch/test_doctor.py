@@ -12,7 +12,7 @@ import pytest
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
 from contract.api.problem import Problem
-from contract.api.responses import Readiness
+from contract.api.service import Readiness
 from contract.api.site_check import passed_check
 from migrations.commands import upgrade
 from tests.testing.command import Call, Site

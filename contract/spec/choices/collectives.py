@@ -9,12 +9,14 @@ from contract.spec.numbers import Count
 
 
 class _Collective(Spec):
-    # If a rank does not answer for this time, all other ranks end and report the rank (on GPUs NCCL's timeout applies).
     timeout_s: Annotated[float, Field(ge=0.1, le=1800)] = 300.0
+    """Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+    timeout applies)."""
 
 
 class _RoundsCollective(_Collective):
-    wire: Literal["bfloat16", "float16"] | None = None  # format of float32 values in messages; sums are always float32
+    wire: Literal["bfloat16", "float16"] | None = None
+    """Format of float32 values in messages, whose sums are always float32; null: float32."""
 
 
 class Native(_Collective):
@@ -33,7 +35,8 @@ class Torus(_RoundsCollective):
     """2D-torus all-reduce (Mikami et al., 2018) on `rows` rows of world / rows ranks."""
 
     kind: Literal["torus"] = "torus"
-    rows: Count | None = None  # None: one row per host; with one host or one rank per host, nearly square
+    rows: Count | None = Field(default=None, examples=[4])
+    """Number of rows; null: one row per host; with one host or one rank per host, nearly square."""
 
 
 class Tree(_RoundsCollective):
@@ -47,13 +50,15 @@ class Colors(_RoundsCollective):
 
     kind: Literal["colors"] = "colors"
     k: Count = 4
+    """Number of colors: of parts of the vector, each with its own tree."""
 
 
 class Hierarchical(_RoundsCollective):
     """Hierarchical all-reduce (Jia et al., 2018): reduce in groups, ring of the masters, broadcast."""
 
     kind: Literal["hierarchical"] = "hierarchical"
-    group: Count | None = None  # ranks per group; None: the ranks of a host
+    group: Count | None = Field(default=None, examples=[4])
+    """Number of ranks per group; null: the ranks of a host."""
 
 
 class HalvingDoubling(_RoundsCollective):
@@ -67,6 +72,7 @@ class Server(_RoundsCollective):
 
     kind: Literal["server"] = "server"
     servers: Count = 1
+    """Number of ranks that are servers, each of one shard."""
 
 
 class Auto(_RoundsCollective):

@@ -9,6 +9,7 @@ from contract.spec.numbers import Count
 
 Share = Annotated[float, Field(ge=0, le=1)]  # fraction of the maximum brightness
 Shade = Annotated[float, Field(gt=0, le=1)]
+NodePath = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]
 THREE = Field(min_length=3, max_length=3)  # red, green, blue
 
 
@@ -51,11 +52,12 @@ class Glyphs(Ready):
     """Characters of 21 fonts under random affine maps and noise, 28 x 28 gray, generated once per machine."""
 
     kind: Literal["glyphs"] = "glyphs"
-    classes: Annotated[int, Field(ge=2, le=62)] = (
-        47  # capitals first, then small letters, digits, and similar characters
-    )
+    classes: Annotated[int, Field(ge=2, le=62)] = 47
+    """Number of characters: capitals first, then small letters, digits, and similar characters."""
     train_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 50_000
+    """Number of training samples."""
     heldout_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """Number of held-out samples."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -68,11 +70,17 @@ class Synthetic(Ready):
 
     kind: Literal["synthetic"] = "synthetic"
     channels: Annotated[int, Field(ge=1, le=16)] = 3
+    """Number of channels."""
     height: Annotated[int, Field(ge=8, le=4096)] = 32
+    """Height in pixels."""
     width: Annotated[int, Field(ge=8, le=4096)] = 32
+    """Width in pixels."""
     classes: Annotated[int, Field(ge=2, le=100_000)] = 10
+    """Number of classes."""
     train_samples: Count = 2048
+    """Number of training samples."""
     heldout_samples: Count = 512
+    """Number of held-out samples."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -83,25 +91,34 @@ class Synthetic(Ready):
 class InMemory(Spec):
     """Encoded images are in the memory of the ranks, which exchange images before every epoch (Kumar et al., 2017)."""
 
-    group: Count | None = None  # ranks that together hold one copy; None: all ranks
+    group: Count | None = Field(default=None, examples=[4])
+    """Number of ranks that together hold one copy; null: all ranks."""
 
 
 class Folder(Spec):
     """JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec."""
 
     kind: Literal["folder"] = "folder"
-    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # path on the compute nodes
-    classes: Annotated[int, Field(ge=2, le=100_000)]
-    train_samples: Count
-    heldout_samples: Count  # number of files in val/; without val/, the number of held-out files
-    size: Annotated[int, Field(ge=8, le=4096)] = 224  # height and width of the net's input
-    mean: Annotated[list[Share], THREE] = [0.485, 0.456, 0.406]  # of ImageNet
+    path: NodePath = Field(examples=["/data/imagenet"])
+    """Path of the folder on the compute nodes."""
+    classes: Annotated[int, Field(ge=2, le=100_000, examples=[1000])]
+    """Number of class folders."""
+    train_samples: Count = Field(examples=[1281167])
+    """Number of training images."""
+    heldout_samples: Count = Field(examples=[50000])
+    """Number of files in val/; without val/, the number of held-out files."""
+    size: Annotated[int, Field(ge=8, le=4096)] = 224
+    """Height and width of the net's input, in pixels."""
+    mean: Annotated[list[Share], THREE] = [0.485, 0.456, 0.406]
+    """Mean of each channel, as a fraction of the largest brightness; the default is that of ImageNet."""
     deviation: Annotated[list[Shade], THREE] = [0.229, 0.224, 0.225]
-    workers: Annotated[int, Field(ge=0, le=256)] = 2  # worker processes per rank that decode images
-    max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = (
-        0  # the run fails after more bad images, over all attempts
-    )
-    in_memory: InMemory | None = None  # None: files are read for every batch
+    """Standard deviation of each channel, in the same unit."""
+    workers: Annotated[int, Field(ge=0, le=256)] = 2
+    """Number of processes per rank that decode images; 0: the rank itself."""
+    max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    """Number of images that may be unreadable, over all attempts; after more of them the run fails."""
+    in_memory: InMemory | None = None
+    """Whether the ranks hold the encoded images in memory; null: files are read for every batch."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -113,23 +130,30 @@ class Reversal(Ready):
     """Sentence pairs generated from a seed: the target is the reversed source in other words."""
 
     kind: Literal["reversal"] = "reversal"
-    vocabulary: Annotated[int, Field(ge=6, le=100_000)] = 32  # of both languages, with four special tokens
-    max_length: Annotated[int, Field(ge=3, le=1000)] = 10  # longest sentence in words; the shortest has 3
+    vocabulary: Annotated[int, Field(ge=6, le=100_000)] = 32
+    """Number of tokens of each language, with four special tokens."""
+    max_length: Annotated[int, Field(ge=3, le=1000)] = 10
+    """Longest sentence in words; the shortest has 3."""
     train_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
+    """Number of training pairs."""
     heldout_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 512
+    """Number of held-out pairs."""
 
 
 class Pairs(Ready):
     """A text file with a sentence, a tab and its translation per line; a fixed shuffle selects the held-out lines."""
 
     kind: Literal["pairs"] = "pairs"
-    path: Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00]*$")]  # path on the compute nodes
-    vocabulary: Annotated[int, Field(ge=6, le=1_000_000)] = (
-        32_000  # of both languages: the number of most frequent words
-    )
-    max_length: Annotated[int, Field(ge=1, le=1000)] = 50  # longer sentences are cut to this number of words
-    train_samples: Count
-    heldout_samples: Count
+    path: NodePath = Field(examples=["/data/de-en.tsv"])
+    """Path of the file on the compute nodes."""
+    vocabulary: Annotated[int, Field(ge=6, le=1_000_000)] = 32_000
+    """Number of tokens of each language: the most frequent words."""
+    max_length: Annotated[int, Field(ge=1, le=1000)] = 50
+    """Number of words to which longer sentences are cut."""
+    train_samples: Count = Field(examples=[4500000])
+    """Number of training pairs."""
+    heldout_samples: Count = Field(examples=[3000])
+    """Number of held-out pairs."""
 
 
 Sentences = Reversal | Pairs

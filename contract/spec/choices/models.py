@@ -14,7 +14,8 @@ class ConvNet(Spec):
     smallest: ClassVar[int] = 1  # smallest image side in pixels
     normalizes: ClassVar[bool] = True  # has batch normalization, which needs more than one image per pass
     kind: Literal["convnet"] = "convnet"
-    width: Annotated[int, Field(ge=1, le=1024)] = 16  # channels of the first convolution
+    width: Annotated[int, Field(ge=1, le=1024)] = 16
+    """Number of channels of the first convolution."""
 
 
 class LeNet(Spec):
@@ -31,8 +32,10 @@ class AlexNet(Spec):
     smallest: ClassVar[int] = 39
     normalizes: ClassVar[bool] = False
     kind: Literal["alexnet"] = "alexnet"
-    groups: Literal[1, 2] = 2  # channel groups of the second, fourth and fifth convolution
+    groups: Literal[1, 2] = 2
+    """Number of channel groups of the second, fourth and fifth convolution."""
     dropout: Fraction = 0.5
+    """Fraction of the activations that dropout sets to 0."""
 
 
 class AlexNetBN(Spec):
@@ -42,6 +45,7 @@ class AlexNetBN(Spec):
     normalizes: ClassVar[bool] = True
     kind: Literal["alexnet_bn"] = "alexnet_bn"
     dropout: Fraction = 0.5
+    """Fraction of the activations that dropout sets to 0."""
 
 
 class NiN(Spec):
@@ -51,6 +55,7 @@ class NiN(Spec):
     normalizes: ClassVar[bool] = False
     kind: Literal["nin"] = "nin"
     dropout: Fraction = 0.5
+    """Fraction of the activations that dropout sets to 0."""
 
 
 class GoogLeNet(Spec):
@@ -59,7 +64,8 @@ class GoogLeNet(Spec):
     smallest: ClassVar[int] = 31
     normalizes: ClassVar[bool] = False
     kind: Literal["googlenet"] = "googlenet"
-    aux_weight: NonNegative = 0.3  # weight of the auxiliary heads' losses; 0 removes the heads
+    aux_weight: NonNegative = 0.3
+    """Weight of the auxiliary heads' losses; 0 removes the heads."""
 
 
 class ResNet(Spec):
@@ -68,7 +74,9 @@ class ResNet(Spec):
     smallest: ClassVar[int] = 1
     normalizes: ClassVar[bool] = True
     kind: Literal["resnet18", "resnet34", "resnet50", "resnet101"] = "resnet50"
-    zero_gamma: bool = False  # every block starts as the identity (Goyal et al., 2017, section 5.1)
+    """Selects this choice, and its number of layers."""
+    zero_gamma: bool = False
+    """Whether every block starts as the identity (Goyal et al., 2017, section 5.1)."""
 
     @property
     def depth(self) -> int:
@@ -90,9 +98,12 @@ class GNMT(Spec):
     smallest: ClassVar[int] = 0
     normalizes: ClassVar[bool] = False
     kind: Literal["gnmt"] = "gnmt"
-    layers: Annotated[int, Field(ge=2, le=32)] = 4  # of the encoder, and of the decoder
+    layers: Annotated[int, Field(ge=2, le=32)] = 4
+    """Number of layers of the encoder, and of the decoder."""
     units: Annotated[int, Field(ge=1, le=8192)] = 1024
+    """Number of units of each layer."""
     dropout: Fraction = 0.2
+    """Fraction of the activations that dropout sets to 0."""
 
 
 class Import(Spec):
@@ -101,8 +112,10 @@ class Import(Spec):
     smallest: ClassVar[int] = 1
     normalizes: ClassVar[bool] = True  # not known, so assume yes
     kind: Literal["import"] = "import"
-    function: Annotated[str, Field(max_length=500)]
-    options: dict[str, JsonValue] = {}
+    function: str = Field(max_length=500, examples=["nets.wide:make_net"])
+    """`package.module:function`, in the Python of the jobs."""
+    options: dict[str, JsonValue] = Field(default={}, examples=[{"width": 64}])
+    """Keyword arguments of the function, besides the data's sizes."""
 
 
 Model = Annotated[

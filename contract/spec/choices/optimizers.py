@@ -7,7 +7,7 @@ from pydantic import Field
 from contract.spec.base import Spec
 from contract.spec.numbers import Fraction, NonNegative, PositiveFactor
 
-Exempt = Literal["none", "bias_and_norm", "one_dimensional"]  # parameters that are excluded
+Exempt = Literal["none", "bias_and_norm", "one_dimensional"]
 
 
 class SGD(Spec):
@@ -15,9 +15,13 @@ class SGD(Spec):
 
     kind: Literal["sgd"] = "sgd"
     momentum: Fraction = 0.9
+    """Factor of the momentum."""
     weight_decay: NonNegative = 0.0
+    """Factor of the weights that is added to the gradient."""
     no_weight_decay: Exempt = "none"
+    """Parameters without weight decay."""
     nesterov: bool = False
+    """Whether to use Nesterov momentum; needs a momentum above 0."""
 
 
 class LARS(Spec):
@@ -25,13 +29,17 @@ class LARS(Spec):
 
     kind: Literal["lars"] = "lars"
     momentum: Fraction = 0.9
+    """Factor of the momentum."""
     weight_decay: NonNegative = 0.0005
-    trust_coefficient: PositiveFactor = 0.001  # eta
-    epsilon: NonNegative = 0.0  # added to the denominator
-    form: Literal["lars", "larc_scale", "larc_clip"] = (
-        "lars"  # LARC: no weight decay in the denominator; larc_clip: at most the learning rate
-    )
-    skip: Exempt = "bias_and_norm"  # these parameters use momentum SGD without weight decay
+    """Factor of the weights that is added to the gradient."""
+    trust_coefficient: PositiveFactor = 0.001
+    """Eta: factor of the ratio of the norms of weights and gradient."""
+    epsilon: NonNegative = 0.0
+    """Number that is added to the denominator of this ratio."""
+    form: Literal["lars", "larc_scale", "larc_clip"] = "lars"
+    """Form of the rate. LARC: no weight decay in the denominator; larc_clip: at most the learning rate."""
+    skip: Exempt = "bias_and_norm"
+    """Parameters that use momentum SGD without weight decay."""
 
 
 class LAMB(Spec):
@@ -39,10 +47,15 @@ class LAMB(Spec):
 
     kind: Literal["lamb"] = "lamb"
     beta1: Fraction = 0.9
+    """Decay of the mean of the gradients."""
     beta2: Fraction = 0.999
+    """Decay of the mean of the squared gradients."""
     weight_decay: NonNegative = 0.01
+    """Factor of the weights that is added to Adam's update."""
     epsilon: NonNegative = 1e-6
-    skip: Exempt = "bias_and_norm"  # these parameters use Adam without weight decay
+    """Number that is added to the denominator of Adam's update."""
+    skip: Exempt = "bias_and_norm"
+    """Parameters that use Adam without weight decay."""
 
 
 Optimizer = Annotated[SGD | LARS | LAMB, Field(discriminator="kind")]

@@ -12,8 +12,10 @@ class Sync(Spec):
     """Synchronous data-parallel SGD: gradients are averaged over all ranks before every step."""
 
     kind: Literal["sync"] = "sync"
-    packed: bool = True  # several layers per message; false: one message per layer
-    overlap: bool = True  # send messages during the backward pass; false: after the backward pass
+    packed: bool = True
+    """Whether a message has several layers; false: one message per layer."""
+    overlap: bool = True
+    """Whether messages are sent during the backward pass; false: after the backward pass."""
 
     @property
     def survives_workers(self) -> bool:
@@ -31,9 +33,13 @@ class EASGD(Spec):
 
     kind: Literal["easgd"] = "easgd"
     variant: Literal["original", "async", "hogwild", "sync1", "sync2", "sync3"] = "sync3"
-    rho: PositiveFactor | None = None  # elastic force; None: eta rho = 0.9 / number of replicas
-    period: Count = 1  # number of steps between two exchanges
-    packed: bool = True  # all layers in one message; false: one message per layer
+    """How the replicas and the center exchange weights."""
+    rho: PositiveFactor | None = Field(default=None, examples=[0.1])
+    """Elastic force; null: eta rho = 0.9 / number of replicas."""
+    period: Count = 1
+    """Number of steps between two exchanges."""
+    packed: bool = True
+    """Whether one message has all layers; false: one message per layer."""
 
     @property
     def is_served(self) -> bool:
@@ -58,7 +64,9 @@ class AsyncSGD(Spec):
 
     kind: Literal["async_sgd"] = "async_sgd"
     variant: Literal["async", "hogwild"] = "async"
-    packed: bool = True  # all layers in one message; false: one message per layer
+    """Whether rank 0 locks the weights (async) or not (hogwild)."""
+    packed: bool = True
+    """Whether one message has all layers; false: one message per layer."""
 
     @property
     def survives_workers(self) -> bool:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, UnaryExpression, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
 
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import Reason
 from contract.lifecycle.state import State
+from store.lists.order import ListOrder
 from store.tables import IS_CURRENT, Job, Run
 
 
@@ -52,12 +53,10 @@ _RUN = [getattr(Run, name) for name in ListedRun._fields if name != "job"]
 _JOB = [getattr(Job, name) for name in ListedJob._fields]
 
 
-def page(
-    db: Session, *which: ColumnElement[bool], by: InstrumentedAttribute[int] | UnaryExpression[int], limit: int
-) -> tuple[Sequence[ListedRun], bool]:
-    """Return the first `limit` runs for which `which` holds, in the order `by`, and whether there are more."""
+def page(db: Session, *which: ColumnElement[bool], order: ListOrder, limit: int) -> tuple[Sequence[ListedRun], bool]:
+    """Return the first `limit` runs for which `which` holds, in `order`, and whether there are more."""
     query = select(*_RUN, Job.id, *_JOB).outerjoin(Job, IS_CURRENT)
-    rows = db.execute(query.where(*which).order_by(by).limit(limit + 1)).all()
+    rows = db.execute(query.where(*which, *order.which).order_by(*order.by).limit(limit + 1)).all()
     return [_listed(tuple(row)) for row in rows[:limit]], len(rows) > limit
 
 

@@ -1,0 +1,67 @@
+"""Predicted costs of collectives, and their plans, as the API returns them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from contract.described_model import DescribedModel
+from contract.folder.auto_choice import CollectiveChoice
+from contract.spec.choices.collectives import PlannedCollective
+
+
+class PriceView(DescribedModel):
+    """The predicted cost of one collective on the requested network."""
+
+    collective: Annotated[PlannedCollective, Field(discriminator="kind")]
+    """The collective, with the shape that was evaluated."""
+    rounds: int = Field(examples=[14])
+    """Number of rounds of sends."""
+    segments: int = Field(examples=[4])
+    """Number of pipeline segments of the vector for which the predicted time is the shortest."""
+    link_bytes: float = Field(examples=[1.75e8])
+    """Bytes over the link of the busiest host, in one direction."""
+    seconds: float = Field(examples=[0.154])
+    """Predicted time of one all-reduce, in seconds."""
+    times_bound: float | None = Field(examples=[1.1])
+    """`seconds` over `bound_s` of the list; null for one rank, whose bound is 0."""
+
+
+class PriceList(DescribedModel):
+    """The predicted cost of every collective for one size and network, the cheapest first."""
+
+    world: int = Field(examples=[8])
+    """Number of ranks: hosts x ranks_per_host."""
+    bound_s: float = Field(examples=[0.14])
+    """Lower bound of the time of any all-reduce on this network, in seconds."""
+    prices: list[PriceView]
+    """The collectives, the cheapest first."""
+    auto: list[CollectiveChoice]
+    """The choices of the collective `auto` on this network, by vector size."""
+
+
+class RoundView(DescribedModel):
+    """The sends of a round, as columns: rank `src` sends `size` chunks from chunk `start` on to rank `dst`."""
+
+    src: list[int] = Field(examples=[[0, 1, 2, 3]])
+    """The sending rank of each send."""
+    dst: list[int] = Field(examples=[[1, 2, 3, 0]])
+    """The receiving rank of each send."""
+    start: list[int] = Field(examples=[[0, 1, 2, 3]])
+    """The first chunk of each send, from 0."""
+    size: list[int] = Field(examples=[[1, 1, 1, 1]])
+    """The number of chunks of each send."""
+    add: list[bool] = Field(examples=[[True, True, True, True]])
+    """Whether the receiver adds the chunks to its own; false: the receiver replaces its own."""
+
+
+class PlanView(DescribedModel):
+    """The plan of a collective: the sends of every round."""
+
+    collective: Annotated[PlannedCollective, Field(discriminator="kind")]
+    """The collective, as requested."""
+    hosts: list[list[int]] = Field(examples=[[[0, 1], [2, 3]]])
+    """The ranks of each host."""
+    chunks: int = Field(examples=[4])
+    """Number of chunks into which the plan divides the vector."""
+    rounds: list[RoundView]
+    """The rounds in order; a round begins when the round before is complete."""
