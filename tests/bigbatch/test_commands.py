@@ -68,6 +68,15 @@ def test_list_shows_the_newest_first(client: Client, site: Site, call: Call) -> 
     assert [e["id"] for e in json.loads(call("list", "--json", "--limit", 2).out)] == [second.id, first.id]
 
 
+def test_list_takes_a_state_and_an_order(client: Client, site: Site, call: Call) -> None:
+    last, queued, first = (client.create(SPEC.replace("two rates", name)) for name in ("z", "m", "a"))
+    for run_id in (*last.runs, *first.runs):
+        seed_runs.move(site, run_id, [State.SUBMITTING, State.FAILED])
+    listed = json.loads(call("list", "--json", "--state", "failed", "--sort", "name", "--limit", 1000).out)
+    assert [e["id"] for e in listed if e["id"] in (last.id, queued.id, first.id)] == [first.id, last.id]
+    assert {e["state"] for e in listed} == {"failed"}
+
+
 def test_show_lists_the_runs(client: Client, site: Site, call: Call) -> None:
     created = client.create(SPEC)
     seed_runs.move(site, created.runs[1], [State.SUBMITTING, State.FAILED], reason="no such partition")
@@ -186,7 +195,9 @@ def test_no_service_is_one_sentence(call: Call, monkeypatch: pytest.MonkeyPatch,
     assert len(reported.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [("watch", "three"), ("lisst",), ("submit",), ("list", "--limit", "0")])
+@pytest.mark.parametrize(
+    "words", [("watch", "three"), ("lisst",), ("submit",), ("list", "--limit", "0"), ("list", "--sort", "age")]
+)
 def test_a_command_mistyped_ends_with_2(call: Call, words: tuple[str, ...]) -> None:
     assert call(*words).code == 2
 

@@ -69,7 +69,7 @@ export interface paths {
         };
         /**
          * List Experiments
-         * @description Return experiments, newest first.
+         * @description Return experiments, newest first; `before=next` gives the next page.
          */
         get: operations["list_experiments"];
         put?: never;
@@ -253,7 +253,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description Return runs, newest first.
+         * @description Return runs of all experiments, newest first; `before=next` gives the next page.
          */
         get: operations["list_runs"];
         put?: never;
@@ -393,41 +393,113 @@ export interface components {
          * @description The best interval, or why there is no advice.
          */
         Advice: {
-            /** Best S */
+            /**
+             * Best S
+             * @description The best interval, in seconds; null if there is no advice.
+             * @example 254
+             */
             best_s: number | null;
-            /** Best Waste */
+            /**
+             * Best Waste
+             * @description Fraction of time lost to saving and repeated steps with the best interval; null if there is no advice.
+             * @example 0.012
+             */
             best_waste: number | null;
-            /** Between Least S */
+            /**
+             * Between Least S
+             * @description Lower 95 % confidence limit of `between_s`; null before training.
+             * @example 8438
+             */
             between_least_s: number | null;
-            /** Between Most S */
+            /**
+             * Between Most S
+             * @description Upper 95 % confidence limit of `between_s`; null without an interruption.
+             * @example 80480
+             */
             between_most_s: number | null;
-            /** Between S */
+            /**
+             * Between S
+             * @description Mean time between two interruptions, in seconds; null without an interruption.
+             * @example 21600
+             */
             between_s: number | null;
-            /** Cost S */
+            /**
+             * Cost S
+             * @description Mean time for which training waited for a checkpoint, in seconds; null before the first checkpoint.
+             * @example 1.5
+             */
             cost_s: number | null;
-            /** Interruptions */
+            /**
+             * Interruptions
+             * @description Number of attempts that ended early and lost steps.
+             * @example 4
+             */
             interruptions: number;
-            /** Interval S */
+            /**
+             * Interval S
+             * @description The interval of the spec, in seconds; null if the interval is in steps or epochs.
+             * @example 600
+             */
             interval_s: number | null;
-            /** Lost Steps */
+            /**
+             * Lost Steps
+             * @description Number of steps that later attempts repeated.
+             * @example 800
+             */
             lost_steps: number;
-            /** Not Below S */
+            /**
+             * Not Below S
+             * @description With too few interruptions for advice, a lower limit of the best interval, in seconds; else null.
+             * @example 158
+             */
             not_below_s: number | null;
-            /** Paused */
+            /**
+             * Paused
+             * @description Number of attempts that ended early and lost no steps.
+             * @example 1
+             */
             paused: number;
-            /** Runs */
+            /**
+             * Runs
+             * @description Number of runs with this number of ranks.
+             * @example 3
+             */
             runs: number;
-            /** Saves */
+            /**
+             * Saves
+             * @description Number of complete checkpoints.
+             * @example 140
+             */
             saves: number;
-            /** Trained S */
+            /**
+             * Trained S
+             * @description Training time of all runs together, in wall-clock seconds.
+             * @example 86400
+             */
             trained_s: number;
-            /** Waste */
+            /**
+             * Waste
+             * @description Fraction of time lost to saving and repeated steps with the interval of the spec; null if not known.
+             * @example 0.016
+             */
             waste: number | null;
-            /** Why */
+            /**
+             * Why
+             * @description Why there is no advice; null if there is.
+             * @example fewer than 3 interruptions are too few for an estimate of their rate
+             */
             why: string | null;
-            /** World */
+            /**
+             * World
+             * @description Number of ranks per run.
+             * @example 8
+             */
             world: number;
-            /** Write S */
+            /**
+             * Write S
+             * @description Mean time until a checkpoint was complete, in seconds; null before the first checkpoint.
+             * @example 12
+             */
             write_s: number | null;
         };
         /**
@@ -437,17 +509,20 @@ export interface components {
         AlexNet: {
             /**
              * Dropout
+             * @description Fraction of the activations that dropout sets to 0.
              * @default 0.5
+             * @example 0.5
              */
             dropout: number;
             /**
              * Groups
+             * @description Number of channel groups of the second, fourth and fifth convolution.
              * @default 2
              * @enum {integer}
              */
             groups: 1 | 2;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "alexnet": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "alexnet";
@@ -459,11 +534,13 @@ export interface components {
         AlexNetBN: {
             /**
              * Dropout
+             * @description Fraction of the activations that dropout sets to 0.
              * @default 0.5
+             * @example 0.5
              */
             dropout: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "alexnet_bn": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "alexnet_bn";
@@ -476,17 +553,20 @@ export interface components {
          */
         AsyncSGD: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "async_sgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "async_sgd";
             /**
              * Packed
+             * @description Whether one message has all layers; false: one message per layer.
              * @default true
+             * @example true
              */
             packed: boolean;
             /**
              * Variant
+             * @description Whether rank 0 locks the weights (async) or not (hogwild).
              * @default async
              * @enum {string}
              */
@@ -497,21 +577,47 @@ export interface components {
          * @description An ended attempt of a run.
          */
         AttemptView: {
+            /** @description Why the attempt ended. */
             cause: components["schemas"]["ExitCause"];
             /**
              * Ended At
              * Format: date-time
+             * @description When the service decided that the attempt had ended.
+             * @example 2026-11-23T08:00:00Z
              */
             ended_at: string;
-            /** Hosts */
+            /**
+             * Hosts
+             * @description The hosts of the attempt's job; empty if they are not known.
+             * @example [
+             *       "n1",
+             *       "n2"
+             *     ]
+             */
             hosts: string[];
-            /** Job Id */
+            /**
+             * Job Id
+             * @description The cluster's id of the attempt's job; null if the cluster never had one.
+             * @example 4711
+             */
             job_id: string | null;
-            /** Number */
+            /**
+             * Number
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
             number: number;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the attempt ended, as a sentence; null if the cause says all.
+             * @example another job preempted the job
+             */
             reason: string | null;
-            /** Step */
+            /**
+             * Step
+             * @description The last stored step.
+             * @example 1200
+             */
             step: number;
         };
         /**
@@ -522,16 +628,22 @@ export interface components {
          */
         Auto: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "auto": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "auto";
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
@@ -541,11 +653,14 @@ export interface components {
         BatchNorm: {
             /**
              * Group
+             * @description Number of consecutive ranks that normalize over their common batch; divides the number of ranks.
              * @default 1
+             * @example 1
              */
             group: number;
             /**
              * Statistics
+             * @description Statistics that an evaluation uses; both are averaged over all ranks.
              * @default moving_average
              * @enum {string}
              */
@@ -556,9 +671,17 @@ export interface components {
          * @description The global batch from `epoch` on.
          */
         BatchStage: {
-            /** Batch */
+            /**
+             * Batch
+             * @description Samples per step, over all ranks.
+             * @example 512
+             */
             batch: number;
-            /** Epoch */
+            /**
+             * Epoch
+             * @description First epoch of the stage; the first epoch of the run is 0.
+             * @example 30
+             */
             epoch: number;
         };
         /**
@@ -570,21 +693,35 @@ export interface components {
         Checkpoint: {
             /**
              * At End
+             * @description Whether to save after the last step too.
              * @default false
+             * @example false
              */
             at_end: boolean;
-            /** Every Epochs */
+            /**
+             * Every Epochs
+             * @description Interval in epochs; null: no interval in epochs.
+             * @example 5
+             */
             every_epochs?: number | null;
             /**
              * Every Minutes
+             * @description Interval in minutes; null: no interval in minutes.
              * @default 10
+             * @example 10
              */
             every_minutes: number | null;
-            /** Every Steps */
+            /**
+             * Every Steps
+             * @description Interval in steps; null: no interval in steps.
+             * @example 1000
+             */
             every_steps?: number | null;
             /**
              * Keep
+             * @description Number of stored checkpoints; older ones are deleted.
              * @default 2
+             * @example 2
              */
             keep: number;
         };
@@ -593,28 +730,49 @@ export interface components {
          * @description Everything that a cluster reports.
          */
         ClusterReport: {
+            /** @description The submission limits; null: not known yet, or the cluster has none. */
             admits?: components["schemas"]["SubmitLimits"] | null;
-            /** Nodes */
+            /**
+             * Nodes
+             * @description All nodes of the partitions.
+             */
             nodes: components["schemas"]["Node"][];
-            /** Partitions */
+            /**
+             * Partitions
+             * @description All partitions, also hidden ones.
+             */
             partitions: components["schemas"]["Partition"][];
-            /** Queue */
+            /**
+             * Queue
+             * @description The pending and running jobs of all users.
+             */
             queue: components["schemas"]["QueuedJob"][];
         };
         /**
          * ClusterView
-         * @description The newest report of a cluster and its time; `error` is the cluster's message if the last query failed.
+         * @description The newest report of a cluster.
          */
         ClusterView: {
             /**
              * Asked At
              * Format: date-time
+             * @description When the scheduler last asked the cluster.
+             * @example 2026-11-23T08:00:00Z
              */
             asked_at: string;
-            /** Error */
+            /**
+             * Error
+             * @description The cluster's message if the last query failed; null if it succeeded.
+             * @example slurm_load_partitions: Unable to contact slurm controller
+             */
             error: string | null;
-            /** Kind */
+            /**
+             * Kind
+             * @description The cluster, as `resources.kind` of a spec names it.
+             * @example slurm
+             */
             kind: string;
+            /** @description The newest report; null if no query has succeeded. */
             report: components["schemas"]["ClusterReport"] | null;
         };
         /**
@@ -622,9 +780,16 @@ export interface components {
          * @description The collective for vectors of `from_bytes` bytes or more, up to the next choice's `from_bytes`.
          */
         CollectiveChoice: {
-            /** Collective */
+            /**
+             * Collective
+             * @description The collective, with its shape.
+             */
             collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
-            /** From Bytes */
+            /**
+             * From Bytes
+             * @description Smallest size of the vectors, in bytes.
+             * @example 65536
+             */
             from_bytes: number;
         };
         /**
@@ -632,11 +797,23 @@ export interface components {
          * @description All choices of a run. A later attempt uses the same choices, so that its sums are bit-identical.
          */
         CollectiveChoices: {
+            /** @description Link between two hosts; null with one host or if nothing was measured. */
             between: components["schemas"]["MeasuredLink"] | null;
-            /** Choices */
+            /**
+             * Choices
+             * @description The choices, from the smallest vectors to the largest.
+             */
             choices: components["schemas"]["CollectiveChoice"][];
-            /** Hosts */
+            /**
+             * Hosts
+             * @description Number of ranks on each host.
+             * @example [
+             *       4,
+             *       4
+             *     ]
+             */
             hosts: number[];
+            /** @description Link between ranks of one host; null if no host has two ranks or nothing was measured. */
             inside: components["schemas"]["MeasuredLink"] | null;
         };
         /**
@@ -646,20 +823,28 @@ export interface components {
         Colors: {
             /**
              * K
+             * @description Number of colors: of parts of the vector, each with its own tree.
              * @default 4
+             * @example 4
              */
             k: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "colors": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "colors";
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
@@ -667,9 +852,25 @@ export interface components {
          * @description A series as two columns, steps and values.
          */
         Column: {
-            /** Steps */
+            /**
+             * Steps
+             * @description The steps, ascending.
+             * @example [
+             *       1,
+             *       2,
+             *       3
+             *     ]
+             */
             steps: number[];
-            /** Values */
+            /**
+             * Values
+             * @description The value at each step; null for a value that was not a finite number.
+             * @example [
+             *       2.31,
+             *       2.18,
+             *       null
+             *     ]
+             */
             values: (number | null)[];
         };
         /**
@@ -678,32 +879,43 @@ export interface components {
          */
         Constant: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "constant": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "constant";
-            /** Rate */
+            /**
+             * Rate
+             * @description Peak of the learning rate, before scaling.
+             * @example 7
+             */
             rate: number;
+            /** @description Scaling of the peaks by the batch; null: no scaling. */
             scaling?: components["schemas"]["Scaling"] | null;
             /**
              * Stages
+             * @description Other peaks from later epochs on.
              * @default []
              */
             stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
+             * @description Rate at the start of the warm-up, not scaled; at most the scaled peak.
              * @default 0
+             * @example 0
              */
             start_rate: number;
             /**
              * Warmup
+             * @description Form of the warm-up.
              * @default linear
              * @enum {string}
              */
             warmup: "linear" | "quadratic";
             /**
              * Warmup Epochs
+             * @description Length of the warm-up in epochs; 0: no warm-up.
              * @default 0
+             * @example 0
              */
             warmup_epochs: number;
         };
@@ -713,13 +925,15 @@ export interface components {
          */
         ConvNet: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "convnet": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "convnet";
             /**
              * Width
+             * @description Number of channels of the first convolution.
              * @default 16
+             * @example 16
              */
             width: number;
         };
@@ -730,36 +944,49 @@ export interface components {
         Cosine: {
             /**
              * End Rate
+             * @description Rate at the end of the run, not scaled.
              * @default 0
+             * @example 0
              */
             end_rate: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "cosine": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "cosine";
-            /** Rate */
+            /**
+             * Rate
+             * @description Peak of the learning rate, before scaling.
+             * @example 7
+             */
             rate: number;
+            /** @description Scaling of the peaks by the batch; null: no scaling. */
             scaling?: components["schemas"]["Scaling"] | null;
             /**
              * Stages
+             * @description Other peaks from later epochs on.
              * @default []
              */
             stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
+             * @description Rate at the start of the warm-up, not scaled; at most the scaled peak.
              * @default 0
+             * @example 0
              */
             start_rate: number;
             /**
              * Warmup
+             * @description Form of the warm-up.
              * @default linear
              * @enum {string}
              */
             warmup: "linear" | "quadratic";
             /**
              * Warmup Epochs
+             * @description Length of the warm-up in epochs; 0: no warm-up.
              * @default 0
+             * @example 0
              */
             warmup_epochs: number;
         };
@@ -768,17 +995,45 @@ export interface components {
          * @description The binding of one rank: the kernel's values, which may differ from the requested ones.
          */
         CpuBinding: {
-            /** Cpus */
+            /**
+             * Cpus
+             * @description Allowed cpus, in the kernel's notation.
+             * @example 0-16,68-84
+             */
             cpus: string;
-            /** Host */
+            /**
+             * Host
+             * @description Host of the rank.
+             * @example n1
+             */
             host: string;
-            /** Memory */
+            /**
+             * Memory
+             * @description Memory policy, in the kernel's notation.
+             * @example default
+             * @example prefer:1
+             * @example interleave:4-5
+             */
             memory: string;
-            /** Notes */
+            /**
+             * Notes
+             * @description Each request that was not met, and why.
+             * @example [
+             *       "the host has no NUMA node of fast memory"
+             *     ]
+             */
             notes: string[];
-            /** Rank */
+            /**
+             * Rank
+             * @description Number of the rank, from 0.
+             * @example 0
+             */
             rank: number;
-            /** Threads */
+            /**
+             * Threads
+             * @description Number of compute threads.
+             * @example 17
+             */
             threads: number;
         };
         /**
@@ -786,11 +1041,22 @@ export interface components {
          * @description The bindings of all ranks of one attempt, in rank order.
          */
         CpuBindings: {
-            /** Attempt */
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
             attempt: number;
-            /** Constraint */
+            /**
+             * Constraint
+             * @description The requested node features, in Slurm's notation; null without any.
+             * @example quad&flat
+             */
             constraint?: string | null;
-            /** Ranks */
+            /**
+             * Ranks
+             * @description The binding of each rank, in rank order.
+             */
             ranks: components["schemas"]["CpuBinding"][];
         };
         /**
@@ -798,13 +1064,29 @@ export interface components {
          * @description The ids of a created experiment and its runs.
          */
         Created: {
-            /** Id */
+            /**
+             * Id
+             * @description Id of the experiment.
+             * @example 17
+             */
             id: number;
-            /** Runs */
+            /**
+             * Runs
+             * @description Ids of the runs, in the order of the grid.
+             * @example [
+             *       42,
+             *       43,
+             *       44
+             *     ]
+             */
             runs: number[];
             /**
              * Warnings
+             * @description Reasons for which runs may fail, and which the service cannot decide.
              * @default []
+             * @example [
+             *       "base.model.function: there is no module 'nets'; the jobs' Python must have it"
+             *     ]
              */
             warnings: string[];
         };
@@ -814,7 +1096,7 @@ export interface components {
          */
         Digits: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "digits": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "digits";
@@ -824,17 +1106,42 @@ export interface components {
          * @description A run that an experiment would have.
          */
         DraftRun: {
-            /** Cluster */
+            /**
+             * Cluster
+             * @description The cluster of the run's jobs.
+             * @example slurm
+             */
             cluster: string;
-            /** Number */
+            /**
+             * Number
+             * @description Index in the experiment's grid, from 0.
+             * @example 0
+             */
             number: number;
-            /** Steps */
+            /**
+             * Steps
+             * @description Number of steps of the whole run.
+             * @example 4875
+             */
             steps: number;
-            /** Values */
+            /**
+             * Values
+             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @example {
+             *       "batch": 256,
+             *       "collective": {
+             *         "kind": "ring"
+             *       }
+             *     }
+             */
             values: {
                 [key: string]: unknown;
             };
-            /** World */
+            /**
+             * World
+             * @description Number of ranks that train together, over all nodes.
+             * @example 8
+             */
             world: number;
         };
         /**
@@ -847,24 +1154,33 @@ export interface components {
          */
         EASGD: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "easgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "easgd";
             /**
              * Packed
+             * @description Whether one message has all layers; false: one message per layer.
              * @default true
+             * @example true
              */
             packed: boolean;
             /**
              * Period
+             * @description Number of steps between two exchanges.
              * @default 1
+             * @example 1
              */
             period: number;
-            /** Rho */
+            /**
+             * Rho
+             * @description Elastic force; null: eta rho = 0.9 / number of replicas.
+             * @example 0.1
+             */
             rho?: number | null;
             /**
              * Variant
+             * @description How the replicas and the center exchange weights.
              * @default sync3
              * @enum {string}
              */
@@ -881,28 +1197,66 @@ export interface components {
          * @description An experiment with its spec.
          */
         ExperimentDetail: {
-            /** Best Accuracy */
+            /**
+             * Best Accuracy
+             * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
             best_accuracy: number | null;
-            /** Counts */
+            /**
+             * Counts
+             * @description Number of runs in each state; a state without runs may be absent.
+             * @example {
+             *       "done": 2,
+             *       "running": 1
+             *     }
+             */
             counts: {
                 [key: string]: number;
             };
             /**
              * Created At
              * Format: date-time
+             * @description When the experiment was stored.
+             * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
-            /** Description */
+            /**
+             * Description
+             * @description Description of the experiment; may be empty.
+             * @example All collectives compute the same sums.
+             */
             description: string;
-            /** Id */
+            /**
+             * Id
+             * @description Id of the experiment.
+             * @example 17
+             */
             id: number;
-            /** Name */
+            /**
+             * Name
+             * @description Name of the experiment; several experiments may have the same.
+             * @example torus against ring
+             */
             name: string;
-            /** Progress */
+            /**
+             * Progress
+             * @description Completed steps over all steps of all runs, 0 to 1.
+             * @example 0.75
+             */
             progress: number;
-            /** Runs */
+            /**
+             * Runs
+             * @description Number of runs.
+             * @example 3
+             */
             runs: number;
+            /** @description The complete spec of the experiment. */
             spec: components["schemas"]["ExperimentSpec"];
+            /**
+             * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
+             *     before done.
+             */
             state: components["schemas"]["State"];
         };
         /**
@@ -910,8 +1264,12 @@ export interface components {
          * @description What a request with `dry_run` would store.
          */
         ExperimentDraft: {
-            /** Runs */
+            /**
+             * Runs
+             * @description The runs, in the order of the grid.
+             */
             runs: components["schemas"]["DraftRun"][];
+            /** @description The complete spec, with all defaults. */
             spec: components["schemas"]["ExperimentSpec"];
         };
         /**
@@ -919,13 +1277,30 @@ export interface components {
          * @description Points of one series for the runs of an experiment.
          */
         ExperimentPoints: {
-            /** Curves */
+            /**
+             * Curves
+             * @description The curve of each run that has new points, in the order of the grid.
+             */
             curves: components["schemas"]["RunCurve"][];
-            /** More */
+            /**
+             * More
+             * @description Whether `limit` was reached; request the rest with `after=RUN:STEP` for each run.
+             * @example false
+             */
             more: boolean;
-            /** Name */
+            /**
+             * Name
+             * @description Name of the series.
+             * @example loss
+             */
             name: string;
         };
+        /**
+         * ExperimentSort
+         * @description The orders of the list of experiments. Experiments with equal values are in the order of their ids.
+         * @enum {string}
+         */
+        ExperimentSort: "id" | "-id" | "created_at" | "-created_at" | "name" | "-name";
         /**
          * ExperimentSpec
          * @description A base run and axes (dotted path: list of values). Every point of the grid is one run.
@@ -933,22 +1308,53 @@ export interface components {
         ExperimentSpec: {
             /**
              * Axes
+             * @description The grid: for each dotted path of a run's field the values that it takes. The last axis varies fastest; without
+             *     axes the experiment has one run.
              * @default {}
+             * @example {
+             *       "collective": [
+             *         {
+             *           "kind": "native"
+             *         },
+             *         {
+             *           "kind": "ring"
+             *         }
+             *       ],
+             *       "optimizer.momentum": [
+             *         0.9,
+             *         0.95
+             *       ]
+             *     }
              */
             axes: {
                 [key: string]: unknown[];
             };
+            /** @description The run of which every point of the grid is a variation. */
             base: components["schemas"]["RunSpec"];
             /**
              * Description
+             * @description Text for people.
              * @default
+             * @example All collectives compute the same sums.
              */
             description: string;
-            /** Max Parallel */
+            /**
+             * Max Parallel
+             * @description Largest number of runs at the same time on Slurm; null: no limit.
+             * @example 8
+             */
             max_parallel?: number | null;
-            /** Name */
+            /**
+             * Name
+             * @description Name of the experiment: one line that is not blank. Several experiments may have the same name.
+             * @example torus against ring
+             */
             name: string;
-            /** Pack */
+            /**
+             * Pack
+             * @description Number of runs in one Slurm job, side by side on one node; null: each run has its own job.
+             * @example 4
+             */
             pack?: number | null;
         };
         /**
@@ -956,27 +1362,64 @@ export interface components {
          * @description An experiment in a list.
          */
         ExperimentView: {
-            /** Best Accuracy */
+            /**
+             * Best Accuracy
+             * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
             best_accuracy: number | null;
-            /** Counts */
+            /**
+             * Counts
+             * @description Number of runs in each state; a state without runs may be absent.
+             * @example {
+             *       "done": 2,
+             *       "running": 1
+             *     }
+             */
             counts: {
                 [key: string]: number;
             };
             /**
              * Created At
              * Format: date-time
+             * @description When the experiment was stored.
+             * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
-            /** Description */
+            /**
+             * Description
+             * @description Description of the experiment; may be empty.
+             * @example All collectives compute the same sums.
+             */
             description: string;
-            /** Id */
+            /**
+             * Id
+             * @description Id of the experiment.
+             * @example 17
+             */
             id: number;
-            /** Name */
+            /**
+             * Name
+             * @description Name of the experiment; several experiments may have the same.
+             * @example torus against ring
+             */
             name: string;
-            /** Progress */
+            /**
+             * Progress
+             * @description Completed steps over all steps of all runs, 0 to 1.
+             * @example 0.75
+             */
             progress: number;
-            /** Runs */
+            /**
+             * Runs
+             * @description Number of runs.
+             * @example 3
+             */
             runs: number;
+            /**
+             * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
+             *     before done.
+             */
             state: components["schemas"]["State"];
         };
         /**
@@ -984,16 +1427,42 @@ export interface components {
          * @description A failed run of an experiment, with its failure.
          */
         FailedRun: {
+            /** @description The failure of the last attempt; null if no job of the run ever started. */
             failure: components["schemas"]["Failure"] | null;
-            /** Id */
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 42
+             */
             id: number;
-            /** Number */
+            /**
+             * Number
+             * @description Index in the experiment's grid, from 0.
+             * @example 0
+             */
             number: number;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the run failed, as a sentence.
+             * @example rank 3 on n2: CUDA out of memory
+             */
             reason: string | null;
-            /** Step */
+            /**
+             * Step
+             * @description The last stored step.
+             * @example 1200
+             */
             step: number;
-            /** Values */
+            /**
+             * Values
+             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @example {
+             *       "batch": 256,
+             *       "collective": {
+             *         "kind": "ring"
+             *       }
+             *     }
+             */
             values: {
                 [key: string]: unknown;
             };
@@ -1003,24 +1472,63 @@ export interface components {
          * @description The first failure of an attempt, from ranks' notes, the log and the cluster.
          */
         Failure: {
-            /** At */
+            /**
+             * At
+             * @description When this rank failed, by the clock of rank 0's host; before the rendezvous, by the clock of the shared folder;
+             *     null if no rank left a note.
+             * @example 2026-11-23T08:00:00Z
+             */
             at: string | null;
-            /** Attempt */
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
             attempt: number;
-            /** Evidence */
+            /**
+             * Evidence
+             * @description The lines that show the failure, as they were written.
+             * @example torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
+             */
             evidence: string;
-            /** Falls */
+            /**
+             * Falls
+             * @description The failure of every rank that left a note, in time order.
+             */
             falls: components["schemas"]["RankFailureView"][];
-            /** Host */
+            /**
+             * Host
+             * @description The host of this rank; null if unknown.
+             * @example n2
+             */
             host: string | null;
+            /** @description The kind of failure. */
             kind: components["schemas"]["FailureKind"];
-            /** Rank */
+            /**
+             * Rank
+             * @description The first rank that failed; null if unknown.
+             * @example 3
+             */
             rank: number | null;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the attempt failed, in one sentence.
+             * @example rank 3 on n2: OutOfMemoryError: CUDA out of memory
+             */
             reason: string;
-            /** Round */
+            /**
+             * Round
+             * @description Round of the collective in which other ranks waited; null if none did.
+             * @example 5
+             */
             round: number | null;
-            /** Source */
+            /**
+             * Source
+             * @description Who wrote the evidence: a rank, the log, the job or the cluster.
+             * @example rank 3
+             * @example the log
+             * @example slurm
+             */
             source: string;
         };
         /**
@@ -1034,51 +1542,86 @@ export interface components {
          * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec.
          */
         Folder: {
-            /** Classes */
+            /**
+             * Classes
+             * @description Number of class folders.
+             * @example 1000
+             */
             classes: number;
             /**
              * Deviation
+             * @description Standard deviation of each channel, in the same unit.
              * @default [
+             *       0.229,
+             *       0.224,
+             *       0.225
+             *     ]
+             * @example [
              *       0.229,
              *       0.224,
              *       0.225
              *     ]
              */
             deviation: number[];
-            /** Heldout Samples */
+            /**
+             * Heldout Samples
+             * @description Number of files in val/; without val/, the number of held-out files.
+             * @example 50000
+             */
             heldout_samples: number;
+            /** @description Whether the ranks hold the encoded images in memory; null: files are read for every batch. */
             in_memory?: components["schemas"]["InMemory"] | null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "folder": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "folder";
             /**
              * Max Bad Images
+             * @description Number of images that may be unreadable, over all attempts; after more of them the run fails.
              * @default 0
+             * @example 0
              */
             max_bad_images: number;
             /**
              * Mean
+             * @description Mean of each channel, as a fraction of the largest brightness; the default is that of ImageNet.
              * @default [
+             *       0.485,
+             *       0.456,
+             *       0.406
+             *     ]
+             * @example [
              *       0.485,
              *       0.456,
              *       0.406
              *     ]
              */
             mean: number[];
-            /** Path */
+            /**
+             * Path
+             * @description Path of the folder on the compute nodes.
+             * @example /data/imagenet
+             */
             path: string;
             /**
              * Size
+             * @description Height and width of the net's input, in pixels.
              * @default 224
+             * @example 224
              */
             size: number;
-            /** Train Samples */
+            /**
+             * Train Samples
+             * @description Number of training images.
+             * @example 1281167
+             */
             train_samples: number;
             /**
              * Workers
+             * @description Number of processes per rank that decode images; 0: the rank itself.
              * @default 2
+             * @example 2
              */
             workers: number;
         };
@@ -1089,22 +1632,28 @@ export interface components {
         GNMT: {
             /**
              * Dropout
+             * @description Fraction of the activations that dropout sets to 0.
              * @default 0.2
+             * @example 0.2
              */
             dropout: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "gnmt": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "gnmt";
             /**
              * Layers
+             * @description Number of layers of the encoder, and of the decoder.
              * @default 4
+             * @example 4
              */
             layers: number;
             /**
              * Units
+             * @description Number of units of each layer.
              * @default 1024
+             * @example 1024
              */
             units: number;
         };
@@ -1115,22 +1664,28 @@ export interface components {
         Glyphs: {
             /**
              * Classes
+             * @description Number of characters: capitals first, then small letters, digits, and similar characters.
              * @default 47
+             * @example 47
              */
             classes: number;
             /**
              * Heldout Samples
+             * @description Number of held-out samples.
              * @default 10000
+             * @example 10000
              */
             heldout_samples: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "glyphs": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "glyphs";
             /**
              * Train Samples
+             * @description Number of training samples.
              * @default 50000
+             * @example 50000
              */
             train_samples: number;
         };
@@ -1141,11 +1696,13 @@ export interface components {
         GoogLeNet: {
             /**
              * Aux Weight
+             * @description Weight of the auxiliary heads' losses; 0 removes the heads.
              * @default 0.3
+             * @example 0.3
              */
             aux_weight: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "googlenet": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "googlenet";
@@ -1156,16 +1713,22 @@ export interface components {
          */
         HalvingDoubling: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "halving_doubling": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "halving_doubling";
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
@@ -1173,9 +1736,17 @@ export interface components {
          * @description The API process answers.
          */
         Health: {
-            /** Ok */
+            /**
+             * Ok
+             * @description Always true.
+             * @example true
+             */
             ok: boolean;
-            /** Version */
+            /**
+             * Version
+             * @description Version of the service.
+             * @example 0.1.0
+             */
             version: string;
         };
         /**
@@ -1183,19 +1754,29 @@ export interface components {
          * @description Hierarchical all-reduce (Jia et al., 2018): reduce in groups, ring of the masters, broadcast.
          */
         Hierarchical: {
-            /** Group */
+            /**
+             * Group
+             * @description Number of ranks per group; null: the ranks of a host.
+             * @example 4
+             */
             group?: number | null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "hierarchical": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "hierarchical";
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
@@ -1203,16 +1784,24 @@ export interface components {
          * @description A user's net: `package.module:function`, called with the data's sizes and the options as keyword arguments.
          */
         Import: {
-            /** Function */
+            /**
+             * Function
+             * @description `package.module:function`, in the Python of the jobs.
+             * @example nets.wide:make_net
+             */
             function: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "import": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "import";
             /**
              * Options
+             * @description Keyword arguments of the function, besides the data's sizes.
              * @default {}
+             * @example {
+             *       "width": 64
+             *     }
              */
             options: {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -1223,7 +1812,11 @@ export interface components {
          * @description Encoded images are in the memory of the ranks, which exchange images before every epoch (Kumar et al., 2017).
          */
         InMemory: {
-            /** Group */
+            /**
+             * Group
+             * @description Number of ranks that together hold one copy; null: all ranks.
+             * @example 4
+             */
             group?: number | null;
         };
         JsonValue: unknown;
@@ -1234,33 +1827,42 @@ export interface components {
         LAMB: {
             /**
              * Beta1
+             * @description Decay of the mean of the gradients.
              * @default 0.9
+             * @example 0.9
              */
             beta1: number;
             /**
              * Beta2
+             * @description Decay of the mean of the squared gradients.
              * @default 0.999
+             * @example 0.999
              */
             beta2: number;
             /**
              * Epsilon
+             * @description Number that is added to the denominator of Adam's update.
              * @default 0.000001
+             * @example 0.000001
              */
             epsilon: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "lamb": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "lamb";
             /**
              * Skip
+             * @description Parameters that use Adam without weight decay.
              * @default bias_and_norm
              * @enum {string}
              */
             skip: "none" | "bias_and_norm" | "one_dimensional";
             /**
              * Weight Decay
+             * @description Factor of the weights that is added to Adam's update.
              * @default 0.01
+             * @example 0.01
              */
             weight_decay: number;
         };
@@ -1271,39 +1873,49 @@ export interface components {
         LARS: {
             /**
              * Epsilon
+             * @description Number that is added to the denominator of this ratio.
              * @default 0
+             * @example 0
              */
             epsilon: number;
             /**
              * Form
+             * @description Form of the rate. LARC: no weight decay in the denominator; larc_clip: at most the learning rate.
              * @default lars
              * @enum {string}
              */
             form: "lars" | "larc_scale" | "larc_clip";
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "lars": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "lars";
             /**
              * Momentum
+             * @description Factor of the momentum.
              * @default 0.9
+             * @example 0.9
              */
             momentum: number;
             /**
              * Skip
+             * @description Parameters that use momentum SGD without weight decay.
              * @default bias_and_norm
              * @enum {string}
              */
             skip: "none" | "bias_and_norm" | "one_dimensional";
             /**
              * Trust Coefficient
+             * @description Eta: factor of the ratio of the norms of weights and gradient.
              * @default 0.001
+             * @example 0.001
              */
             trust_coefficient: number;
             /**
              * Weight Decay
+             * @description Factor of the weights that is added to the gradient.
              * @default 0.0005
+             * @example 0.0005
              */
             weight_decay: number;
         };
@@ -1313,7 +1925,7 @@ export interface components {
          */
         LeNet: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "lenet": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "lenet";
@@ -1324,13 +1936,15 @@ export interface components {
          */
         Local: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "local": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "local";
             /**
              * Ranks Per Node
+             * @description Number of ranks.
              * @default 1
+             * @example 1
              */
             ranks_per_node: number;
         };
@@ -1339,13 +1953,30 @@ export interface components {
          * @description The bytes from `offset` to `next` of a run's log, as text.
          */
         LogPart: {
-            /** Next */
+            /**
+             * Next
+             * @description First byte behind the part: `offset` of the next request.
+             * @example 34
+             */
             next: number;
-            /** Offset */
+            /**
+             * Offset
+             * @description First byte of the part.
+             * @example 0
+             */
             offset: number;
-            /** Size */
+            /**
+             * Size
+             * @description Bytes of the log when it was read.
+             * @example 34
+             */
             size: number;
-            /** Text */
+            /**
+             * Text
+             * @description The text; bytes that are no UTF-8 are replaced by U+FFFD.
+             * @example step 1 loss 2.31
+             *     step 2 loss 2.18
+             */
             text: string;
         };
         /**
@@ -1353,15 +1984,35 @@ export interface components {
          * @description A rank that failed while the run continued. Rank 0 writes the record.
          */
         LostRank: {
-            /** At */
+            /**
+             * At
+             * @description When rank 0 detected the loss: seconds since 1970, by the clock of rank 0's host.
+             * @example 1795420800
+             */
             at: number;
-            /** Attempt */
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
             attempt: number;
-            /** Rank */
+            /**
+             * Rank
+             * @description Number of the lost rank, from 0.
+             * @example 3
+             */
             rank: number;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the rank is lost, in one sentence.
+             * @example rank 3 on n2 closed its connection
+             */
             reason: string;
-            /** Step */
+            /**
+             * Step
+             * @description Step of rank 0 when rank 0 detected the loss.
+             * @example 1200
+             */
             step: number;
         };
         /**
@@ -1371,20 +2022,38 @@ export interface components {
         ManyCore: {
             /**
              * Chips
+             * @description Number of chips per node.
              * @default 1
+             * @example 1
              */
             chips: number;
-            /** Cluster Mode */
+            /**
+             * Cluster Mode
+             * @description Which memory is the nearest to a tile's cores; null: the nodes' present mode.
+             */
             cluster_mode?: ("quad" | "hemi" | "a2a" | "snc2" | "snc4") | null;
-            /** Cpus */
+            /**
+             * Cpus
+             * @description Number of cpus per chip, as Slurm counts cpus; divided evenly over the parts.
+             * @example 272
+             */
             cpus: number;
-            /** Fast Memory Gb */
+            /**
+             * Fast Memory Gb
+             * @description Fast memory per chip in GiB; null: 16 if memory_mode is flat, 8 if hybrid.
+             * @example 16
+             */
             fast_memory_gb?: number | null;
-            /** Memory Mode */
+            /**
+             * Memory Mode
+             * @description Use of MCDRAM, the fast memory on the chip; null: the nodes' present mode.
+             */
             memory_mode?: ("cache" | "flat" | "hybrid") | null;
             /**
              * Parts
+             * @description P: number of replicas per chip, each bound to its own cores.
              * @default 1
+             * @example 1
              */
             parts: number;
         };
@@ -1393,9 +2062,17 @@ export interface components {
          * @description The measured latency and rate of a link between two ranks.
          */
         MeasuredLink: {
-            /** Latency S */
+            /**
+             * Latency S
+             * @description Latency of a message, in seconds.
+             * @example 0.00002
+             */
             latency_s: number;
-            /** Rate */
+            /**
+             * Rate
+             * @description Bytes per second, in one direction.
+             * @example 1250000000
+             */
             rate: number;
         };
         /**
@@ -1406,11 +2083,19 @@ export interface components {
             /**
              * At
              * Format: date-time
+             * @description When the state changed.
+             * @example 2026-11-23T08:00:00Z
              */
             at: string;
+            /** @description State after. */
             new: components["schemas"]["State"];
+            /** @description State before; null at the creation of the run. */
             old: components["schemas"]["State"] | null;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the state changed, as a sentence; null if the change needs no reason.
+             * @example another job preempted the job
+             */
             reason: string | null;
         };
         /**
@@ -1419,13 +2104,16 @@ export interface components {
          */
         Native: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "native": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "native";
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
         };
@@ -1436,11 +2124,13 @@ export interface components {
         NiN: {
             /**
              * Dropout
+             * @description Fraction of the activations that dropout sets to 0.
              * @default 0.5
+             * @example 0.5
              */
             dropout: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "nin": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "nin";
@@ -1450,42 +2140,109 @@ export interface components {
          * @description A node of the cluster.
          */
         Node: {
-            /** Busy Cpus */
+            /**
+             * Busy Cpus
+             * @description Number of cpus that jobs have.
+             * @example 16
+             */
             busy_cpus: number;
-            /** Cpus */
+            /**
+             * Cpus
+             * @description Number of cpus, as Slurm counts cpus.
+             * @example 64
+             */
             cpus: number;
-            /** Features */
+            /**
+             * Features
+             * @description Node features, which `resources.constraint` of a spec can require.
+             * @example [
+             *       "knl",
+             *       "quad"
+             *     ]
+             */
             features: string[];
-            /** Gres */
+            /**
+             * Gres
+             * @description Generic resources; empty without any.
+             * @example gpu:4
+             */
             gres: string;
-            /** Memory Mb */
+            /**
+             * Memory Mb
+             * @description Memory in MiB.
+             * @example 515000
+             */
             memory_mb: number;
-            /** Name */
+            /**
+             * Name
+             * @description Name of the node.
+             * @example n1
+             */
             name: string;
-            /** Partitions */
+            /**
+             * Partitions
+             * @description The partitions of the node.
+             * @example [
+             *       "gpu"
+             *     ]
+             */
             partitions: string[];
-            /** State */
+            /**
+             * State
+             * @description State of the node, in Slurm's word; signs such as `*` (does not respond) may follow.
+             * @example idle
+             */
             state: string;
         };
-        /** Page[ExperimentView] */
+        /**
+         * Page[ExperimentView]
+         * @description One page of a list.
+         */
         Page_ExperimentView_: {
-            /** Items */
+            /**
+             * Items
+             * @description The items, in the order of the list.
+             */
             items: components["schemas"]["ExperimentView"][];
-            /** Next */
+            /**
+             * Next
+             * @description Where the next page begins: `before` of its request, or `after` in a list with this parameter; null: no more.
+             * @example 17
+             */
             next: number | null;
         };
-        /** Page[FailedRun] */
+        /**
+         * Page[FailedRun]
+         * @description One page of a list.
+         */
         Page_FailedRun_: {
-            /** Items */
+            /**
+             * Items
+             * @description The items, in the order of the list.
+             */
             items: components["schemas"]["FailedRun"][];
-            /** Next */
+            /**
+             * Next
+             * @description Where the next page begins: `before` of its request, or `after` in a list with this parameter; null: no more.
+             * @example 17
+             */
             next: number | null;
         };
-        /** Page[RunView] */
+        /**
+         * Page[RunView]
+         * @description One page of a list.
+         */
         Page_RunView_: {
-            /** Items */
+            /**
+             * Items
+             * @description The items, in the order of the list.
+             */
             items: components["schemas"]["RunView"][];
-            /** Next */
+            /**
+             * Next
+             * @description Where the next page begins: `before` of its request, or `after` in a list with this parameter; null: no more.
+             * @example 17
+             */
             next: number | null;
         };
         /**
@@ -1493,25 +2250,41 @@ export interface components {
          * @description A text file with a sentence, a tab and its translation per line; a fixed shuffle selects the held-out lines.
          */
         Pairs: {
-            /** Heldout Samples */
+            /**
+             * Heldout Samples
+             * @description Number of held-out pairs.
+             * @example 3000
+             */
             heldout_samples: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "pairs": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "pairs";
             /**
              * Max Length
+             * @description Number of words to which longer sentences are cut.
              * @default 50
+             * @example 50
              */
             max_length: number;
-            /** Path */
+            /**
+             * Path
+             * @description Path of the file on the compute nodes.
+             * @example /data/de-en.tsv
+             */
             path: string;
-            /** Train Samples */
+            /**
+             * Train Samples
+             * @description Number of training pairs.
+             * @example 4500000
+             */
             train_samples: number;
             /**
              * Vocabulary
+             * @description Number of tokens of each language: the most frequent words.
              * @default 32000
+             * @example 32000
              */
             vocabulary: number;
         };
@@ -1520,25 +2293,59 @@ export interface components {
          * @description A partition of the cluster.
          */
         Partition: {
-            /** Cpus */
+            /**
+             * Cpus
+             * @description Number of cpus of all nodes, as Slurm counts cpus.
+             * @example 1024
+             */
             cpus: number;
-            /** Gres */
+            /**
+             * Gres
+             * @description Generic resources of the nodes, each kind of node once; empty without any.
+             * @example gpu:4
+             */
             gres: string;
-            /** Idle Nodes */
+            /**
+             * Idle Nodes
+             * @description Number of idle nodes.
+             * @example 5
+             */
             idle_nodes: number;
-            /** Is Default */
+            /**
+             * Is Default
+             * @description Whether jobs without a partition go to this one.
+             * @example true
+             */
             is_default: boolean;
-            /** Name */
+            /**
+             * Name
+             * @description Name of the partition.
+             * @example gpu
+             */
             name: string;
-            /** Nodes */
+            /**
+             * Nodes
+             * @description Number of nodes.
+             * @example 16
+             */
             nodes: number;
-            /** State */
+            /**
+             * State
+             * @description State of the partition, in Slurm's word.
+             * @example up
+             */
             state: string;
-            /** Time Limit */
+            /**
+             * Time Limit
+             * @description Longest time of a job, in Slurm's notation (days-hours:minutes:seconds); `infinite` or `none`: no limit.
+             * @example 1-00:00:00
+             */
             time_limit: string;
             /**
              * Whole Nodes
+             * @description Whether every job gets whole nodes (OverSubscribe=EXCLUSIVE).
              * @default false
+             * @example false
              */
             whole_nodes: boolean;
         };
@@ -1553,13 +2360,36 @@ export interface components {
          * @description The plan of a collective: the sends of every round.
          */
         PlanView: {
-            /** Chunks */
+            /**
+             * Chunks
+             * @description Number of chunks into which the plan divides the vector.
+             * @example 4
+             */
             chunks: number;
-            /** Collective */
+            /**
+             * Collective
+             * @description The collective, as requested.
+             */
             collective: components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
-            /** Hosts */
+            /**
+             * Hosts
+             * @description The ranks of each host.
+             * @example [
+             *       [
+             *         0,
+             *         1
+             *       ],
+             *       [
+             *         2,
+             *         3
+             *       ]
+             *     ]
+             */
             hosts: number[][];
-            /** Rounds */
+            /**
+             * Rounds
+             * @description The rounds in order; a round begins when the round before is complete.
+             */
             rounds: components["schemas"]["RoundView"][];
         };
         /**
@@ -1569,47 +2399,63 @@ export interface components {
         Polynomial: {
             /**
              * Decay From
+             * @description Where t and T begin: at the start of the run (Caffe) or at the end of the warm-up.
              * @default start
              * @enum {string}
              */
             decay_from: "start" | "warmup";
             /**
              * End Rate
+             * @description Rate at the end of the run, not scaled.
              * @default 0
+             * @example 0
              */
             end_rate: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "polynomial": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "polynomial";
             /**
              * Power
+             * @description Exponent of the decay.
              * @default 2
+             * @example 2
              */
             power: number;
-            /** Rate */
+            /**
+             * Rate
+             * @description Peak of the learning rate, before scaling.
+             * @example 7
+             */
             rate: number;
+            /** @description Scaling of the peaks by the batch; null: no scaling. */
             scaling?: components["schemas"]["Scaling"] | null;
             /**
              * Stages
+             * @description Other peaks from later epochs on.
              * @default []
              */
             stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
+             * @description Rate at the start of the warm-up, not scaled; at most the scaled peak.
              * @default 0
+             * @example 0
              */
             start_rate: number;
             /**
              * Warmup
+             * @description Form of the warm-up.
              * @default linear
              * @enum {string}
              */
             warmup: "linear" | "quadratic";
             /**
              * Warmup Epochs
+             * @description Length of the warm-up in epochs; 0: no warm-up.
              * @default 0
+             * @example 0
              */
             warmup_epochs: number;
         };
@@ -1618,13 +2464,27 @@ export interface components {
          * @description The predicted cost of every collective for one size and network, the cheapest first.
          */
         PriceList: {
-            /** Auto */
+            /**
+             * Auto
+             * @description The choices of the collective `auto` on this network, by vector size.
+             */
             auto: components["schemas"]["CollectiveChoice"][];
-            /** Bound S */
+            /**
+             * Bound S
+             * @description Lower bound of the time of any all-reduce on this network, in seconds.
+             * @example 0.14
+             */
             bound_s: number;
-            /** Prices */
+            /**
+             * Prices
+             * @description The collectives, the cheapest first.
+             */
             prices: components["schemas"]["PriceView"][];
-            /** World */
+            /**
+             * World
+             * @description Number of ranks: hosts x ranks_per_host.
+             * @example 8
+             */
             world: number;
         };
         /**
@@ -1632,17 +2492,40 @@ export interface components {
          * @description The predicted cost of one collective on the requested network.
          */
         PriceView: {
-            /** Collective */
+            /**
+             * Collective
+             * @description The collective, with the shape that was evaluated.
+             */
             collective: components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"];
-            /** Link Bytes */
+            /**
+             * Link Bytes
+             * @description Bytes over the link of the busiest host, in one direction.
+             * @example 175000000
+             */
             link_bytes: number;
-            /** Rounds */
+            /**
+             * Rounds
+             * @description Number of rounds of sends.
+             * @example 14
+             */
             rounds: number;
-            /** Seconds */
+            /**
+             * Seconds
+             * @description Predicted time of one all-reduce, in seconds.
+             * @example 0.154
+             */
             seconds: number;
-            /** Segments */
+            /**
+             * Segments
+             * @description Number of pipeline segments of the vector for which the predicted time is the shortest.
+             * @example 4
+             */
             segments: number;
-            /** Times Bound */
+            /**
+             * Times Bound
+             * @description `seconds` over `bound_s` of the list; null for one rank, whose bound is 0.
+             * @example 1.1
+             */
             times_bound: number | null;
         };
         /**
@@ -1650,25 +2533,48 @@ export interface components {
          * @description An error: a code for programs, a message for people, and the wrong fields.
          */
         Problem: {
-            /** Code */
+            /**
+             * Code
+             * @description The kind of error, for programs.
+             * @example invalid
+             */
             code: string;
-            /** Detail */
+            /**
+             * Detail
+             * @description What is wrong, as a sentence.
+             * @example the experiment does not hold together
+             */
             detail: string;
             /**
              * Errors
+             * @description The wrong fields, at most 100; empty if the error is not about fields.
              * @default []
              */
             errors: components["schemas"]["ValidationIssue"][];
             /**
              * Instance
+             * @description The path of the request.
              * @default
+             * @example /api/v1/experiments
              */
             instance: string;
-            /** Status */
+            /**
+             * Status
+             * @description The HTTP status.
+             * @example 422
+             */
             status: number;
-            /** Title */
+            /**
+             * Title
+             * @description The phrase of the HTTP status.
+             * @example Unprocessable Entity
+             */
             title: string;
-            /** Type */
+            /**
+             * Type
+             * @description The code as a URN.
+             * @example urn:bigbatch:problem:invalid
+             */
             type: string;
         };
         /**
@@ -1676,21 +2582,53 @@ export interface components {
          * @description A pending or running job of any user.
          */
         QueuedJob: {
-            /** Elapsed */
+            /**
+             * Elapsed
+             * @description Time since the start of the job, in Slurm's notation.
+             * @example 12:30
+             */
             elapsed: string;
-            /** Job Id */
+            /**
+             * Job Id
+             * @description The cluster's id of the job.
+             * @example 4711
+             */
             job_id: string;
-            /** Name */
+            /**
+             * Name
+             * @description Name of the job.
+             * @example bigbatch-1f0c9a2b3d4e-1
+             */
             name: string;
-            /** Nodes */
+            /**
+             * Nodes
+             * @description Number of nodes.
+             * @example 2
+             */
             nodes: number;
-            /** Partition */
+            /**
+             * Partition
+             * @description Partition of the job.
+             * @example gpu
+             */
             partition: string;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the job waits, or the nodes on which the job runs.
+             * @example Resources
+             */
             reason: string;
-            /** State */
+            /**
+             * State
+             * @description State of the job, in Slurm's word.
+             * @example RUNNING
+             */
             state: string;
-            /** User */
+            /**
+             * User
+             * @description User of the job.
+             * @example ada
+             */
             user: string;
         };
         /**
@@ -1701,16 +2639,35 @@ export interface components {
             /**
              * At
              * Format: date-time
+             * @description When the rank failed, by the clock of rank 0's host.
+             * @example 2026-11-23T08:00:00Z
              */
             at: string;
-            /** Echo */
+            /**
+             * Echo
+             * @description Whether this is a consequence of another rank's failure: the connections to that rank broke.
+             * @example false
+             */
             echo: boolean;
-            /** Host */
+            /**
+             * Host
+             * @description Host of the rank.
+             * @example n2
+             */
             host: string;
+            /** @description The kind of failure. */
             kind: components["schemas"]["FailureKind"];
-            /** Rank */
+            /**
+             * Rank
+             * @description Number of the rank, from 0.
+             * @example 3
+             */
             rank: number;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the rank failed, in one sentence.
+             * @example rank 3 on n2: OutOfMemoryError: CUDA out of memory
+             */
             reason: string;
         };
         /**
@@ -1718,9 +2675,21 @@ export interface components {
          * @description The step times of one rank.
          */
         RankTime: {
-            /** Rank */
+            /**
+             * Rank
+             * @description Number of the rank, from 0.
+             * @example 3
+             */
             rank: number;
-            /** Seconds */
+            /**
+             * Seconds
+             * @description Mean seconds per step of each part of a step, by series name.
+             * @example {
+             *       "communication_s": 0.012,
+             *       "compute_s": 0.081,
+             *       "idle_s": 0.004
+             *     }
+             */
             seconds: {
                 [key: string]: number;
             };
@@ -1730,13 +2699,28 @@ export interface components {
          * @description The step times of every rank over the newest steps of the latest attempt.
          */
         RankTimes: {
-            /** Attempt */
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
             attempt: number;
-            /** First Step */
+            /**
+             * First Step
+             * @description First step of the range.
+             * @example 1190
+             */
             first_step: number;
-            /** Last Step */
+            /**
+             * Last Step
+             * @description Last step of the range.
+             * @example 1200
+             */
             last_step: number;
-            /** Ranks */
+            /**
+             * Ranks
+             * @description The times of each rank, in rank order.
+             */
             ranks: components["schemas"]["RankTime"][];
         };
         /**
@@ -1744,9 +2728,17 @@ export interface components {
          * @description The peak rate from `epoch` on, for a batch that grows (Mikami et al., 2018).
          */
         RateStage: {
-            /** Epoch */
+            /**
+             * Epoch
+             * @description First epoch of the stage.
+             * @example 30
+             */
             epoch: number;
-            /** Rate */
+            /**
+             * Rate
+             * @description Peak rate of the stage, before scaling.
+             * @example 9.5
+             */
             rate: number;
         };
         /**
@@ -1754,13 +2746,30 @@ export interface components {
          * @description The state of the database and the scheduler.
          */
         Readiness: {
-            /** Database */
+            /**
+             * Database
+             * @description `ok`, or the database's error.
+             * @example ok
+             */
             database: string;
-            /** Ready */
+            /**
+             * Ready
+             * @description Whether the database answers and the scheduler works.
+             * @example true
+             */
             ready: boolean;
-            /** Scheduler */
+            /**
+             * Scheduler
+             * @description `ok`, or why the scheduler does not work.
+             * @example ok
+             * @example the tick poll last succeeded 130 s ago
+             */
             scheduler: string;
-            /** Scheduler Seen At */
+            /**
+             * Scheduler Seen At
+             * @description When the scheduler last reported a cluster; null before the first report.
+             * @example 2026-11-23T08:00:00Z
+             */
             scheduler_seen_at: string | null;
         };
         /**
@@ -1769,13 +2778,15 @@ export interface components {
          */
         ResNet: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Selects this choice, and its number of layers. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "resnet101" | "resnet18" | "resnet34" | "resnet50";
             /**
              * Zero Gamma
+             * @description Whether every block starts as the identity (Goyal et al., 2017, section 5.1).
              * @default false
+             * @example false
              */
             zero_gamma: boolean;
         };
@@ -1785,7 +2796,7 @@ export interface components {
          */
         ResNet50V2: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "resnet50_v2": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "resnet50_v2";
@@ -1798,13 +2809,27 @@ export interface components {
             /**
              * At
              * Format: date-time
+             * @description When the attempt resumed, by the clock of rank 0's host.
+             * @example 2026-11-23T08:00:00Z
              */
             at: string;
-            /** Attempt */
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 2
+             */
             attempt: number;
-            /** Lost Steps */
+            /**
+             * Lost Steps
+             * @description Number of steps that an earlier attempt reported and this attempt repeats.
+             * @example 200
+             */
             lost_steps: number;
-            /** Step */
+            /**
+             * Step
+             * @description Step of the checkpoint; 0 without one.
+             * @example 1000
+             */
             step: number;
         };
         /**
@@ -1814,37 +2839,51 @@ export interface components {
         RetryPolicy: {
             /**
              * Backoff Most S
+             * @description Longest delay before a retry, in seconds.
              * @default 1800
+             * @example 1800
              */
             backoff_most_s: number;
             /**
              * Backoff S
+             * @description Delay before the first retry, in seconds; doubles with each retry for the same cause.
              * @default 30
+             * @example 30
              */
             backoff_s: number;
             /**
              * Failure
+             * @description Most retries after a failure of the run's own program.
              * @default 0
+             * @example 0
              */
             failure: number;
             /**
              * Node Failure
+             * @description Most retries after a failure of a node, or after a job of which the cluster lost track.
              * @default 5
+             * @example 5
              */
             node_failure: number;
             /**
              * Out Of Memory
+             * @description Most retries after a lack of memory.
              * @default 0
+             * @example 0
              */
             out_of_memory: number;
             /**
              * Preempted
+             * @description Most retries after a preemption.
              * @default 100
+             * @example 100
              */
             preempted: number;
             /**
              * Time Limit
+             * @description Most retries after the time limit, as long as each attempt gets further than the attempt before.
              * @default 100
+             * @example 100
              */
             time_limit: number;
         };
@@ -1855,27 +2894,35 @@ export interface components {
         Reversal: {
             /**
              * Heldout Samples
+             * @description Number of held-out pairs.
              * @default 512
+             * @example 512
              */
             heldout_samples: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "reversal": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "reversal";
             /**
              * Max Length
+             * @description Longest sentence in words; the shortest has 3.
              * @default 10
+             * @example 10
              */
             max_length: number;
             /**
              * Train Samples
+             * @description Number of training pairs.
              * @default 4096
+             * @example 4096
              */
             train_samples: number;
             /**
              * Vocabulary
+             * @description Number of tokens of each language, with four special tokens.
              * @default 32
+             * @example 32
              */
             vocabulary: number;
         };
@@ -1885,32 +2932,83 @@ export interface components {
          */
         Ring: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "ring": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "ring";
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
          * RoundView
-         * @description The sends of a round: rank `src` sends `size` chunks from `start` on to `dst`, which adds or replaces them.
+         * @description The sends of a round, as columns: rank `src` sends `size` chunks from chunk `start` on to rank `dst`.
          */
         RoundView: {
-            /** Add */
+            /**
+             * Add
+             * @description Whether the receiver adds the chunks to its own; false: the receiver replaces its own.
+             * @example [
+             *       true,
+             *       true,
+             *       true,
+             *       true
+             *     ]
+             */
             add: boolean[];
-            /** Dst */
+            /**
+             * Dst
+             * @description The receiving rank of each send.
+             * @example [
+             *       1,
+             *       2,
+             *       3,
+             *       0
+             *     ]
+             */
             dst: number[];
-            /** Size */
+            /**
+             * Size
+             * @description The number of chunks of each send.
+             * @example [
+             *       1,
+             *       1,
+             *       1,
+             *       1
+             *     ]
+             */
             size: number[];
-            /** Src */
+            /**
+             * Src
+             * @description The sending rank of each send.
+             * @example [
+             *       0,
+             *       1,
+             *       2,
+             *       3
+             *     ]
+             */
             src: number[];
-            /** Start */
+            /**
+             * Start
+             * @description The first chunk of each send, from 0.
+             * @example [
+             *       0,
+             *       1,
+             *       2,
+             *       3
+             *     ]
+             */
             start: number[];
         };
         /**
@@ -1918,11 +3016,31 @@ export interface components {
          * @description One series of one run.
          */
         RunCurve: {
-            /** Run Id */
+            /**
+             * Run Id
+             * @description Id of the run.
+             * @example 42
+             */
             run_id: number;
-            /** Steps */
+            /**
+             * Steps
+             * @description The steps, ascending.
+             * @example [
+             *       1,
+             *       2,
+             *       3
+             *     ]
+             */
             steps: number[];
-            /** Values */
+            /**
+             * Values
+             * @description The value at each step; null for a value that was not a finite number.
+             * @example [
+             *       2.31,
+             *       2.18,
+             *       null
+             *     ]
+             */
             values: (number | null)[];
         };
         /**
@@ -1930,68 +3048,181 @@ export interface components {
          * @description A run with its spec, history and failure.
          */
         RunDetail: {
-            /** Attempt */
+            /**
+             * Attempt
+             * @description Number of the current attempt, from 1; 0 before the first submission.
+             * @example 1
+             */
             attempt: number;
-            /** Attempts */
+            /**
+             * Attempts
+             * @description Ended attempts, oldest first.
+             */
             attempts: components["schemas"]["AttemptView"][];
+            /** @description CPU and memory binding of the ranks on many-core chips; null without `many_core`. */
             bindings: components["schemas"]["CpuBindings"] | null;
+            /** @description The choices of the collective `auto`; null without any. */
             choices: components["schemas"]["CollectiveChoices"] | null;
-            /** Cluster */
+            /**
+             * Cluster
+             * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
+             * @example slurm
+             */
             cluster: string;
             /**
              * Created At
              * Format: date-time
+             * @description When the experiment was stored.
+             * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
-            /** Ended At */
+            /**
+             * Ended At
+             * @description When the run was done, failed or cancelled; null before.
+             * @example 2026-11-23T08:00:00Z
+             */
             ended_at: string | null;
-            /** Excluded */
+            /**
+             * Excluded
+             * @description Failed hosts that later attempts of the run do not use.
+             * @example [
+             *       "n3"
+             *     ]
+             */
             excluded: string[];
-            /** Experiment Id */
+            /**
+             * Experiment Id
+             * @description Id of the run's experiment.
+             * @example 17
+             */
             experiment_id: number;
+            /** @description The failure of the last ended attempt; null if that attempt did not fail. */
             failure: components["schemas"]["Failure"] | null;
-            /** Folder */
+            /**
+             * Folder
+             * @description The run folder on the cluster's file system.
+             * @example /shared/bigbatch/runs/000042-1f0c9a2b3d4e
+             */
             folder: string;
-            /** Id */
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 42
+             */
             id: number;
-            /** Job Id */
+            /**
+             * Job Id
+             * @description The cluster's id of the current attempt's job; null while the cluster has no job of it.
+             * @example 4711
+             */
             job_id: string | null;
-            /** Latest */
+            /**
+             * Latest
+             * @description The newest value of each series, by its name; null for a value that was not a finite number.
+             * @example {
+             *       "heldout_accuracy": 0.983,
+             *       "loss": 0.41
+             *     }
+             */
             latest: {
                 [key: string]: number | null;
             };
-            /** Lost Ranks */
+            /**
+             * Lost Ranks
+             * @description Ranks without which the run continued.
+             */
             lost_ranks: components["schemas"]["LostRank"][];
-            /** Moves */
+            /**
+             * Moves
+             * @description The transitions of the run's state, oldest first.
+             */
             moves: components["schemas"]["MoveView"][];
-            /** Not Before */
+            /**
+             * Not Before
+             * @description Earliest submission of a retry; null without a delay.
+             * @example 2026-11-23T08:00:00Z
+             */
             not_before: string | null;
-            /** Number */
+            /**
+             * Number
+             * @description Index in the experiment's grid, from 0.
+             * @example 0
+             */
             number: number;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason.
+             * @example rank 3 on n2: CUDA out of memory
+             */
             reason: string | null;
-            /** Restarts */
+            /**
+             * Restarts
+             * @description The steps at which attempts resumed the run, oldest first.
+             */
             restarts: components["schemas"]["RestartView"][];
-            /** Series */
+            /**
+             * Series
+             * @description Names of the series that have points.
+             * @example [
+             *       "loss",
+             *       "learning_rate"
+             *     ]
+             */
             series: string[];
+            /** @description The complete spec of the run. */
             spec: components["schemas"]["RunSpec"];
-            /** Started At */
+            /**
+             * Started At
+             * @description When the first attempt began to train; null before.
+             * @example 2026-11-23T08:00:00Z
+             */
             started_at: string | null;
+            /** @description State of the run. */
             state: components["schemas"]["State"];
-            /** Step */
+            /**
+             * Step
+             * @description The newest stored step; 0 before the first.
+             * @example 1200
+             */
             step: number;
-            /** Steps */
+            /**
+             * Steps
+             * @description Number of steps of the whole run.
+             * @example 4875
+             */
             steps: number;
-            /** Stopping */
+            /**
+             * Stopping
+             * @description Whether a stop was requested and the run has not ended yet.
+             * @example false
+             */
             stopping: boolean;
-            /** Unknown Since */
+            /**
+             * Unknown Since
+             * @description Since when the cluster gives no answer about the job; null if it answers.
+             * @example 2026-11-23T08:00:00Z
+             */
             unknown_since: string | null;
-            /** Values */
+            /**
+             * Values
+             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @example {
+             *       "batch": 256,
+             *       "collective": {
+             *         "kind": "ring"
+             *       }
+             *     }
+             */
             values: {
                 [key: string]: unknown;
             };
+            /** @description Kind of the reason why the cluster has not started the job; null if the job does not wait. */
             waits_kind: components["schemas"]["PendingKind"] | null;
-            /** World */
+            /**
+             * World
+             * @description Number of ranks that train together, over all nodes.
+             * @example 8
+             */
             world: number;
         };
         /**
@@ -1999,21 +3230,39 @@ export interface components {
          * @description Points of one run, by series.
          */
         RunPoints: {
-            /** More */
+            /**
+             * More
+             * @description Whether `limit` was reached; request the rest with `after` = the last step.
+             * @example false
+             */
             more: boolean;
-            /** Series */
+            /**
+             * Series
+             * @description The points of each series, by its name.
+             */
             series: {
                 [key: string]: components["schemas"]["Column"];
             };
         };
         /**
+         * RunSort
+         * @description The orders of the list of runs. Runs with equal values are in the order of their ids.
+         * @enum {string}
+         */
+        RunSort: "id" | "-id" | "created_at" | "-created_at" | "ended_at" | "-ended_at";
+        /**
          * RunSpec
          * @description A complete run. Every valid RunSpec can be carried out.
          */
         RunSpec: {
-            /** Batch */
+            /**
+             * Batch
+             * @description Samples per step, over all ranks.
+             * @example 256
+             */
             batch: number;
             /**
+             * @description Batch normalization; a net without batch normalization ignores it.
              * @default {
              *       "group": 1,
              *       "statistics": "moving_average"
@@ -2022,15 +3271,19 @@ export interface components {
             batch_norm: components["schemas"]["BatchNorm"];
             /**
              * Batch Stages
+             * @description Batch-size control: other batches from later epochs on.
              * @default []
              */
             batch_stages: components["schemas"]["BatchStage"][];
             /**
              * Channels Last
+             * @description Whether images have the channels innermost in memory: faster 16-bit convolutions on GPUs.
              * @default false
+             * @example false
              */
             channels_last: boolean;
             /**
+             * @description When to save.
              * @default {
              *       "at_end": false,
              *       "every_minutes": 10,
@@ -2038,10 +3291,15 @@ export interface components {
              *     }
              */
             checkpoint: components["schemas"]["Checkpoint"];
-            /** Clip Norm */
+            /**
+             * Clip Norm
+             * @description Largest norm of the averaged gradient; null: no limit.
+             * @example 1
+             */
             clip_norm?: number | null;
             /**
              * Collective
+             * @description The collective that sums gradients over the ranks.
              * @default {
              *       "kind": "native",
              *       "timeout_s": 300
@@ -2050,40 +3308,61 @@ export interface components {
             collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"] | components["schemas"]["Auto"];
             /**
              * Data
+             * @description The data set.
              * @default {
              *       "kind": "digits"
              *     }
              */
             data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"];
-            /** Ema Decay */
+            /**
+             * Ema Decay
+             * @description Decay of the exponential moving average of the weights that is evaluated; null: the weights are evaluated.
+             * @example 0.999
+             */
             ema_decay?: number | null;
-            /** Epochs */
+            /**
+             * Epochs
+             * @description Number of passes over the training data.
+             * @example 25
+             */
             epochs: number;
             /**
              * Label Smoothing
+             * @description The fraction of a label that is distributed over all classes.
              * @default 0
+             * @example 0
              */
             label_smoothing: number;
-            /** Micro Batch */
+            /**
+             * Micro Batch
+             * @description Most samples per pass of a rank; null: the rank's whole share.
+             * @example 32
+             */
             micro_batch?: number | null;
             /**
              * Model
+             * @description The net.
              * @default {
              *       "kind": "convnet",
              *       "width": 16
              *     }
              */
             model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["GNMT"] | components["schemas"]["Import"];
-            /** Optimizer */
+            /**
+             * Optimizer
+             * @description The optimizer.
+             */
             optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
             /**
              * Precision
+             * @description Number format of forward and backward passes; weights, norms and updates are always float32.
              * @default float32
              * @enum {string}
              */
             precision: "float32" | "bfloat16" | "float16";
             /**
              * Resources
+             * @description The cluster, and the nodes, cpus and devices of each job.
              * @default {
              *       "kind": "local",
              *       "ranks_per_node": 1
@@ -2091,6 +3370,7 @@ export interface components {
              */
             resources: components["schemas"]["Local"] | components["schemas"]["Slurm"];
             /**
+             * @description How often a run is retried after each exit cause.
              * @default {
              *       "backoff_most_s": 1800,
              *       "backoff_s": 30,
@@ -2104,6 +3384,7 @@ export interface components {
             retries: components["schemas"]["RetryPolicy"];
             /**
              * Rule
+             * @description The update rule, by which replicas are synchronized.
              * @default {
              *       "kind": "sync",
              *       "overlap": true,
@@ -2111,11 +3392,16 @@ export interface components {
              *     }
              */
             rule: components["schemas"]["Sync"] | components["schemas"]["EASGD"] | components["schemas"]["AsyncSGD"];
-            /** Schedule */
+            /**
+             * Schedule
+             * @description The learning-rate schedule.
+             */
             schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"] | components["schemas"]["Step"] | components["schemas"]["Cosine"];
             /**
              * Seed
+             * @description Seed of the weights, of the order of samples and of random parts of the net.
              * @default 0
+             * @example 0
              */
             seed: number;
         };
@@ -2124,50 +3410,130 @@ export interface components {
          * @description A run in a list.
          */
         RunView: {
-            /** Attempt */
+            /**
+             * Attempt
+             * @description Number of the current attempt, from 1; 0 before the first submission.
+             * @example 1
+             */
             attempt: number;
-            /** Cluster */
+            /**
+             * Cluster
+             * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
+             * @example slurm
+             */
             cluster: string;
             /**
              * Created At
              * Format: date-time
+             * @description When the experiment was stored.
+             * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
-            /** Ended At */
+            /**
+             * Ended At
+             * @description When the run was done, failed or cancelled; null before.
+             * @example 2026-11-23T08:00:00Z
+             */
             ended_at: string | null;
-            /** Experiment Id */
+            /**
+             * Experiment Id
+             * @description Id of the run's experiment.
+             * @example 17
+             */
             experiment_id: number;
-            /** Id */
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 42
+             */
             id: number;
-            /** Job Id */
+            /**
+             * Job Id
+             * @description The cluster's id of the current attempt's job; null while the cluster has no job of it.
+             * @example 4711
+             */
             job_id: string | null;
-            /** Latest */
+            /**
+             * Latest
+             * @description The newest value of each series, by its name; null for a value that was not a finite number.
+             * @example {
+             *       "heldout_accuracy": 0.983,
+             *       "loss": 0.41
+             *     }
+             */
             latest: {
                 [key: string]: number | null;
             };
-            /** Not Before */
+            /**
+             * Not Before
+             * @description Earliest submission of a retry; null without a delay.
+             * @example 2026-11-23T08:00:00Z
+             */
             not_before: string | null;
-            /** Number */
+            /**
+             * Number
+             * @description Index in the experiment's grid, from 0.
+             * @example 0
+             */
             number: number;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason.
+             * @example rank 3 on n2: CUDA out of memory
+             */
             reason: string | null;
-            /** Started At */
+            /**
+             * Started At
+             * @description When the first attempt began to train; null before.
+             * @example 2026-11-23T08:00:00Z
+             */
             started_at: string | null;
+            /** @description State of the run. */
             state: components["schemas"]["State"];
-            /** Step */
+            /**
+             * Step
+             * @description The newest stored step; 0 before the first.
+             * @example 1200
+             */
             step: number;
-            /** Steps */
+            /**
+             * Steps
+             * @description Number of steps of the whole run.
+             * @example 4875
+             */
             steps: number;
-            /** Stopping */
+            /**
+             * Stopping
+             * @description Whether a stop was requested and the run has not ended yet.
+             * @example false
+             */
             stopping: boolean;
-            /** Unknown Since */
+            /**
+             * Unknown Since
+             * @description Since when the cluster gives no answer about the job; null if it answers.
+             * @example 2026-11-23T08:00:00Z
+             */
             unknown_since: string | null;
-            /** Values */
+            /**
+             * Values
+             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @example {
+             *       "batch": 256,
+             *       "collective": {
+             *         "kind": "ring"
+             *       }
+             *     }
+             */
             values: {
                 [key: string]: unknown;
             };
+            /** @description Kind of the reason why the cluster has not started the job; null if the job does not wait. */
             waits_kind: components["schemas"]["PendingKind"] | null;
-            /** World */
+            /**
+             * World
+             * @description Number of ranks that train together, over all nodes.
+             * @example 8
+             */
             world: number;
         };
         /**
@@ -2176,29 +3542,36 @@ export interface components {
          */
         SGD: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "sgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "sgd";
             /**
              * Momentum
+             * @description Factor of the momentum.
              * @default 0.9
+             * @example 0.9
              */
             momentum: number;
             /**
              * Nesterov
+             * @description Whether to use Nesterov momentum; needs a momentum above 0.
              * @default false
+             * @example false
              */
             nesterov: boolean;
             /**
              * No Weight Decay
+             * @description Parameters without weight decay.
              * @default none
              * @enum {string}
              */
             no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
             /**
              * Weight Decay
+             * @description Factor of the weights that is added to the gradient.
              * @default 0
+             * @example 0
              */
             weight_decay: number;
         };
@@ -2207,10 +3580,15 @@ export interface components {
          * @description Scaling of the peak rates by batch / reference_batch, linear (Goyal et al., 2017) or by its square root.
          */
         Scaling: {
-            /** Reference Batch */
+            /**
+             * Reference Batch
+             * @description The global batch for which the rates are meant.
+             * @example 256
+             */
             reference_batch: number;
             /**
              * Rule
+             * @description Factor of the rates: batch / reference_batch, or its square root.
              * @default linear
              * @enum {string}
              */
@@ -2222,21 +3600,29 @@ export interface components {
          */
         Server: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "server": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "server";
             /**
              * Servers
+             * @description Number of ranks that are servers, each of one shard.
              * @default 1
+             * @example 1
              */
             servers: number;
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
@@ -2246,42 +3632,75 @@ export interface components {
          *     With `many_core` a node has chips x parts ranks, and each rank has an equal share of a chip's cpus.
          */
         Slurm: {
-            /** Account */
+            /**
+             * Account
+             * @description Account that pays for the job; null: the user's default account.
+             * @example physics
+             */
             account?: string | null;
-            /** Constraint */
+            /**
+             * Constraint
+             * @description Required node features; null: none.
+             * @example knl&quad
+             */
             constraint?: string | null;
             /**
              * Cpus Per Rank
+             * @description Number of cpus of each rank, as Slurm counts cpus; 1 with `many_core`, which determines the cpus.
              * @default 1
+             * @example 1
              */
             cpus_per_rank: number;
-            /** Gres */
+            /**
+             * Gres
+             * @description Generic resources per node; null: none.
+             * @example gpu:4
+             */
             gres?: string | null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "slurm": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "slurm";
+            /** @description Division of many-core chips; null: `ranks_per_node` ranks, with the site's binding. */
             many_core?: components["schemas"]["ManyCore"] | null;
-            /** Memory Gb */
+            /**
+             * Memory Gb
+             * @description Memory per node in GiB; null: the cluster's default.
+             * @example 64
+             */
             memory_gb?: number | null;
             /**
              * Minutes
+             * @description Time limit of each attempt, in minutes.
              * @default 60
+             * @example 60
              */
             minutes: number;
             /**
              * Nodes
+             * @description Number of nodes.
              * @default 1
+             * @example 1
              */
             nodes: number;
-            /** Partition */
+            /**
+             * Partition
+             * @description Partition, or several separated by commas; null: the cluster's default partition.
+             * @example gpu
+             */
             partition?: string | null;
-            /** Qos */
+            /**
+             * Qos
+             * @description Quality of service; null: the user's default.
+             * @example normal
+             */
             qos?: string | null;
             /**
              * Ranks Per Node
+             * @description Number of ranks on each node; 1 with `many_core`, which determines the ranks.
              * @default 1
+             * @example 1
              */
             ranks_per_node: number;
         };
@@ -2298,47 +3717,72 @@ export interface components {
         Step: {
             /**
              * Factor
+             * @description Factor of the rate at each milestone.
              * @default 0.1
+             * @example 0.1
              */
             factor: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "step": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "step";
-            /** Milestones */
+            /**
+             * Milestones
+             * @description Epochs at which the rate falls, ascending.
+             * @example [
+             *       30,
+             *       60,
+             *       80
+             *     ]
+             */
             milestones: number[];
-            /** Rate */
+            /**
+             * Rate
+             * @description Peak of the learning rate, before scaling.
+             * @example 7
+             */
             rate: number;
+            /** @description Scaling of the peaks by the batch; null: no scaling. */
             scaling?: components["schemas"]["Scaling"] | null;
             /**
              * Stages
+             * @description Other peaks from later epochs on.
              * @default []
              */
             stages: components["schemas"]["RateStage"][];
             /**
              * Start Rate
+             * @description Rate at the start of the warm-up, not scaled; at most the scaled peak.
              * @default 0
+             * @example 0
              */
             start_rate: number;
             /**
              * Warmup
+             * @description Form of the warm-up.
              * @default linear
              * @enum {string}
              */
             warmup: "linear" | "quadratic";
             /**
              * Warmup Epochs
+             * @description Length of the warm-up in epochs; 0: no warm-up.
              * @default 0
+             * @example 0
              */
             warmup_epochs: number;
         };
         /**
          * Stopped
-         * @description The number of runs that were requested to stop, without runs that had ended before.
+         * @description The result of a request to stop.
          */
         Stopped: {
-            /** Stopping */
+            /**
+             * Stopping
+             * @description Number of runs that were requested to stop, without runs that had ended before.
+             * @example 2
+             */
             stopping: number;
         };
         /**
@@ -2346,9 +3790,17 @@ export interface components {
          * @description The submission limits of the service's user.
          */
         SubmitLimits: {
-            /** Jobs */
+            /**
+             * Jobs
+             * @description Largest number of jobs that run and wait at the same time (MaxSubmitJobs); null: no limit.
+             * @example 5000
+             */
             jobs: number | null;
-            /** Tasks */
+            /**
+             * Tasks
+             * @description Largest number of tasks in one job array (MaxArraySize).
+             * @example 1000
+             */
             tasks: number;
         };
         /**
@@ -2357,18 +3809,22 @@ export interface components {
          */
         Sync: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "sync": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "sync";
             /**
              * Overlap
+             * @description Whether messages are sent during the backward pass; false: after the backward pass.
              * @default true
+             * @example true
              */
             overlap: boolean;
             /**
              * Packed
+             * @description Whether a message has several layers; false: one message per layer.
              * @default true
+             * @example true
              */
             packed: boolean;
         };
@@ -2379,37 +3835,49 @@ export interface components {
         Synthetic: {
             /**
              * Channels
+             * @description Number of channels.
              * @default 3
+             * @example 3
              */
             channels: number;
             /**
              * Classes
+             * @description Number of classes.
              * @default 10
+             * @example 10
              */
             classes: number;
             /**
              * Height
+             * @description Height in pixels.
              * @default 32
+             * @example 32
              */
             height: number;
             /**
              * Heldout Samples
+             * @description Number of held-out samples.
              * @default 512
+             * @example 512
              */
             heldout_samples: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "synthetic": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "synthetic";
             /**
              * Train Samples
+             * @description Number of training samples.
              * @default 2048
+             * @example 2048
              */
             train_samples: number;
             /**
              * Width
+             * @description Width in pixels.
              * @default 32
+             * @example 32
              */
             width: number;
         };
@@ -2419,18 +3887,28 @@ export interface components {
          */
         Torus: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "torus": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "torus";
-            /** Rows */
+            /**
+             * Rows
+             * @description Number of rows; null: one row per host; with one host or one rank per host, nearly square.
+             * @example 4
+             */
             rows?: number | null;
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
@@ -2439,16 +3917,22 @@ export interface components {
          */
         Tree: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description Always "tree": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "tree";
             /**
              * Timeout S
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
+             *     timeout applies).
              * @default 300
+             * @example 300
              */
             timeout_s: number;
-            /** Wire */
+            /**
+             * Wire
+             * @description Format of float32 values in messages, whose sums are always float32; null: float32.
+             */
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
@@ -2456,9 +3940,17 @@ export interface components {
          * @description One wrong field: its dotted path and the reason, with the calculation if there is one.
          */
         ValidationIssue: {
-            /** Message */
+            /**
+             * Message
+             * @description Why the value is not valid, with the calculation if there is one.
+             * @example batch 7 does not divide over 4 ranks
+             */
             message: string;
-            /** Path */
+            /**
+             * Path
+             * @description Dotted path of the field in the document, or the name of the parameter; empty for the whole document.
+             * @example base.batch
+             */
             path: string;
         };
     };
@@ -2536,12 +4028,19 @@ export interface operations {
     get_plan: {
         parameters: {
             query: {
-                kind: "ring" | "torus" | "tree" | "colors" | "hierarchical" | "halving_doubling" | "server";
+                /** @description Number of hosts. */
                 hosts?: number;
+                /** @description Number of ranks on each host. */
                 ranks_per_host?: number;
+                /** @description The collective. */
+                kind: "ring" | "torus" | "tree" | "colors" | "hierarchical" | "halving_doubling" | "server";
+                /** @description Number of rows of the collective `torus`; without it, one row per host. */
                 rows?: number | null;
+                /** @description Number of colors of the collective `colors`; without it 4. */
                 k?: number | null;
+                /** @description Ranks per group of the collective `hierarchical`; without it, the ranks of a host. */
                 group?: number | null;
+                /** @description Number of servers of the collective `server`; without it 1. */
                 servers?: number | null;
             };
             header?: never;
@@ -2607,17 +4106,23 @@ export interface operations {
     get_prices: {
         parameters: {
             query: {
+                /** @description Number of hosts. */
                 hosts?: number;
+                /** @description Number of ranks on each host. */
                 ranks_per_host?: number;
-                /** @description bytes per second */
+                /** @description Rate over the link of a host in each direction, in bytes per second. */
                 rate?: number;
-                /** @description bytes per second */
+                /** @description Rate at which a rank sends inside its host, in bytes per second. */
                 inside_rate?: number;
-                /** @description bytes per second */
+                /** @description Bytes per second that a rank adds. */
                 add_rate?: number;
+                /** @description Latency of a message between two hosts, in seconds. */
                 latency_s?: number;
+                /** @description Latency of a message between two ranks of one host, in seconds. */
                 inside_latency_s?: number;
+                /** @description Processor time of the sender and of the receiver of each message, in seconds. */
                 message_s?: number;
+                /** @description Size of the vector that the ranks sum, in bytes. */
                 bytes: number;
             };
             header?: never;
@@ -2683,12 +4188,17 @@ export interface operations {
     list_experiments: {
         parameters: {
             query?: {
-                /** @description `next` of the previous page */
+                /** @description `next` of the previous page; without it the first page. */
                 before?: number | null;
-                /** @description return only items with this text in the name */
+                /** @description Return only experiments with this text in the name; capitals and small letters differ. */
                 name?: string | null;
-                /** @description return only items created at this moment or later */
+                /** @description Return only experiments whose `state` is this one. */
+                state?: components["schemas"]["State"] | null;
+                /** @description Return only items created at this moment (with its zone) or later. */
                 since?: string | null;
+                /** @description Order of the list; `-` reverses it, and experiments with equal values are in the order of their ids. Names are in the order of their characters' code points. */
+                sort?: components["schemas"]["ExperimentSort"];
+                /** @description Largest number of items in the page. */
                 limit?: number;
             };
             header?: never;
@@ -2763,18 +4273,19 @@ export interface operations {
     create_experiment: {
         parameters: {
             query?: {
-                /** @description accept resources that contradict the newest report of the cluster */
+                /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find. */
                 force?: boolean;
-                /** @description only check the experiment: answer 200 with its runs */
+                /** @description Only check the experiment: store nothing, and answer 200 with the runs that it describes. */
                 dry_run?: boolean;
             };
             header?: {
-                /** @description chosen by the client, one per request */
+                /** @description A text that the client chooses for this request, so that it can repeat the request safely: the service carries out a key's document once. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
             cookie?: never;
         };
+        /** @description The experiment, as JSON or YAML. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ExperimentSpec"];
@@ -2888,6 +4399,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the experiment. */
                 experiment_id: number;
             };
             cookie?: never;
@@ -2971,6 +4483,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the experiment. */
                 experiment_id: number;
             };
             cookie?: never;
@@ -3052,12 +4565,14 @@ export interface operations {
     list_failures: {
         parameters: {
             query?: {
-                /** @description return only later items */
+                /** @description Return only runs with a larger number in the grid: `next` of the previous page. */
                 after?: number;
+                /** @description Largest number of items in the page. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the experiment. */
                 experiment_id: number;
             };
             cookie?: never;
@@ -3139,13 +4654,16 @@ export interface operations {
     get_experiment_points: {
         parameters: {
             query?: {
+                /** @description Name of the series. */
                 name?: string;
-                /** @description RUN:STEP, what the caller has of a run already */
+                /** @description RUN:STEP for each run (its id) of which the caller has the points up to this step; only later points of it are returned. */
                 after?: string[];
+                /** @description Largest number of points, over all series. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the experiment. */
                 experiment_id: number;
             };
             cookie?: never;
@@ -3227,12 +4745,16 @@ export interface operations {
     list_experiment_runs: {
         parameters: {
             query?: {
-                /** @description return only later items */
+                /** @description Return only runs with a larger number in the grid: `next` of the previous page. */
                 after?: number;
+                /** @description Return only runs in this state. */
+                state?: components["schemas"]["State"] | null;
+                /** @description Largest number of items in the page. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the experiment. */
                 experiment_id: number;
             };
             cookie?: never;
@@ -3316,6 +4838,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the experiment. */
                 experiment_id: number;
             };
             cookie?: never;
@@ -3535,11 +5058,15 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
+                /** @description Return only runs in this state. */
                 state?: components["schemas"]["State"] | null;
-                /** @description `next` of the previous page */
+                /** @description `next` of the previous page; without it the first page. */
                 before?: number | null;
-                /** @description return only items created at this moment or later */
+                /** @description Return only items created at this moment (with its zone) or later. */
                 since?: string | null;
+                /** @description Order of the list; `-` reverses it, and runs with equal values are in the order of their ids. With `ended_at` the list has only runs that have ended. */
+                sort?: components["schemas"]["RunSort"];
+                /** @description Largest number of items in the page. */
                 limit?: number;
             };
             header?: never;
@@ -3616,6 +5143,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the run. */
                 run_id: number;
             };
             cookie?: never;
@@ -3697,12 +5225,14 @@ export interface operations {
     get_run_log: {
         parameters: {
             query?: {
-                /** @description where to begin; below 0: that many bytes before the end */
+                /** @description First byte to return; below 0: this number of bytes before the end of the log. */
                 offset?: number;
+                /** @description Largest number of bytes. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the run. */
                 run_id: number;
             };
             cookie?: never;
@@ -3784,14 +5314,16 @@ export interface operations {
     get_run_points: {
         parameters: {
             query?: {
-                /** @description series; all of the run's when none is given */
+                /** @description Names of series, at most 50; without one, all of the run. */
                 name?: string[];
-                /** @description return only later items */
+                /** @description Return only points of later steps. */
                 after?: number;
+                /** @description Largest number of points, over all series. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description Id of the run. */
                 run_id: number;
             };
             cookie?: never;
@@ -3875,6 +5407,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the run. */
                 run_id: number;
             };
             cookie?: never;
@@ -3958,6 +5491,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the run. */
                 run_id: number;
             };
             cookie?: never;
