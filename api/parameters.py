@@ -87,17 +87,11 @@ JointState = Annotated[
 ]
 ExperimentOrder = Annotated[
     ExperimentSort,
-    Query(
-        description="Order of the list; `-` reverses it, and experiments with equal values are in the order of their "
-        "ids. Names are in the order of their characters' code points."
-    ),
+    Query(description="Order of the list."),
 ]
 RunOrder = Annotated[
     RunSort,
-    Query(
-        description="Order of the list; `-` reverses it, and runs with equal values are in the order of their ids. "
-        "With `ended_at` the list has only runs that have ended."
-    ),
+    Query(description="Order of the list; with `ended_at` it has only runs that have ended."),
 ]
 SeriesName = Annotated[
     str, Query(min_length=1, max_length=200, pattern=NO_NUL, description="Name of the series.", examples=["loss"])

@@ -1,25 +1,33 @@
-"""The orders in which lists can be requested; a "-" in front of a field reverses its order."""
+"""The orders in which lists can be requested."""
 
 from enum import StrEnum
 
 
 class ExperimentSort(StrEnum):
-    """The orders of the list of experiments. Experiments with equal values are in the order of their ids."""
+    """The orders of the list of experiments; `-` reverses an order.
+
+    Experiments with equal values are in the order of their ids. Names are in the order of their characters' code
+    points, so capitals come before small letters.
+    """
 
     ID = "id"
     NEWEST = "-id"
     CREATED_AT = "created_at"
     CREATED_AT_REVERSED = "-created_at"
-    NAME = "name"  # by code point: capitals come before small letters
+    NAME = "name"
     NAME_REVERSED = "-name"
 
 
 class RunSort(StrEnum):
-    """The orders of the list of runs. Runs with equal values are in the order of their ids."""
+    """The orders of the list of runs; `-` reverses an order.
+
+    Runs with equal values are in the order of their ids. A list in the order of `ended_at` has only runs that have
+    ended.
+    """
 
     ID = "id"
     NEWEST = "-id"
     CREATED_AT = "created_at"
     CREATED_AT_REVERSED = "-created_at"
-    ENDED_AT = "ended_at"  # only runs that have ended
+    ENDED_AT = "ended_at"
     ENDED_AT_REVERSED = "-ended_at"

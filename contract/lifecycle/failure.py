@@ -9,16 +9,22 @@ from contract.described_model import DescribedModel
 
 
 class FailureKind(StrEnum):
-    """The kinds, as far as they differ in what a user has to fix."""
+    """The kinds of failures, as far as they differ in what a user has to fix.
+
+    out_of_memory: of a host or a device. collective_timeout: in a collective or at the rendezvous. python_error: an
+    exception. signal: a signal ended the rank's process, or the process crashed. wrong_environment: the Python, a
+    module or a library that the job needs is missing. node_failure, time_limit: as the cluster reports. unknown: no
+    evidence names a kind.
+    """
 
     OUT_OF_MEMORY = "out_of_memory"
-    COLLECTIVE_TIMEOUT = "collective_timeout"  # in a collective or at the rendezvous
+    COLLECTIVE_TIMEOUT = "collective_timeout"
     PYTHON_ERROR = "python_error"
-    SIGNAL = "signal"  # a signal ended the rank's process, or the process crashed
-    WRONG_ENVIRONMENT = "wrong_environment"  # the Python, a module or a library that the job needs is missing
+    SIGNAL = "signal"
+    WRONG_ENVIRONMENT = "wrong_environment"
     NODE_FAILURE = "node_failure"
     TIME_LIMIT = "time_limit"
-    UNKNOWN = "unknown"  # no evidence names a kind
+    UNKNOWN = "unknown"
 
 
 class RankFailureView(DescribedModel):

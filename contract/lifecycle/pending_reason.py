@@ -5,12 +5,17 @@ from typing import NamedTuple
 
 
 class PendingKind(StrEnum):
-    """Kinds of pending reasons, as far as they differ in what a user can do about them."""
+    """Kinds of pending reasons, as far as they differ in what a user can do about them.
 
-    RESOURCES = "resources"  # other jobs must end first
-    QUOTA = "quota"  # the user's own jobs must end first, or the user needs a higher limit
-    HELD = "held"  # a person must release the job
-    DEPENDENCY = "dependency"  # another job, or a point in time, comes first
+    resources: other jobs must end first. quota: the user's own jobs must end first, or the user needs a higher limit.
+    held: a person must release the job. dependency: another job, or a point in time, comes first. reservation: the
+    nodes are reserved. other: none of these.
+    """
+
+    RESOURCES = "resources"
+    QUOTA = "quota"
+    HELD = "held"
+    DEPENDENCY = "dependency"
     RESERVATION = "reservation"
     OTHER = "other"
 

@@ -5,13 +5,18 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """The states."""
+    """The states of a run.
 
-    QUEUED = "queued"  # no cluster has a job of the run
-    SUBMITTING = "submitting"  # a worker submits its job
-    PENDING = "pending"  # the cluster has its job, and the run has reported nothing yet
+    queued: no cluster has a job of the run. submitting: a worker submits its job. pending: the cluster has its job, and
+    the run has reported nothing yet. running: it trains. paused: the run reported that it paused or failed; when its
+    job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended.
+    """
+
+    QUEUED = "queued"
+    SUBMITTING = "submitting"
+    PENDING = "pending"
     RUNNING = "running"
-    PAUSED = "paused"  # it reported its end; when its job has ended, the run is queued again or ends
+    PAUSED = "paused"
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"

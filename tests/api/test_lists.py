@@ -32,7 +32,8 @@ Item = dict[str, Any]
 
 def items(client: TestClient, path: str, **asked: Any) -> list[Item]:
     """Return all items of a list, requested in pages of two."""
-    found, place = [], {}
+    found: list[Item] = []
+    place: dict[str, int] = {}
     while True:
         answer = client.get(f"/api/v1/{path}", params={"limit": 2, **asked, **place})
         assert answer.status_code == 200, answer.text
@@ -125,7 +126,7 @@ def test_the_runs_of_an_experiment_are_found_by_their_state(both: TestClient, en
     post(both, GRID)
     with transaction(engine) as db:
         db.get_one(Run, 3).state = State.FAILED
-    asked = {"state": "queued", "limit": 1}
+    asked: dict[str, Any] = {"state": "queued", "limit": 1}
     first = both.get("/api/v1/experiments/2/runs", params=asked).json()
     rest = both.get("/api/v1/experiments/2/runs", params={**asked, "after": first["next"]}).json()
     assert [run["id"] for run in first["items"] + rest["items"]] == [2, 4]

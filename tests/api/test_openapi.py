@@ -143,7 +143,11 @@ def test_a_planted_field_without_an_example_is_found(schema: Schema, found: list
 
 @pytest.mark.parametrize("example", [{"state": "on"}, {}, "on"])
 def test_a_planted_example_that_is_not_valid_is_found(example: Any) -> None:
-    state = {"type": "object", "required": ["state"], "properties": {"state": {"$ref": "#/components/schemas/S"}}}
+    state: Schema = {
+        "type": "object",
+        "required": ["state"],
+        "properties": {"state": {"$ref": "#/components/schemas/S"}},
+    }
     field = {**state, "examples": [{"state": "off"}, example]}
     schemas = {"M": {"properties": {"f": field}}, "S": {"enum": ["off"]}}
     assert invalid_examples({"paths": {}, "components": {"schemas": schemas}}) == [f"M.f: {example!r}"]

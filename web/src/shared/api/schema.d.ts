@@ -1188,7 +1188,12 @@ export interface components {
         };
         /**
          * ExitCause
-         * @description The causes, as far as they differ in what the scheduler does next.
+         * @description The causes of an attempt's end, as far as they differ in what the scheduler does next.
+         *
+         *     done: the run took all its steps. preempted: the cluster gave the resources to another job, or requeued the job.
+         *     node_failure: a host failed, or did not boot. time_limit, out_of_memory: the job reached a limit. failure: the run's
+         *     own error, or a signal. cancelled: somebody ended the job in the cluster. lost: the cluster no longer lists the job,
+         *     so its exit is not known.
          * @enum {string}
          */
         ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
@@ -1297,7 +1302,10 @@ export interface components {
         };
         /**
          * ExperimentSort
-         * @description The orders of the list of experiments. Experiments with equal values are in the order of their ids.
+         * @description The orders of the list of experiments; `-` reverses an order.
+         *
+         *     Experiments with equal values are in the order of their ids. Names are in the order of their characters' code
+         *     points, so capitals come before small letters.
          * @enum {string}
          */
         ExperimentSort: "id" | "-id" | "created_at" | "-created_at" | "name" | "-name";
@@ -1533,7 +1541,12 @@ export interface components {
         };
         /**
          * FailureKind
-         * @description The kinds, as far as they differ in what a user has to fix.
+         * @description The kinds of failures, as far as they differ in what a user has to fix.
+         *
+         *     out_of_memory: of a host or a device. collective_timeout: in a collective or at the rendezvous. python_error: an
+         *     exception. signal: a signal ended the rank's process, or the process crashed. wrong_environment: the Python, a
+         *     module or a library that the job needs is missing. node_failure, time_limit: as the cluster reports. unknown: no
+         *     evidence names a kind.
          * @enum {string}
          */
         FailureKind: "out_of_memory" | "collective_timeout" | "python_error" | "signal" | "wrong_environment" | "node_failure" | "time_limit" | "unknown";
@@ -2352,6 +2365,10 @@ export interface components {
         /**
          * PendingKind
          * @description Kinds of pending reasons, as far as they differ in what a user can do about them.
+         *
+         *     resources: other jobs must end first. quota: the user's own jobs must end first, or the user needs a higher limit.
+         *     held: a person must release the job. dependency: another job, or a point in time, comes first. reservation: the
+         *     nodes are reserved. other: none of these.
          * @enum {string}
          */
         PendingKind: "resources" | "quota" | "held" | "dependency" | "reservation" | "other";
@@ -3246,7 +3263,10 @@ export interface components {
         };
         /**
          * RunSort
-         * @description The orders of the list of runs. Runs with equal values are in the order of their ids.
+         * @description The orders of the list of runs; `-` reverses an order.
+         *
+         *     Runs with equal values are in the order of their ids. A list in the order of `ended_at` has only runs that have
+         *     ended.
          * @enum {string}
          */
         RunSort: "id" | "-id" | "created_at" | "-created_at" | "ended_at" | "-ended_at";
@@ -3706,7 +3726,11 @@ export interface components {
         };
         /**
          * State
-         * @description The states.
+         * @description The states of a run.
+         *
+         *     queued: no cluster has a job of the run. submitting: a worker submits its job. pending: the cluster has its job, and
+         *     the run has reported nothing yet. running: it trains. paused: the run reported that it paused or failed; when its
+         *     job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended.
          * @enum {string}
          */
         State: "queued" | "submitting" | "pending" | "running" | "paused" | "done" | "failed" | "cancelled";
@@ -4196,7 +4220,7 @@ export interface operations {
                 state?: components["schemas"]["State"] | null;
                 /** @description Return only items created at this moment (with its zone) or later. */
                 since?: string | null;
-                /** @description Order of the list; `-` reverses it, and experiments with equal values are in the order of their ids. Names are in the order of their characters' code points. */
+                /** @description Order of the list. */
                 sort?: components["schemas"]["ExperimentSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
@@ -5064,7 +5088,7 @@ export interface operations {
                 before?: number | null;
                 /** @description Return only items created at this moment (with its zone) or later. */
                 since?: string | null;
-                /** @description Order of the list; `-` reverses it, and runs with equal values are in the order of their ids. With `ended_at` the list has only runs that have ended. */
+                /** @description Order of the list; with `ended_at` it has only runs that have ended. */
                 sort?: components["schemas"]["RunSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
