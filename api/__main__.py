@@ -10,6 +10,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from api.app import create_app
+from api.http.connections import BACKLOG, limited_protocol, raise_open_files
 from contract.access.service_record import LOOPBACK, recorded_service
 from contract.access.token_file import TokenFileError, read_or_create_token
 from contract.process_settings import read_process_settings
@@ -48,6 +49,8 @@ def _serve(settings: Settings, host: str, port: int) -> None:
             create_app(settings.model_copy(update={"token": token})),
             host=host,
             port=port,
+            http=limited_protocol(raise_open_files()),
+            backlog=BACKLOG,
             log_level="warning",
             server_header=False,
             timeout_graceful_shutdown=3,  # an open page must not keep the service from ending

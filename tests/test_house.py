@@ -14,7 +14,7 @@ from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
 
 HOUSE = Path(__file__).parents[1]
-WEB = {"fastapi", "starlette", "uvicorn"}
+WEB = {"fastapi", "starlette", "uvicorn", "h11"}
 PLANS = {
     "trainers.collectives.layout",
     "trainers.collectives.plan",
