@@ -21,9 +21,11 @@ ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /source
-COPY pyproject.toml constraints.txt ./
+COPY constraints.txt requirements/service.txt ./
+# every package but torch has a hash (docs/decisions/0027-pins-with-hashes.md)
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=docker/wheels,target=/wheels \
-    touch README.md && /opt/bigbatch/bin/pip install --find-links /wheels -c constraints.txt '.[service,trainer]'
+    /opt/bigbatch/bin/pip install --require-hashes --no-deps -r service.txt \
+    && /opt/bigbatch/bin/pip install --find-links /wheels -c constraints.txt torch
 
 
 FROM debian:bookworm-slim

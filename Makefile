@@ -9,7 +9,7 @@ export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client migrate packages clean
+.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client migrate packages pins clean
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -102,13 +102,37 @@ $(PY):
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "could not make $(VENV); on Debian: apt-get install python3-venv"; exit 1; }
 
-.make/service: pyproject.toml constraints.txt | $(PY)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[service,trainer]'
+PIP := $(VENV)/bin/pip install --quiet --disable-pip-version-check
+# Every package has a hash except torch and its accelerator libraries, whose builds differ between package indexes
+# (docs/decisions/0027-pins-with-hashes.md). setuptools, which builds the last package, has one too.
+define install
+	$(PIP) --require-hashes --no-deps -r $(1)
+	$(PIP) -c constraints.txt torch
+	$(PIP) --no-deps --no-build-isolation -e .
+endef
+
+.make/service: pyproject.toml constraints.txt requirements/service.txt | $(PY)
+	$(call install,requirements/service.txt)
 	@mkdir -p .make && touch $@
 
-.make/dev: pyproject.toml constraints.txt | $(PY)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[service,trainer,dev]'
+.make/dev: pyproject.toml constraints.txt requirements/dev.txt | $(PY)
+	$(call install,requirements/dev.txt)
 	@mkdir -p .make && touch $@ .make/service
+
+# the hashes of the versions in constraints.txt, for every platform; needs the package index
+HASHES := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+  --custom-compile-command "make pins"
+PINNED := pyproject.toml --extra service --extra trainer --constraint constraints.txt \
+  --config-file requirements/uv.toml --no-emit-package torch
+pins: .make/uv
+	.make/uv/bin/uv $(HASHES) $(PINNED) -o requirements/service.txt
+	.make/uv/bin/uv $(HASHES) $(PINNED) --extra dev -o requirements/dev.txt
+	.make/uv/bin/uv $(HASHES) requirements/uv.in -o requirements/uv.txt
+
+.make/uv: requirements/uv.txt
+	$(PYTHON) -m venv --clear $@
+	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
 
 .make/web: web/package.json web/package-lock.json
 	cd web && npm ci --no-audit --no-fund --loglevel=error

@@ -140,7 +140,9 @@ def test_every_endpoint_is_documented(tmp_path: Path) -> None:
     assert [line for line in wanted if line not in guide] == []
 
 
-def test_no_lock_names_a_registry() -> None:
+def test_the_dashboards_lock_names_no_registry_and_has_a_hash_for_each_package() -> None:
     lock = HOUSE / "web" / "package-lock.json"
     assert '"resolved"' not in lock.read_text()
+    packages = json.loads(lock.read_text())["packages"]
+    assert [name for name, package in packages.items() if name and "integrity" not in package] == []
     assert "://" not in (HOUSE / "constraints.txt").read_text()
