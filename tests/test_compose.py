@@ -18,7 +18,9 @@ from tests.testing.needs import program
 from tests.testing.servers import free_port, wait_for
 
 HOUSE = Path(__file__).parents[1]
-SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((HOUSE / "docker-compose.yml").read_text())["services"]
+DOCUMENT: dict[str, dict[str, Any]] = yaml.safe_load((HOUSE / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = DOCUMENT["services"]
+SLURM = {name for name, service in SERVICES.items() if "slurm" in service.get("profiles", [])}
 PROJECT = tomllib.loads((HOUSE / "pyproject.toml").read_text())
 TEXTS = ["Dockerfile", "docker-compose.yml", "docker/cluster.yml", "docs/docker.md"]
 
@@ -107,11 +109,44 @@ def _answers(port: int, password: str | None) -> bool:
         return False
 
 
-def test_slurm_nodes_reach_neither_database_nor_broker() -> None:
-    for name, service in SERVICES.items():
-        if "slurm" in service.get("profiles", []):
-            assert service["networks"] == ["cluster"], name
-            assert "environment" not in service, name
+@pytest.mark.parametrize("service", SERVICES)
+def test_no_service_has_privileges_or_runs_as_root(service: str) -> None:
+    options = SERVICES[service]
+    assert options["cap_drop"] == ["ALL"]
+    assert options["security_opt"] == ["no-new-privileges:true"]
+    assert not {"cap_add", "privileged", "pid", "ipc", "network_mode"} & options.keys()
+    users = re.findall(r"^USER (\S+)", (HOUSE / "Dockerfile").read_text(), re.MULTILINE)
+    assert options.get("user", users[-1] if "build" in options else "root") not in ("root", "0")
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_only_volumes_and_memory_are_writable(service: str) -> None:
+    assert SERVICES[service]["read_only"] is (service not in SLURM)
+    assert any(str(mount).split(":")[0] == "/tmp" for mount in SERVICES[service]["tmpfs"])
+
+
+@pytest.mark.parametrize(
+    ("network", "members"),
+    [
+        ("database", {"postgres", "migrate", "api", "worker", "clock"}),
+        ("broker", {"redis", "worker", "clock"}),
+        ("front", {"api"}),
+        ("cluster", {"worker", *SLURM}),
+    ],
+)
+def test_a_network_has_only_the_services_that_need_it(network: str, members: set[str]) -> None:
+    assert {name for name, service in SERVICES.items() if network in service["networks"]} == members
+    assert (DOCUMENT["networks"][network] or {}).get("internal", False) is (network in ("database", "broker"))
+
+
+def test_only_the_api_publishes_a_port() -> None:
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["api"]
+
+
+def test_slurm_nodes_have_no_secret_and_reach_neither_database_nor_broker() -> None:
+    for name in SLURM:
+        assert SERVICES[name]["networks"] == ["cluster"], name
+        assert "environment" not in SERVICES[name], name
 
 
 def test_every_package_but_the_lab_travels_to_the_engine() -> None:
