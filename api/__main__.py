@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from contextlib import nullcontext
 from secrets import token_hex
@@ -51,6 +52,8 @@ def _serve(settings: Settings, host: str, port: int) -> None:
             port=port,
             http=limited_protocol(raise_open_files()),
             backlog=BACKLOG,
+            # uvicorn would trust every process of this machine, whose clients could then choose their address
+            proxy_headers=bool(os.environ.get("FORWARDED_ALLOW_IPS")),
             log_level="warning",
             server_header=False,
             timeout_graceful_shutdown=3,  # an open page must not keep the service from ending

@@ -16,6 +16,7 @@ import uvicorn
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
+from api.access.throttle import MAX_FAILURES
 from api.http.connections import HEAD_S, MAX_CONNECTIONS, OTHER_FILES, limited_protocol
 from tests.testing.servers import free_port, wait_for
 
@@ -68,7 +69,8 @@ def api(tmp_path: Path) -> Iterator[int]:
     """The API as a process that may open FILES files; yields its port."""
     port = free_port()
     command = [sys.executable, "-m", "api", "--port", str(port)]
-    environment = {**os.environ, "BIGBATCH_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    inherited = {name: value for name, value in os.environ.items() if name != "FORWARDED_ALLOW_IPS"}
+    environment = {**inherited, "BIGBATCH_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
     with subprocess.Popen(command, env=environment, preexec_fn=open_files(FILES, FILES)) as process:
         try:
             wait_for("the API", lambda: is_healthy(f"http://127.0.0.1:{port}"))
@@ -86,6 +88,17 @@ def test_more_slow_clients_than_open_files_do_not_stop_the_service(api: int) -> 
         assert is_healthy(f"http://127.0.0.1:{api}")
         assert HEAD_S < PATIENCE_S
         assert all(is_closed(client) for client in slow)
+
+
+def test_a_client_cannot_choose_the_address_that_its_failed_attempts_count_for(api: int) -> None:
+    """Forces the fault: each wrong token of one client names another address, as a proxy does for its clients."""
+    url = f"http://127.0.0.1:{api}/api/v1/runs"
+    wrong = {"authorization": "Bearer wrong"}
+    found = [
+        httpx.get(url, headers={**wrong, "x-forwarded-for": f"192.0.2.{number}"}, timeout=PATIENCE_S).status_code
+        for number in range(MAX_FAILURES + 1)
+    ]
+    assert found == [401] * MAX_FAILURES + [429]
 
 
 @contextmanager
