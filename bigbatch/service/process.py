@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bigbatch.service.environment import ProcessEnvironment
 from bigbatch.terminal.message import print_message
+from contract.private_files import make_private_folder
 from contract.process_settings import SETTINGS_SOCKET, send_settings
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
@@ -93,7 +94,7 @@ class ServiceProcess:
 
     def _begin_log(self) -> None:
         """Start a new log; rename the log of the earlier service."""
-        self.log.parent.mkdir(exist_ok=True)
+        make_private_folder(self.log.parent)  # the home itself may be a folder that others use
         with suppress(FileNotFoundError):
             self.log.replace(self.log.with_suffix(".log.1"))
 

@@ -119,6 +119,22 @@ def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
         probe.bind(("127.0.0.1", int(url.rsplit(":", 1)[1])))
 
 
+def test_the_files_of_the_service_are_private_also_in_a_home_that_others_use(tmp_path: Path, started: list[Up]) -> None:
+    """Forces the fault: the home is a folder like /tmp, which the service does not close."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home").chmod(0o1777)
+    before = os.umask(0o022)
+    try:
+        up = Up(tmp_path, "up")
+    finally:
+        os.umask(before)
+    started.append(up)
+    up.url()
+    open_to_others = [path.name for path in up.home.iterdir() if path.stat().st_mode & 0o077]
+    assert set(open_to_others) <= {"runs", "up.lock"}
+    assert {"logs", "bigbatch.db"} <= {path.name for path in up.home.iterdir()}
+
+
 def test_up_makes_a_token_that_only_its_user_has(
     tmp_path: Path, started: list[Up], monkeypatch: pytest.MonkeyPatch
 ) -> None:
