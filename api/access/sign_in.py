@@ -42,6 +42,8 @@ class SignIn:
         validity = Validity.VALID if is_token else self._credentials.redeem(code) if code else Validity.WRONG
         if validity is Validity.VALID:
             return self._begin_session(request, next_path)
+        if validity is Validity.ENDED and self._has_session(request):
+            return _redirect(next_path)  # the same browser opens its link again
         if validity is Validity.ENDED:
             return sign_in_page(next_path, status=401, message="The link has been used before or has expired.")
         if wait_s := self._throttle.record_failure(client_address(request), now=time.monotonic()):
@@ -50,9 +52,12 @@ class SignIn:
         wrong = "The link is not valid for this service." if code else "The token is wrong."
         return sign_in_page(next_path, status=401, message=wrong)
 
+    def _has_session(self, request: Request) -> bool:
+        session = request.cookies.get(self._credentials.cookie, "")
+        return self._credentials.check_session(session) is Validity.VALID
+
     def _begin_session(self, request: Request, next_path: str) -> Response:
-        # Exactly one leading slash or backslash: browsers resolve //name as another host.
-        response = RedirectResponse("/" + next_path.lstrip("/\\"), status_code=303)
+        response = _redirect(next_path)
         # A proxy with TLS may connect without TLS; the browser's own origin shows which one the browser uses.
         is_https = request.scope["scheme"] == "https" or request.headers.get("origin", "").startswith("https://")
         credentials = self._credentials
@@ -71,6 +76,11 @@ class SignIn:
         response = RedirectResponse(SIGN_IN, status_code=303)
         response.delete_cookie(self._credentials.cookie, httponly=True, samesite="strict")
         return response
+
+
+def _redirect(next_path: str) -> RedirectResponse:
+    # Exactly one leading slash or backslash: browsers resolve //name as another host.
+    return RedirectResponse("/" + next_path.lstrip("/\\"), status_code=303)
 
 
 def client_address(request: Request) -> str:

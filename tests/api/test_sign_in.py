@@ -68,6 +68,16 @@ def test_a_code_works_once(browser: Browser) -> None:
     assert not has_access(again)
 
 
+def test_a_browser_with_a_session_opens_its_used_link_again(browser: Browser) -> None:
+    client, once = browser(), code()
+    client.post("/sign-in", data={"code": once})
+    answer = client.post("/sign-in", data={"code": once, "next": "//evil.example/runs/1"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/evil.example/runs/1")
+    assert "set-cookie" not in answer.headers
+    client.post("/sign-out")
+    assert client.post("/sign-in", data={"code": once}).status_code == 401
+
+
 def test_a_code_expires(browser: Browser) -> None:
     assert browser().post("/sign-in", data={"code": code(age_s=LIFETIME_S[Purpose.CODE])}).status_code == 401
     assert browser().post("/sign-in", data={"code": code(age_s=LIFETIME_S[Purpose.CODE] - 60)}).status_code == 303

@@ -204,7 +204,7 @@ def _seed_grid(db: Session, root: Path) -> int:
     experiment, created = _created(db, grid)
     ends = [State.DONE] * 6 + [State.RUNNING, State.PENDING, State.FAILED, State.SUBMITTING, State.CANCELLED]
     for run, state in zip(created, ends, strict=False):
-        reason = "rank 5 on cpu-3 fell: RuntimeError: loss is not a number" if state is State.FAILED else None
+        reason = "rank 5 on cpu-3: RuntimeError: loss is not a number" if state is State.FAILED else None
         reason = "stopped on request" if state is State.CANCELLED else reason
         bring_to(db, run, state, share=0.6 if state in (State.RUNNING, State.FAILED) else 1.0, reason=reason)
         write_log(root, run, min(run.step, 300))
@@ -213,11 +213,9 @@ def _seed_grid(db: Session, root: Path) -> int:
 
 def _seed_failed(db: Session, root: Path) -> int:
     _, (run,) = _created(db, spec("a rate too far", schedule={"kind": "constant", "rate": 40.0}))
-    bring_to(
-        db, run, State.FAILED, share=0.12, reason="rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
-    )
+    bring_to(db, run, State.FAILED, share=0.12, reason="rank 2 on cpu-2: FloatingPointError: loss is nan at step 115")
     write_log(root, run, 115)
-    end_attempt(db, run, ExitCause.FAILURE, "rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115")
+    end_attempt(db, run, ExitCause.FAILURE, "rank 2 on cpu-2: FloatingPointError: loss is nan at step 115")
     _write_rank_failures(RunFolder.of(root, run.id, run.key))
     return run.id
 
@@ -226,7 +224,7 @@ def _write_rank_failures(folder: RunFolder) -> None:
     """Record that rank 2 failed with a NaN loss and that the other ranks lost its connection."""
     (folder.path / "attempts").mkdir()
     folder.write_roster(1, RankRoster(hosts=[f"cpu-{rank // 2 + 1}" for rank in range(8)], ahead_s=[0.0] * 8))
-    reason = "rank 2 on cpu-2 fell: FloatingPointError: loss is nan at step 115"
+    reason = "rank 2 on cpu-2: FloatingPointError: loss is nan at step 115"
     folder.write_rank_failure(1, RankFailure(at=1000.0, rank=2, host="cpu-2", reason=reason, trace=TRACE))
     for rank in (0, 1, 3, 4, 5, 6, 7):
         waited = f"rank {rank} waited in round {rank % 3} of the collective"

@@ -194,7 +194,7 @@ test("a log that cannot be read shows the service's reason", async () => {
   const service = running();
   delete service.answers["GET /runs/7/log"];
   openPage("/runs/7");
-  expect(await screen.findByText("there is no GET /runs/7/log")).toBeVisible();
+  expect(await screen.findByText("The log cannot be shown: there is no GET /runs/7/log.")).toBeVisible();
 });
 
 test("a long log loses whole characters at its start, but not while the reader has scrolled up", async () => {

@@ -1,13 +1,19 @@
 /** A fake service that answers with the objects of the API. */
 import { vi } from "vitest";
+import type { components } from "@/shared/api/schema";
 import type { ExperimentDetail, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
+type Problem = Partial<components["schemas"]["Problem"]> & { status: number };
 
-/** Answer "GET /path" by `answers`, paths in `broken` with 500, other paths with 404; `down` fails all requests. */
+/**
+ * Answer "GET /path" by `answers`, paths in `refused` with their problem, paths in `broken` with 500 and no document,
+ * other paths with 404; `down` fails all requests.
+ */
 export class Service {
   down = false;
   readonly broken = new Set<string>();
+  readonly refused: Record<string, Problem> = {};
   readonly requests: string[] = [];
 
   constructor(readonly answers: Record<string, Answer>) {
@@ -20,10 +26,12 @@ export class Service {
     this.requests.push(key + decodeURIComponent(url.search));
     if (this.down) return Promise.reject(new TypeError("Failed to fetch"));
     if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));
+    const problem = this.refused[key];
+    if (problem) return Promise.resolve(Response.json(problem, { status: problem.status }));
     const found = this.answers[key];
     if (found) return Promise.resolve(Response.json(found(url)));
-    const problem = { code: "not_found", detail: `there is no ${key}`, errors: [] };
-    return Promise.resolve(Response.json(problem, { status: 404 }));
+    const absent = { code: "not_found", detail: `there is no ${key}`, errors: [] };
+    return Promise.resolve(Response.json(absent, { status: 404 }));
   }
 }
 

@@ -12,6 +12,10 @@ import styles from "./App.module.css";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { Header } from "./Header";
 
+// any other text than a number leads to "This page does not exist"
+const EXPERIMENT = /^\/experiments\/(?<id>\d+)\/?$/;
+const RUN = /^\/runs\/(?<id>\d+)\/?$/;
+
 export function App() {
   const main = useRef<HTMLElement>(null);
   const [location] = useLocation();
@@ -35,8 +39,8 @@ export function App() {
       <main id="main" className={styles.main} ref={main} tabIndex={-1}>
         <Switch>
           <Route path="/" component={Home} />
-          <Route path="/experiments/:id">{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
-          <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
+          <Route path={EXPERIMENT}>{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
+          <Route path={RUN}>{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
           <Route path="/collectives" component={CollectivesPage} />
           <Route path="/clusters" component={ClustersPage} />
           <Route>

@@ -11,7 +11,7 @@ import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
 import styles from "./ClustersPage.module.css";
 import { NodeTable, PartitionTable, QueueTable } from "./ClusterTables";
-import { NodeGrid } from "./NodeGrid";
+import { NodeGrid, nodesText } from "./NodeGrid";
 
 export function ClustersPage() {
   const { data, error } = useClusters();
@@ -50,7 +50,7 @@ function Cluster({ cluster }: { cluster: ClusterView }) {
         <p className="small muted">asked {formatAge(cluster.asked_at, now)}</p>
         {report && (
           <p className="small muted">
-            {pluralize(report.nodes.length, "node")}, {pluralize(report.queue.length, "job")}
+            {nodesText(report.nodes)}; {pluralize(report.queue.length, "job")}
             {report.admits && `; ${limitsText(report.admits)}`}
           </p>
         )}

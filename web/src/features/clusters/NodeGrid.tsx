@@ -1,5 +1,6 @@
 /** The nodes of a cluster as cells; the fill of a cell shows the share of busy cores. */
 import type { ClusterView } from "@/shared/api/types";
+import { pluralize } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import styles from "./NodeGrid.module.css";
 
@@ -25,6 +26,19 @@ export function NodeGrid({ nodes }: { nodes: Node[] }) {
       })}
     </ul>
   );
+}
+
+/** Return the nodes of each kind in words, which explain the cells: "8 nodes: 5 in use, 2 idle, 1 down". */
+export function nodesText(nodes: Node[]): string {
+  const down = nodes.filter(isDown).length;
+  const busy = nodes.filter((node) => !isDown(node) && node.busy_cpus > 0).length;
+  const kinds = [
+    [busy, "in use"],
+    [nodes.length - down - busy, "idle"],
+    [down, "down"],
+  ] as const;
+  const present = kinds.filter(([count]) => count > 0).map(([count, kind]) => `${count} ${kind}`);
+  return [pluralize(nodes.length, "node"), present.join(", ")].filter(Boolean).join(": ");
 }
 
 export function isDown(node: Node): boolean {

@@ -41,7 +41,7 @@ export function ExperimentRow({ experiment }: Props) {
       </div>
       <p className={styles.experimentBest}>
         <span className={styles.accuracy}>{formatPercent(best)}</span>
-        <span className="small muted"> {best === null ? "no held-out accuracy yet" : "best held-out"}</span>
+        <span className="small muted"> {best === null ? "no accuracy yet" : "best held-out"}</span>
       </p>
     </li>
   );

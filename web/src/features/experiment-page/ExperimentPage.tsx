@@ -29,7 +29,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   const { id, name, state, progress } = experiment;
   const live = !hasEnded(state);
   useTitle(live ? `${Math.floor(progress * 100)}% · ${name}` : `${state} · ${name}`);
-  const { data, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(id, live);
+  const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(id, live);
   const [colorBy, setColorBy] = useState<string | null>(null);
   const theme = useTheme();
   const selection = useSelection();
@@ -42,7 +42,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
       <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
       <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
       <CheckpointAdvice experimentId={id} />
-      <RunTable {...{ runs, axes, lineStyles, selection }} />
+      {data ? <RunTable {...{ runs, axes, lineStyles, selection }} /> : <QueryStatus error={error} />}
       {hasNextPage && (
         <p className={styles.moreRuns}>
           <button className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>

@@ -28,7 +28,8 @@ export function RunPage({ id }: { id: number }) {
 }
 
 function Run({ run }: { run: RunDetail }) {
-  const series = usePoints(run);
+  const points = usePoints(run);
+  const { series } = points;
   const live = !hasEnded(run.state);
   const share = `${Math.floor((run.step / run.steps) * 100)}%`;
   useTitle(`${run.state === "running" ? share : run.state} · Run ${run.id}`);
@@ -44,7 +45,7 @@ function Run({ run }: { run: RunDetail }) {
         <LostRankList run={run} />
         <EndedAttempts run={run} />
       </div>
-      <RunCurves run={run} series={series} />
+      <RunCurves run={run} points={points} />
       <StepTimePanel run={run} series={series} />
       <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />
       <div className={styles.texts}>

@@ -1,6 +1,6 @@
 /** The client of the service: typed by the OpenAPI document; each answer updates the state of the connection. */
 import createClient from "openapi-fetch";
-import { recordAnswer, recordServerError, recordUnreachable } from "./connection";
+import { recordAnswer, recordServerError, recordSignedOut, recordUnreachable } from "./connection";
 import type { components, paths } from "./schema";
 
 export const client = createClient<paths>({
@@ -9,18 +9,19 @@ export const client = createClient<paths>({
 });
 
 client.use({
-  onResponse({ request, response }) {
+  async onResponse({ request, response }) {
     const { pathname } = new URL(request.url);
-    if (response.status === 401)
-      recordUnreachable("You are not signed in, or the session has ended: reload the page to sign in.");
-    else if (response.status >= 500) recordServerError(pathname);
+    if (response.status === 401) recordSignedOut();
+    else if (response.status >= 500) recordServerError(pathname, await detailOf(response.clone()));
     else recordAnswer(pathname);
   },
   onError({ request }) {
     // An aborted request shows nothing about the service.
-    if (!request.signal.aborted) recordUnreachable("The service does not answer.");
+    if (!request.signal.aborted) recordUnreachable();
   },
 });
+
+type Problem = components["schemas"]["Problem"];
 
 /** An error answer of the service, with the service's own message. */
 export class ApiError extends Error {
@@ -34,7 +35,7 @@ export class ApiError extends Error {
 
 interface Answer<T> {
   data?: T;
-  error?: components["schemas"]["Problem"] | undefined;
+  error?: Problem | undefined;
   response: Response;
 }
 
@@ -42,7 +43,24 @@ interface Answer<T> {
 export async function body<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer;
   if (data !== undefined) return data;
+  throw new ApiError(response.status, messageOf(error) ?? `the service answered ${response.status}`);
+}
+
+/** Return the message of a problem document with its invalid fields: "the request is not valid: hosts: at most 4096". */
+function messageOf(problem: Partial<Problem> | undefined): string | undefined {
   // A proxy in front of the service may answer in its own format.
-  const detail = (error as { detail?: string } | undefined)?.detail;
-  throw new ApiError(response.status, detail ?? `the service answered ${response.status}`);
+  if (typeof problem?.detail !== "string") return undefined;
+  const { detail, errors = [] } = problem;
+  const fields = errors
+    .filter(({ message }) => !detail.includes(message))
+    .map(({ path, message }) => (path ? `${path}: ${message}` : message));
+  return [detail, fields.join("; ")].filter(Boolean).join(": ");
+}
+
+async function detailOf(response: Response): Promise<string | undefined> {
+  try {
+    return messageOf((await response.json()) as Partial<Problem>);
+  } catch {
+    return undefined; // no JSON, so not an answer of the service
+  }
 }

@@ -4,26 +4,34 @@ import { useSyncExternalStore } from "react";
 export interface Outage {
   reason: string;
   since: Date;
+  signedOut: boolean; // a sign-in ends the outage
 }
 
-const SERVER_ERROR = "The service reports an internal error and may recover by itself.";
+const NO_ANSWER = "The service does not answer.";
+const SIGNED_OUT = "You are signed out, or the session has ended.";
 const FORGET_MS = 15_000; // no page requests a path that has been idle for so long
 
 let outage: Outage | null = null;
 let unreachable: string | null = null; // the reason why no request gets an answer
-const failing = new Map<string, number>(); // path -> time of its last server error
+const failing = new Map<string, { at: number; reason: string }>(); // path -> its last server error
 const listeners = new Set<() => void>();
 
 /** Record that the service does not answer any request. */
-export function recordUnreachable(reason: string): void {
-  unreachable = reason;
+export function recordUnreachable(): void {
+  unreachable = NO_ANSWER;
+  update();
+}
+
+/** Record that the service refuses all requests of this browser until its user signs in. */
+export function recordSignedOut(): void {
+  unreachable = SIGNED_OUT;
   update();
 }
 
 /** Record that the service answers this path with a server error; other paths may work. */
-export function recordServerError(path: string): void {
+export function recordServerError(path: string, detail = "internal error"): void {
   unreachable = null;
-  failing.set(path, Date.now());
+  failing.set(path, { at: Date.now(), reason: `The service reports an error: ${detail}.` });
   update();
 }
 
@@ -42,15 +50,17 @@ export function useOutage(): Outage | null {
 function update(): void {
   const reason = currentReason();
   if (reason === (outage?.reason ?? null)) return;
-  outage = reason === null ? null : { reason, since: outage?.since ?? new Date() };
+  const since = outage?.since ?? new Date();
+  outage = reason === null ? null : { reason, since, signedOut: reason === SIGNED_OUT };
   listeners.forEach((listener) => {
     listener();
   });
 }
 
 function currentReason(): string | null {
-  for (const [path, at] of failing) if (Date.now() - at > FORGET_MS) failing.delete(path);
-  return unreachable ?? (failing.size ? SERVER_ERROR : null);
+  for (const [path, { at }] of failing) if (Date.now() - at > FORGET_MS) failing.delete(path);
+  const [first] = failing.values();
+  return unreachable ?? first?.reason ?? null;
 }
 
 function subscribe(listener: () => void): () => void {

@@ -68,7 +68,9 @@ function ResultCells({ run, best }: Pick<Props, "run" | "best">) {
       <td>
         <StateMark state={run.state} stopping={run.stopping} />
         {run.state === "failed" && run.reason && (
-          <span className={classNames("small", styles.failureReason)}>{run.reason}</span>
+          <span className={classNames("small", styles.failureReason)} title={run.reason}>
+            {run.reason}
+          </span>
         )}
       </td>
       <td>

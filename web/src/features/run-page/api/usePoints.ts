@@ -9,9 +9,15 @@ import { hasEnded } from "@/shared/state/state";
 
 export type Series = Readonly<Record<string, Column>>;
 
+export interface Points {
+  series: Series;
+  isPending: boolean; // no answer has arrived yet
+  error: Error | null; // of the newest request
+}
+
 const NONE: Series = {};
 
-export function usePoints(run: RunDetail): Series {
+export function usePoints(run: RunDetail): Points {
   // A new attempt repeats steps, so its points replace the known ones.
   const key = keys.attemptPoints(run.id, run.attempt);
   const query = useQuery({
@@ -23,7 +29,7 @@ export function usePoints(run: RunDetail): Series {
     refetchInterval: pollInterval(!hasEnded(run.state)),
     structuralSharing: false, // comparing whole columns costs more than drawing them
   });
-  return query.data ?? NONE;
+  return { series: query.data ?? NONE, isPending: query.isPending, error: query.error };
 }
 
 /** Return `known` with all newer points; return `known` itself when there are none. */

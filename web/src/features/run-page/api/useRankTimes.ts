@@ -6,12 +6,12 @@ import { pollInterval } from "@/shared/api/polling";
 import type { RankTimes, RunDetail } from "@/shared/api/types";
 import { hasEnded } from "@/shared/state/state";
 
-export function useRankTimes(run: RunDetail): RankTimes | null {
+export function useRankTimes(run: RunDetail): { times: RankTimes | null; error: Error | null } {
   const query = useQuery({
     queryKey: keys.runRankTimes(run.id),
     queryFn: ({ signal }) =>
       body(client.GET("/api/v1/runs/{run_id}/ranks", { params: { path: { run_id: run.id } }, signal })),
     refetchInterval: pollInterval(!hasEnded(run.state)),
   });
-  return query.data ?? null;
+  return { times: query.data ?? null, error: query.error };
 }

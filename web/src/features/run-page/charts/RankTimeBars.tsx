@@ -3,6 +3,8 @@ import { useState } from "react";
 import type { RankTime, RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { formatStepTime } from "@/shared/format/time";
+import { errorText } from "@/shared/messages/errorText";
+import { classNames } from "@/shared/page/classNames";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { useTheme } from "@/shared/theme/theme";
 import { useRankTimes } from "../api/useRankTimes";
@@ -10,8 +12,14 @@ import styles from "./RankTimeBars.module.css";
 import { PARTS } from "./timeSplit";
 
 export function RankTimeBars({ run }: { run: RunDetail }) {
-  const times = useRankTimes(run);
+  const { times, error } = useRankTimes(run);
   const [pointed, setPointed] = useState<number | null>(null);
+  if (!times && error && run.world > 1)
+    return (
+      <p className={classNames("muted small", styles.rankTimes)}>
+        The times of the ranks cannot be shown: {errorText(error)}.
+      </p>
+    );
   if (!times || times.ranks.length < 2) return null;
   const slowest = times.ranks.reduce((one, other) => (busyTime(other) > busyTime(one) ? other : one));
   const selected = times.ranks.find(({ rank }) => rank === pointed) ?? slowest;

@@ -2,6 +2,8 @@
 import { useMemo, useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
+import { errorText } from "@/shared/messages/errorText";
+import { Loading } from "@/shared/messages/Loading";
 import { classNames } from "@/shared/page/classNames";
 import {
   BATCH,
@@ -19,7 +21,7 @@ import {
   SAMPLES_PER_S,
   UPDATE_S,
 } from "@/shared/series/catalog";
-import type { Series } from "../api/usePoints";
+import type { Points, Series } from "../api/usePoints";
 import styles from "./RunCurves.module.css";
 import { SeriesChart } from "./SeriesChart";
 
@@ -47,23 +49,18 @@ const BATCHES = [BATCH];
 
 interface Props {
   run: RunDetail;
-  series: Series;
+  points: Points;
 }
 
-export function RunCurves({ run, series }: Props) {
+export function RunCurves({ run, points }: Props) {
+  const { series } = points;
   const [logarithmic, setLogarithmic] = useState(false);
   const [smoothed, setSmoothed] = useState(true);
   const sync = `run-${run.id}`;
   const xMax = run.step;
   const restarts = run.restarts.map((restart) => restart.step);
   const own = useMemo(() => ownSeries(series), [series]);
-  if (!Object.values(series).some((column) => column.steps.length)) {
-    return (
-      <p className={classNames("muted", styles.noCurves)}>
-        The run has not reported any values yet. The curves start with its first step.
-      </p>
-    );
-  }
+  if (!Object.values(series).some((column) => column.steps.length)) return <NoCurves {...points} />;
   return (
     <section className={styles.charts} aria-label="Curves">
       <SeriesChart title="Loss" names={LOSSES} {...{ series, sync, xMax, restarts, smoothed, logarithmic }}>
@@ -88,6 +85,17 @@ export function RunCurves({ run, series }: Props) {
         <SeriesChart key={kind.name} title={kind.title} names={names} {...{ series, sync, xMax, restarts }} />
       ))}
     </section>
+  );
+}
+
+function NoCurves({ isPending, error }: Points) {
+  if (isPending) return <Loading />;
+  return (
+    <p className={classNames("muted", styles.noCurves)}>
+      {error
+        ? `The curves cannot be shown: ${errorText(error)}.`
+        : "The run has not reported any values yet. The curves start with its first step."}
+    </p>
   );
 }
 

@@ -1,5 +1,6 @@
 /** The end of a run's log; the panel follows new lines until the reader scrolls up. */
 import { useLayoutEffect, useRef, useState } from "react";
+import { errorText } from "@/shared/messages/errorText";
 import { classNames } from "@/shared/page/classNames";
 import { type Log, useLog } from "../api/useLog";
 import styles from "./LogPanel.module.css";
@@ -26,6 +27,10 @@ export function LogPanel({ runId, live }: Props) {
     if (shown) setFollows(shown.scrollHeight - shown.scrollTop - shown.clientHeight < NEAR_PX);
   }
 
+  function onFollow() {
+    setFollows(true);
+  }
+
   const showEarlier = log && log.start > 0 && (
     <LinkButton
       disabled={earlier.isPending}
@@ -40,13 +45,7 @@ export function LogPanel({ runId, live }: Props) {
   const follow = follows ? (
     <span className="muted small">{live ? "follows" : ""}</span>
   ) : (
-    <LinkButton
-      onClick={() => {
-        setFollows(true);
-      }}
-    >
-      follow
-    </LinkButton>
+    <LinkButton onClick={onFollow}>follow</LinkButton>
   );
   return (
     <TextPanel title="Log" link={showEarlier} actions={follow}>
@@ -54,6 +53,7 @@ export function LogPanel({ runId, live }: Props) {
       <pre ref={box} className={styles.log} tabIndex={0} onScroll={onScroll}>
         <LogText log={log} error={error} />
       </pre>
+      <Interruption log={log} error={error} />
     </TextPanel>
   );
 }
@@ -64,7 +64,16 @@ function LinkButton(props: { disabled?: boolean; onClick: () => void; children: 
 
 function LogText({ log, error }: { log: Log | undefined; error: Error | null }) {
   if (log?.text) return wholeLines(log.text, log.start);
-  return <span className="muted">{error?.message ?? "The log is empty."}</span>;
+  if (error) return <span className={styles.logError}>The log cannot be shown: {errorText(error)}.</span>;
+  return <span className="muted">{log ? "The log is empty." : "Loading …"}</span>;
+}
+
+/** Below a log: why no new lines arrive. */
+function Interruption({ log, error }: { log: Log | undefined; error: Error | null }) {
+  if (!log?.text || !error) return null;
+  return (
+    <p className={classNames("small", styles.logError)}>New lines cannot be shown: {errorText(error)}.</p>
+  );
 }
 
 /** Return the text without its first line when the text may start within a line. */
