@@ -8,7 +8,7 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Home, Port
 from bigbatch.commands.sign_in import print_sign_in_link
-from bigbatch.commands.up import read_service_settings, warn_of_root
+from bigbatch.commands.up import print_commands_of_other_terminals, read_service_settings, warn_of_root
 from bigbatch.commands.watch import watch_to_end
 from bigbatch.service.address import Address, next_free
 from bigbatch.service.home_lock import lock_home
@@ -41,6 +41,7 @@ def first_run(
             if not once:
                 print(f"The dashboard runs at {address.url} until Ctrl-C.", flush=True)
                 print_sign_in_link(client)
+                print_commands_of_other_terminals(address.url)
                 _wait_for_ctrl_c(service)
     raise typer.Exit(0 if succeeded else 1)
 

@@ -1,9 +1,12 @@
 """`bigbatch up`: run the whole service on this machine."""
 
 import os
+import shlex
+import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -46,11 +49,22 @@ def up(host: Host = "127.0.0.1", port: Port = 8000, *, home: Home = None) -> Non
             print(f"Bigbatch is at {address.shown} (Ctrl-C stops the service)", flush=True)
             with Client(address.shown, token) as client:
                 print_sign_in_link(client)
-            if address.url != DEFAULT_URL:
-                print(f"In other terminals: export BIGBATCH_URL={address.url}", flush=True)
+            print_commands_of_other_terminals(address.url)
             with suppress(KeyboardInterrupt):
                 while True:
                     service.supervise(60)
+
+
+def print_commands_of_other_terminals(url: str) -> None:
+    """Print the commands by which `bigbatch` in another terminal exists and finds the service; nothing if it does."""
+    commands = []
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if which("bigbatch") is None and activate.exists():
+        commands.append(f". {shlex.quote(os.path.relpath(activate))}")
+    if url != DEFAULT_URL:
+        commands.append(f"export BIGBATCH_URL={url}")
+    if commands:
+        print(f"In other terminals: {'; '.join(commands)}", flush=True)
 
 
 def warn_of_root() -> None:
