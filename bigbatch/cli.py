@@ -34,6 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "up": up,
@@ -53,7 +54,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    # without its own short help, a command's line in the list ends in the middle of the sentence
+    app.command(name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -65,7 +65,10 @@ class AccessMiddleware:
         if "text/html" in request.headers.get("accept", "") and not path.startswith("/api/"):
             query = request.scope["query_string"].decode("latin-1")
             response: Response = sign_in_page(
-                f"{path}?{query}" if query else path, status=error.status, headers=error.headers
+                f"{path}?{query}" if query else path,
+                status=error.status,
+                headers=error.headers,
+                is_cross_site=request.headers.get("sec-fetch-site") == "cross-site",
             )
         else:
             response = respond(error)

@@ -40,20 +40,23 @@ code{{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-
 [data-signing-in] .note{{visibility:hidden}}
 """
 SCRIPT = """
+const root = document.documentElement;
 const fragment = new URLSearchParams(location.hash.slice(1));
 const form = document.forms[0];
 const theme = localStorage.getItem("theme");
-if (theme) document.documentElement.dataset.theme = theme;
-if (fragment.has("code")) {
+if (theme) root.dataset.theme = theme;
+if ("again" in root.dataset) {
+  location.replace(location.pathname + location.search);
+} else if (fragment.has("code")) {
   history.replaceState(null, "", location.pathname);
-  document.documentElement.dataset.signingIn = "";
+  root.dataset.signingIn = "";
   form.querySelector("h1").textContent = "Signing in …";
   form.elements.code.value = fragment.get("code");
   form.elements.next.value = fragment.get("next") ?? "/";
   form.submit();
 }
 """
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
+PAGE = """<!doctype html><html lang="en"{again}><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">
 <title>Sign in · Bigbatch</title><style>{style}</style>
 <main><header><svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
@@ -73,11 +76,21 @@ started it, prints a link that signs a browser in.</p>
 
 
 def sign_in_page(
-    next_path: str, *, status: int, message: str = "", headers: Mapping[str, str] | None = None
+    next_path: str,
+    *,
+    status: int,
+    message: str = "",
+    headers: Mapping[str, str] | None = None,
+    is_cross_site: bool = False,
 ) -> HTMLResponse:
-    """Return the page; after the sign-in the browser opens `next_path`."""
+    """Return the page; after the sign-in the browser opens `next_path`.
+
+    `is_cross_site`: a page of another site has the link, so the browser sent no cookie. The page opens its address
+    again, and then the browser sends the cookie if it has one.
+    """
+    again = " data-again" if is_cross_site else ""
     notice = f'<p role="alert">{escape(message)}</p>' if message else ""
-    text = PAGE.format(style=STYLE, script=SCRIPT, message=notice, next=escape(next_path))
+    text = PAGE.format(style=STYLE, script=SCRIPT, message=notice, next=escape(next_path), again=again)
     policy = (
         f"default-src 'none'; script-src {_source(SCRIPT)}; style-src {_source(STYLE)}; img-src data:; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -223,3 +223,13 @@ def test_sign_in_prints_a_link_or_how_to_get_the_token(
     reported = call("sign-in")
     assert (reported.code, reported.out) == (1, "")
     assert f"the token of {client.url} is not known: set BIGBATCH_TOKEN" in reported.err
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_the_list_of_commands_has_whole_sentences(call: Call, option: str) -> None:
+    shown = call(option)
+    commands = shown.out.partition("Commands:")[2]
+    assert shown.code == 0
+    assert "until Ctrl-C." in commands
+    assert "..." not in commands
+    assert call("submit", option).code == 0

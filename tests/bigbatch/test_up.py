@@ -16,8 +16,7 @@ import psutil
 import pytest
 
 from bigbatch.client import Client
-from bigbatch.commands.up import print_commands_of_other_terminals, warn_of_root
-from bigbatch.connection import DEFAULT_URL
+from bigbatch.commands.up import warn_of_root
 from bigbatch.errors import ApiError, Unreachable
 from bigbatch.service.address import Address, check_address
 from bigbatch.service.home_lock import lock_home
@@ -264,24 +263,6 @@ def test_a_port_that_is_taken_is_refused_before_anything_starts(call: Call, tmp_
     assert reported == (1, "", f"port {port} is in use: choose another with --port\n")
     assert not (tmp_path / "home" / "logs").exists()
     assert not (tmp_path / "home" / "up.lock").exists()
-
-
-def test_the_service_prints_how_other_terminals_find_the_command_and_the_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a venv" / "bin").mkdir(parents=True)
-    (tmp_path / "a venv" / "bin" / "activate").touch()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "a venv"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", "/nowhere")
-    print_commands_of_other_terminals(DEFAULT_URL)
-    print_commands_of_other_terminals("http://127.0.0.1:8001")
-    activate = "In other terminals: . 'a venv/bin/activate'"
-    assert capsys.readouterr().out == f"{activate}\n{activate}; export BIGBATCH_URL=http://127.0.0.1:8001\n"
-    (tmp_path / "bigbatch").touch(mode=0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    print_commands_of_other_terminals(DEFAULT_URL)
-    assert capsys.readouterr().out == ""
 
 
 def test_port_0_is_any_that_is_free() -> None:

@@ -1,29 +1,20 @@
 """Define fixtures: a seeded service and a real Chromium."""
 
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, ViewportSize, expect, sync_playwright
 
 from bigbatch.client import Client
 from store.session import engine_for
-from tests.testing.dashboard import Dashboard
+from tests.testing.dashboard import CHROMIUM_FLAGS, ROOT, Dashboard, find_chromium, serving_api
 from tests.testing.databases import copy_sqlite
 from tests.testing.needs import require
 from tests.testing.seed_dashboard import seed
-from tests.testing.servers import free_port, wait_for
 
 expect.set_options(timeout=30_000)  # a busy machine needs several times longer than an idle machine
-ROOT = Path(__file__).parents[2]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 
 @pytest.fixture(scope="session")
@@ -33,17 +24,16 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -
     home = tmp_path_factory.mktemp("home")
     engine = engine_for(copy_sqlite(sqlite_template, home / "bigbatch.db"))
     ids = seed(engine, home / "runs")
-    with _serving(home) as url:
-        yield Dashboard(url, ids, engine, token=(home / "token").read_text())
+    with serving_api(home) as url:
+        yield Dashboard(url, ids, engine, token=(home / "token").read_text(), runs=home / "runs")
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """Start the installed Chromium; do not download a browser."""
-    found = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
-    require([] if (path := next(found, None)) else ["needs Chromium"])
+    require([] if (path := find_chromium()) else ["needs Chromium"])
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=FLAGS)
+        browser = started.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
 
@@ -78,25 +68,3 @@ def open_page(chromium: Browser, dashboard: Dashboard, signed_in: StorageState) 
     for context in contexts:
         context.close()
     assert errors == []
-
-
-@contextmanager
-def _serving(home: Path) -> Iterator[str]:
-    """Run the API as a separate process on a free port."""
-    url = f"http://localhost:{(port := free_port())}"
-    own = {"BIGBATCH_HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
-    environment = {**os.environ, **own, "BIGBATCH_DATABASE": "", "BIGBATCH_TOKEN": ""}
-    process = subprocess.Popen([sys.executable, "-m", "api", "--port", str(port)], cwd=ROOT, env=environment)
-    try:
-        wait_for("the service", lambda: _answers(url))
-        yield url
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def _answers(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/api/v1/health").is_success
-    except httpx.HTTPError:
-        return False

@@ -237,9 +237,11 @@ def _write_rank_failures(folder: RunFolder) -> None:
 def _seed_checkpoints(db: Session, run: Run) -> None:
     """Store three interruptions and the checkpoint times of a run."""
     for number, lost in enumerate((31, 4, 12), start=1):
-        end_attempt(db, run, ExitCause.NODE_FAILURE, "a node of the job failed").hosts = ["cpu-3"]
-        add_job(db, run, external_id=str(4000 + number + 1))
-        db.add(Restart(run_id=run.id, attempt=number + 1, step=run.step // (5 - number), lost_steps=lost, at=now()))
+        step = run.step // (5 - number)
+        job = end_attempt(db, run, ExitCause.NODE_FAILURE, "a node of the job failed")
+        job.hosts, job.exit_step = ["cpu-3"], step + lost
+        add_job(db, run, external_id=str(4_200 + run.id + number))
+        db.add(Restart(run_id=run.id, attempt=number + 1, step=step, lost_steps=lost, at=now()))
     costs: dict[str, float | None] = {CHECKPOINT_STALL_S: 0.84, CHECKPOINT_WRITE_S: 3.1, CHECKPOINT_BYTES: 2.05e8}
     points.put(db, run.id, [Points(attempt=1, at=0.0, step=step, values=costs) for step in range(1, run.step, 40)])
 
@@ -263,9 +265,8 @@ def _report_clusters(db: Session) -> None:
     queue = [_job("4219", "bigbatch-000010-1", "RUNNING", "cpu-[1-4]"), _job("4220", "bigbatch-000011-1", "PENDING")]
     partitions = [_partition("cpu", 6, 2, default=True), _partition("gpu", 2, 0)]
     clusters.store_report(db, "slurm", ClusterReport(partitions=partitions, nodes=nodes, queue=queue), None)
-    own = Node(
-        name="desk", state="idle", partitions=["local"], cpus=8, busy_cpus=1, memory_mb=32_000, gres="", features=[]
-    )
+    size: dict[str, Any] = {"cpus": 8, "busy_cpus": 1, "memory_mb": 32_000}
+    own = Node(name="desk", state="idle", partitions=["local"], gres="", features=[], **size)
     local = ClusterReport(partitions=[_partition("local", 1, 1, default=True)], nodes=[own], queue=[])
     clusters.store_report(db, "local", local, None)
 

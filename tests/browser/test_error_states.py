@@ -1,0 +1,69 @@
+"""Test in a real browser what a page shows when the service refuses, fails or does not answer."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, StorageState, expect
+
+from contract.folder.run_folder import RunFolder
+from store.session import transaction
+from store.tables import Run
+from tests.testing.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+API = re.compile("/api/v1/")
+
+
+@pytest.fixture
+def page(chromium: Browser, signed_in: StorageState) -> Iterator[Page]:
+    """Open a page whose console may report failed requests."""
+    with chromium.new_context(storage_state=signed_in) as context:
+        yield context.new_page()
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/runs/999999", "There is no run 999999"),
+        ("/experiments/999999", "There is no experiment 999999"),
+        ("/runs/abc", "This page does not exist"),
+        ("/collectives?hosts=600&ranks_per_host=8", "600 x 8 = 4,800 ranks, more than the limit of 4,096"),
+    ],
+)
+def test_what_does_not_exist_or_is_not_valid_is_a_sentence(
+    page: Page, dashboard: Dashboard, path: str, sentence: str
+) -> None:
+    page.goto(dashboard.url + path)
+    expect(page.get_by_text(sentence, exact=True)).to_be_visible()
+
+
+def test_a_page_shows_an_outage_and_its_end(page: Page, dashboard: Dashboard) -> None:
+    """Forces the fault: no request of the page reaches the service."""
+    page.goto(f"{dashboard.url}/clusters")
+    page.get_by_role("heading", name="Slurm").wait_for()
+    page.route(API, lambda route: route.abort())
+    banner = page.get_by_role("status").filter(has_text="The service does not answer.")
+    expect(banner).to_be_visible()
+    expect(page.get_by_role("heading", name="Slurm")).to_be_visible()
+    page.get_by_role("link", name="Experiments").first.click()
+    expect(page.get_by_text("The service does not answer", exact=True)).to_be_visible()
+    page.unroute(API)
+    page.get_by_role("link", name="torus on four nodes").wait_for()
+    expect(banner).to_have_count(0)
+
+
+@pytest.mark.parametrize("name", ["out.log", "times.csv"])
+def test_a_file_that_the_service_does_not_open_is_named(page: Page, dashboard: Dashboard, name: str) -> None:
+    """Forces the fault: a file of the run is a link to another file."""
+    with transaction(dashboard.engine) as db:
+        run = db.get_one(Run, dashboard.ids["growing"])
+        file = RunFolder.of(dashboard.runs, run.id, run.key).path / name
+    aside = file.rename(file.with_suffix(".aside"))
+    try:
+        file.symlink_to("/etc/hostname")
+        page.goto(f"{dashboard.url}/runs/{dashboard.ids['growing']}")
+        expect(page.get_by_text(re.compile(rf"cannot be shown: .*{re.escape(name)} cannot be read"))).to_be_visible()
+    finally:
+        file.unlink()
+        aside.rename(file)
