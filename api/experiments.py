@@ -53,7 +53,7 @@ from contract.spec.checks.model import check_module
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
-from store.lists.order import ListOrder
+from store.lists.order import ListOrder, created_since
 from store.lists.run_list import page
 from store.metrics import interruptions, points
 from store.tables import Experiment, Run
@@ -129,7 +129,7 @@ def list_experiments(
     limit: Limit = 50,
 ) -> Page[ExperimentView]:
     """Return experiments, newest first; `before=next` gives the next page."""
-    which = [] if since is None else [Experiment.created_at >= since]
+    which = [] if since is None else created_since(Experiment, since)
     which += [] if name is None else [experiments.has_in_name(name)]
     which += [] if state is None else [experiments.has_joint_state(state)]
     rows = experiments.page(db, *which, order=list_order(db, Experiment, sort, before), limit=limit)

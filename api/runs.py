@@ -21,6 +21,7 @@ from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
 from contract.validation import ValidationIssue
 from store import jobs, runs
+from store.lists.order import created_since
 from store.lists.run_list import page
 from store.metrics import points, restarts
 from store.tables import Move, Run
@@ -42,7 +43,7 @@ def list_runs(
 ) -> Page[RunView]:
     """Return runs of all experiments, newest first; `before=next` gives the next page."""
     which = [] if state is None else [Run.state == state]
-    which += [] if since is None else [Run.created_at >= since]
+    which += [] if since is None else created_since(Run, since)
     shown, more = page(db, *which, order=list_order(db, Run, sort, before), limit=limit)
     return run_page(shown, shown[-1].id if more else None)
 

@@ -14,6 +14,7 @@ PREFIX = "BIGBATCH_"  # of every setting's environment variable
 SECRETS = frozenset({"token", "database", "broker"})  # settings that no job may read
 SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands sign in
 MIN_TOKEN_LENGTH = 32
+Days = Annotated[int | None, Field(ge=1, le=36_500)]  # unset: for ever
 MAKE_TOKEN = "make one with `openssl rand -hex 32`"
 
 
@@ -46,6 +47,10 @@ class Settings(BaseSettings):
     )
     local_ranks: int = Field(
         default=0, ge=0, description="maximum of concurrent ranks on this machine; 0: number of cores"
+    )
+    points_days: Days = Field(default=None, description="days after a run's end until its points are removed")
+    history_days: Days = Field(
+        default=None, description="days after a run's end until its history loses the entries of waiting"
     )
 
     @field_validator("slurm_setup", mode="before")

@@ -23,6 +23,7 @@ from scheduler.ticks.cancel import cancel
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.launch import launch
 from scheduler.ticks.poll import poll
+from scheduler.ticks.prune import prune
 from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
 from scheduler.ticks.refresh_clusters import refresh_clusters
@@ -40,6 +41,7 @@ TICKS: Mapping[str, tuple[Tick, float]] = MappingProxyType(  # with the period i
         "recover": (recover, 2.0),
         "refresh_clusters": (refresh_clusters, 5.0),
         "reap": (reap, 5.0),
+        "prune": (prune, 10.0),
     }
 )
 SUCCESS_STORED_S = 10.0  # at most so often a tick's success is stored, for GET /ready

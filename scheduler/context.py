@@ -19,6 +19,7 @@ from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequ
 from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
+from store.metrics.retention import Retention
 from store.session import engine_for
 from store.tables import Job, Run
 
@@ -75,6 +76,7 @@ class Context:
     runs_folder: Path
     local_ranks: int  # that may run at once on this machine
     memory: Memory = field(default_factory=Memory, compare=False)
+    retention: Retention = field(default_factory=Retention)
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":
@@ -85,7 +87,8 @@ class Context:
         if slurm:
             clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
         ranks = settings.local_ranks or psutil.cpu_count() or 1
-        return cls(engine, clusters, settings.runs_folder(), ranks)
+        retention = Retention.of_days(settings.points_days, settings.history_days)
+        return cls(engine, clusters, settings.runs_folder(), ranks, retention=retention)
 
     def folder_of(self, run: _RunKey) -> RunFolder:
         """Return the folder of a run."""

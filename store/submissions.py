@@ -45,10 +45,10 @@ def groups(db: Session, cluster: str) -> list[Group]:
 def members(db: Session, cluster: str, group: Group, limit: int) -> Sequence[Run]:
     """Return the oldest runs of a group, at most `limit`, with the columns that a submission needs."""
     mine = [*waiting_for(cluster), Run.need == group.need, Run.attempt == group.attempt]
-    apart = Run.experiment_id.in_(select(Experiment.id).where(_is_apart()))
-    mine.append(Run.experiment_id == group.experiment_id if group.experiment_id is not None else ~apart)
+    mine.append(Run.experiment_id == group.experiment_id if group.experiment_id is not None else ~_is_apart())
     known = load_only(Run.key, Run.attempt, Run.experiment_id, Run.cluster)
-    return db.scalars(select(Run).options(known).where(*mine).order_by(Run.id).limit(limit)).all()
+    query = select(Run).join(Experiment, Experiment.id == Run.experiment_id).options(known)
+    return db.scalars(query.where(*mine).order_by(Run.id).limit(limit)).all()
 
 
 def _is_apart() -> ColumnElement[bool]:

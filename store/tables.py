@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint, and_
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint, and_, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from contract.lifecycle.exit_cause import ExitCause
@@ -17,6 +17,7 @@ from store.column_types import EnumText, ModelJson, UtcDateTime
 
 REASON = ModelJson(reason_adapter)
 JOB_END = ModelJson(TypeAdapter(JobEnd))
+HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
 
 
 def now() -> datetime:
@@ -55,7 +56,7 @@ class Experiment(Table):
     key: Mapped[str | None] = mapped_column(
         index=True, unique=True
     )  # of the request that made it: sent twice, done once
-    created_at: Mapped[datetime] = mapped_column(default=now)
+    created_at: Mapped[datetime] = mapped_column(default=now, index=True)
 
 
 class Run(Table):
@@ -63,7 +64,11 @@ class Run(Table):
     __table_args__ = (
         UniqueConstraint("experiment_id", "number"),
         # what the list of experiments sums up, without a look at the rows and their specs
-        Index("ix_runs_summary", "experiment_id", "state", "step", "steps"),
+        Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy"),
+        Index("ix_runs_state", "state", "id"),  # in the order of lists
+        # what the tick `prune` may still remove
+        Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
+        Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"))
@@ -75,7 +80,7 @@ class Run(Table):
     need: Mapped[str] = mapped_column(default="")  # runs of one need may share a submission
     world: Mapped[int]
     steps: Mapped[int]
-    state: Mapped[State] = mapped_column(default=State.QUEUED, index=True)
+    state: Mapped[State] = mapped_column(default=State.QUEUED)
     reason: Mapped[Reason | None] = mapped_column(REASON)
     stop_requested_at: Mapped[datetime | None]
     stop_source: Mapped[StopSource | None]
@@ -88,10 +93,13 @@ class Run(Table):
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file that are stored
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
-    created_at: Mapped[datetime] = mapped_column(default=now)
+    best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported
+    created_at: Mapped[datetime] = mapped_column(default=now, index=True)
     moved_at: Mapped[datetime] = mapped_column(default=now)  # when `state` last changed
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None] = mapped_column(index=True)
+    points_removed_at: Mapped[datetime | None]  # store/metrics/retention.py
+    history_removed_at: Mapped[datetime | None]
     jobs: Mapped[list["Job"]] = relationship(foreign_keys="Job.run_id", order_by="Job.attempt")
     current_job: Mapped["Job | None"] = relationship(foreign_keys=[current_job_id], viewonly=True)
 

@@ -145,6 +145,12 @@ class RunDetail(RunView):
     """The failure of the last ended attempt; null if that attempt did not fail."""
     series: list[str] = Field(examples=[["loss", "learning_rate"]])
     """Names of the series that have points."""
+    best_accuracy: float | None = Field(examples=[0.983])
+    """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
+    points_removed_at: datetime | None = Field(examples=[MOMENT])
+    """When the service removed the points of this old run; null: all points are stored."""
+    history_removed_at: datetime | None = Field(examples=[MOMENT])
+    """When the service removed the entries of waiting from `moves`; null: all entries are stored."""
     folder: str = Field(examples=["/shared/bigbatch/runs/000042-1f0c9a2b3d4e"])
     """The run folder on the cluster's file system."""
 

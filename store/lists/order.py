@@ -1,9 +1,10 @@
 """The order of a list, and the page that follows a row (keyset pagination)."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, String, collate, select, tuple_
+from sqlalchemy import ColumnElement, String, collate, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from store.tables import Experiment, Run
@@ -40,3 +41,13 @@ def order_rows(db: Session, table: type[Experiment] | type[Run], sort: str, *, a
         place = (value, after)[-len(keys) :]
         which.append(tuple_(*keys) < place if sort.startswith("-") else tuple_(*keys) > place)
     return ListOrder(which, [one.desc() if sort.startswith("-") else one.asc() for one in keys])
+
+
+def created_since(table: type[Run] | type[Experiment], moment: datetime) -> list[ColumnElement[bool]]:
+    """Return the condition for rows that were created at the moment or later.
+
+    Lists are ordered by id. Without the least id SQLite would read all older rows where few or none are later. The
+    sum prevents the reading of the primary key from its start, for the minimum.
+    """
+    least = select(func.min(table.id + 0)).where(table.created_at >= moment).scalar_subquery()
+    return [table.id >= least, table.created_at >= moment]

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, bindparam, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Points
-from store.tables import Point, Series, Table
+from contract.metric_names import HELDOUT_ACCURACY
+from store.tables import Point, Run, Series, Table
 
 Columns = dict[str, tuple[list[int], list[float | None]]]
 
@@ -39,6 +40,19 @@ def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
     db.execute(
         point.on_conflict_do_update(index_elements=["series_id", "step"], set_={"value": point.excluded.value}), rows
     )
+    accuracies = {(run_id, v) for (run_id, name, _), v in values.items() if name == HELDOUT_ACCURACY and v is not None}
+    _store_best_accuracies(db, sorted(accuracies))
+
+
+def _store_best_accuracies(db: Session, accuracies: Sequence[tuple[int, float]]) -> None:
+    """Store the highest accuracy of each run: lists show it, and cannot read the points of all their runs."""
+    if not accuracies:
+        return
+    run = Run.__table__
+    is_better = or_(run.c.best_accuracy.is_(None), run.c.best_accuracy < bindparam("new"))
+    change = update(run).where(run.c.id == bindparam("run"), is_better).values(best_accuracy=bindparam("new"))  # type: ignore[arg-type]  # mypy sees FromClause
+    best = dict(accuracies)  # of one run the last pair is the highest
+    db.connection().execute(change, [{"run": run_id, "new": value} for run_id, value in best.items()])
 
 
 def names(db: Session, run_id: int) -> list[str]:

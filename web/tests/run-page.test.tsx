@@ -278,3 +278,21 @@ test("the checkpoint advice of a many-core run is the advice for its world", asy
   expect(panel).toHaveTextContent("Best interval 2 min:");
   expect(panel).not.toHaveTextContent("Best interval 1 min:");
 });
+
+test("the page of a run without points names the removal and shows no empty chart", async () => {
+  const service = running({
+    state: "done",
+    ended_at: "2026-01-05T12:00:00Z",
+    points_removed_at: "2026-02-04T12:00:00Z",
+    history_removed_at: "2026-02-04T12:00:00Z",
+    series: [],
+  });
+  service.answers["GET /runs/7/points"] = () => ({ series: {}, more: false });
+  openPage("/runs/7");
+  const list = await screen.findByRole("list", { name: "Removed data" });
+  expect(list).toHaveTextContent(
+    "The points were removed 30 d after the run's end; the newest values remain.",
+  );
+  expect(list).toHaveTextContent("The times of waiting were removed 30 d after the run's end.");
+  expect(screen.queryByText(/has not reported any values/)).toBeNull();
+});

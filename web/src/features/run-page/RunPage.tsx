@@ -12,6 +12,7 @@ import { RunCurves } from "./charts/RunCurves";
 import { StepTimePanel } from "./charts/StepTimePanel";
 import { EndedAttempts } from "./history/EndedAttempts";
 import { LostRankList } from "./history/LostRankList";
+import { RemovalList } from "./history/RemovalList";
 import { RestartList } from "./history/RestartList";
 import { StateTimeline } from "./history/StateTimeline";
 import styles from "./RunPage.module.css";
@@ -41,6 +42,7 @@ function Run({ run }: { run: RunDetail }) {
       <RunMetrics run={run} series={series} />
       <StateTimeline run={run} />
       <div className={classNames("small", styles.history)}>
+        <RemovalList run={run} />
         <RestartList run={run} />
         <LostRankList run={run} />
         <EndedAttempts run={run} />

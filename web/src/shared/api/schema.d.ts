@@ -3076,6 +3076,12 @@ export interface components {
              * @description Ended attempts, oldest first.
              */
             attempts: components["schemas"]["AttemptView"][];
+            /**
+             * Best Accuracy
+             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
+            best_accuracy: number | null;
             /** @description CPU and memory binding of the ranks on many-core chips; null without `many_core`. */
             bindings: components["schemas"]["CpuBindings"] | null;
             /** @description The choices of the collective `auto`; null without any. */
@@ -3122,6 +3128,12 @@ export interface components {
              */
             folder: string;
             /**
+             * History Removed At
+             * @description When the service removed the entries of waiting from `moves`; null: all entries are stored.
+             * @example 2026-11-23T08:00:00Z
+             */
+            history_removed_at: string | null;
+            /**
              * Id
              * @description Id of the run.
              * @example 42
@@ -3166,6 +3178,12 @@ export interface components {
              * @example 0
              */
             number: number;
+            /**
+             * Points Removed At
+             * @description When the service removed the points of this old run; null: all points are stored.
+             * @example 2026-11-23T08:00:00Z
+             */
+            points_removed_at: string | null;
             /**
              * Reason
              * @description Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason.

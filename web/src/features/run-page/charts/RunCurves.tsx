@@ -60,7 +60,9 @@ export function RunCurves({ run, points }: Props) {
   const xMax = run.step;
   const restarts = run.restarts.map((restart) => restart.step);
   const own = useMemo(() => ownSeries(series), [series]);
-  if (!Object.values(series).some((column) => column.steps.length)) return <NoCurves {...points} />;
+  if (!Object.values(series).some((column) => column.steps.length)) {
+    return run.points_removed_at ? null : <NoCurves {...points} />; // the history names the removal
+  }
   return (
     <section className={styles.charts} aria-label="Curves">
       <SeriesChart title="Loss" names={LOSSES} {...{ series, sync, xMax, restarts, smoothed, logarithmic }}>

@@ -1,0 +1,78 @@
+"""Retention: the removal of points and history entries of runs that ended long ago, in small transactions."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, delete, or_, select, tuple_, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from contract.lifecycle.state import ENDED, State
+from store.locks import lock_runs
+from store.tables import Move, Point, Run, Series, now
+
+MAX_RUNS = 100  # in one transaction
+
+
+class Retention(NamedTuple):
+    """For how long after a run's end its points and its history entries are stored; None: for ever."""
+
+    points: timedelta | None = None
+    history: timedelta | None = None
+
+    @classmethod
+    def of_days(cls, points: float | None, history: float | None) -> "Retention":
+        """Return the retention in days, as the settings have it."""
+        return cls(*(None if days is None else timedelta(days=days) for days in (points, history)))
+
+
+def remove_points(db: Session, ended_before: datetime, limit: int) -> bool:
+    """Remove at most `limit` points of runs that ended before the moment; return whether there may be more.
+
+    A run without any more points loses its series too, and gets the moment of the removal. Its newest values and its
+    best accuracy are columns of the run and stay.
+    """
+    run_ids = _lock_ended(db, ended_before, Run.points_removed_at)
+    remaining, without_points = limit, []
+    for run_id in run_ids:
+        remaining -= _remove_points_of(db, run_id, remaining)
+        if not remaining:
+            break
+        without_points.append(run_id)
+    db.execute(delete(Series).where(Series.run_id.in_(without_points)))
+    db.execute(update(Run).where(Run.id.in_(without_points)).values(points_removed_at=now()))
+    return bool(run_ids)
+
+
+def remove_waits(db: Session, ended_before: datetime) -> bool:
+    """Remove the history entries of waiting of runs that ended before the moment; return whether there may be more.
+
+    Each start, the move that followed it, and the end stay: they give the time in which the run trained, and why it
+    ended. Ended attempts are jobs and stay too.
+    """
+    run_ids = _lock_ended(db, ended_before, Run.history_removed_at)
+    waits = (Move.new.not_in([State.RUNNING, *ENDED]), or_(Move.old.is_(None), Move.old != State.RUNNING))
+    db.execute(delete(Move).where(Move.run_id.in_(run_ids), *waits))
+    db.execute(update(Run).where(Run.id.in_(run_ids)).values(history_removed_at=now()))
+    return bool(run_ids)
+
+
+def _lock_ended(
+    db: Session, ended_before: datetime, removed_at: InstrumentedAttribute[datetime | None]
+) -> Sequence[int]:
+    """Lock the runs that ended first, and before the moment, of which nothing has been removed."""
+    # a live run has no `ended_at`, and no run leaves the states that set it
+    due: tuple[ColumnElement[bool], ...] = (Run.ended_at < ended_before, removed_at.is_(None))
+    oldest = select(Run.id).where(*due).order_by(Run.ended_at).limit(MAX_RUNS)
+    return lock_runs(db, Run.id.in_(oldest), *due)
+
+
+def _remove_points_of(db: Session, run_id: int, limit: int) -> int:
+    """Remove the first points of a run, at most `limit`; return their number."""
+    place = (Point.series_id, Point.step)
+    which: list[ColumnElement[bool]] = [Point.series_id.in_(select(Series.id).where(Series.run_id == run_id))]
+    last = db.execute(select(*place).where(*which).order_by(*place).offset(limit - 1).limit(1)).first()
+    if last:
+        which.append(tuple_(*place) <= tuple_(*last))
+    removed = db.execute(delete(Point).where(*which).execution_options(synchronize_session=False))
+    return int(removed.rowcount)  # type: ignore[attr-defined]  # a DELETE has a CursorResult

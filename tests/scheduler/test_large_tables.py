@@ -1,0 +1,84 @@
+"""Large tables: no statement of a tick or of the API reads all rows of a table that grows with the use."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from api.app import create_app
+from benchmarks.growth.ended_runs import add_ended_runs
+from contract.settings import Settings
+from scheduler.context import Context
+from store.metrics.retention import Retention
+from tests.testing.api import TOKEN, WITH_TOKEN
+from tests.testing.clusters import SLURM, Far, Puppet
+from tests.testing.every_query import end_long_ago, get_everything, run_every_tick
+from tests.testing.specs import Experiment
+from tests.testing.statements import Statement, counted_steps, recorded, scanned_tables
+
+# a part of a statement that may read a whole table or index: the reason
+ALLOWED = {
+    "min(runs.id": "`since` reads the index entries of all later runs: a few milliseconds for 10^5 runs",
+    "min(experiments.id": "the same for experiments",
+    "GROUP BY runs.state": "GET /metrics counts all runs: it reads an index alone, a few milliseconds for 10^5 runs",
+    "replace(experiments.name": "a text inside a name has no order: names are read newest first, until a page is full",
+}
+# a list without a filter reads its table in the order of the primary key, and stops when a page is full
+PAGES = ("FROM experiments ORDER BY experiments.id DESC", "runs.current_job_id ORDER BY runs.id DESC")
+FEW, MANY = 50, 1000  # ended runs beside those of the flow
+
+
+@pytest.fixture
+def statements(context: Context, puppet: Puppet, experiment: Experiment, tmp_path: Path) -> list[Statement]:
+    """Everything that the ticks and the API ask the database in a representative flow."""
+    far = Far()
+    both = replace(context, clusters={"local": puppet, "slurm": far}, retention=Retention.of_days(30, 30))
+    on_slurm = experiment({"seed": [0, 1, 2, 3]}, resources=SLURM)
+    specs = [experiment({"seed": [0, 1, 2, 3, 4, 5, 6]}), on_slurm]
+    specs += [on_slurm.model_copy(update=change) for change in ({"max_parallel": 2}, {"pack": 2})]
+    url = context.engine.url.render_as_string(hide_password=False)
+    app = create_app(Settings(home=tmp_path, database=url, token=TOKEN))
+    with recorded(context.engine) as found:
+        run_ids = run_every_tick(both, specs, puppet)
+        with TestClient(app, headers=WITH_TOKEN) as client:
+            assert get_everything(client, app) > 50
+            assert client.post("/api/v1/runs/2/stop").status_code == 200
+            assert client.post("/api/v1/experiments/2/stop").status_code == 200
+        end_long_ago(both, run_ids, 31)
+    assert len(found) > 80
+    return [one for same in found.values() for one in same if not any(part in one.sql for part in ALLOWED)]
+
+
+def test_no_statement_scans_a_table_that_grows(engine: Engine, statements: list[Statement]) -> None:
+    found = scanned_tables(engine, [one for one in statements if not one.sql.partition("\n LIMIT")[0].endswith(PAGES)])
+    assert found == {}
+
+
+def test_a_planted_scan_is_found(engine: Engine) -> None:
+    """Forces the fault: a search by a column without an index."""
+    planted = "SELECT id FROM jobs WHERE pending_detail = 'x'"
+    assert list(scanned_tables(engine, [Statement(planted, ())])) == [planted]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_ten_times_the_ended_runs_make_no_statement_slower(engine: Engine, statements: list[Statement]) -> None:
+    """Forces the growth; SQLite counts its steps, so an index that does not help is noticed as well as a scan."""
+    _check_growth(engine, statements)
+
+
+def test_a_planted_search_by_an_index_that_does_not_help_is_noticed(sqlite_engine: Engine) -> None:
+    """Forces the fault: a sort of all runs of a frequent state."""
+    planted = "SELECT id FROM runs WHERE state = 'done' ORDER BY step DESC LIMIT 3"
+    with pytest.raises(AssertionError, match="ORDER BY step"):
+        _check_growth(sqlite_engine, [Statement(planted, ())])
+
+
+def _check_growth(engine: Engine, statements: list[Statement]) -> None:
+    add_ended_runs(engine, FEW, timedelta(days=20), steps=1)
+    few = counted_steps(engine, statements)
+    add_ended_runs(engine, MANY, timedelta(days=20), steps=1)
+    many = counted_steps(engine, statements)
+    assert {sql: (few[sql], many[sql]) for sql in many if many[sql] > 2 * few[sql] + 1000} == {}

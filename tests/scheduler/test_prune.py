@@ -1,0 +1,150 @@
+"""The prune tick: it removes points and history entries of runs that ended long ago, and nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from contract.folder.events import Points
+from contract.lifecycle.state import State
+from contract.metric_names import HELDOUT_ACCURACY, LOSS
+from scheduler.context import Context
+from scheduler.ticks import prune as prune_module
+from scheduler.ticks.prune import prune
+from store import experiments, runs
+from store.metrics import points
+from store.metrics.retention import Retention, remove_points
+from store.session import snapshot, transaction
+from store.tables import Move, Point, Run, Series
+from tests.testing.runs import make_older, move, read, start_job
+from tests.testing.specs import Experiment
+
+DAY_S = 24 * 3600.0
+STEPS = 20
+ALL_MOVES = ["queued", "submitting", "pending", "running", "done"]
+
+
+@pytest.fixture
+def trained(context: Context, experiment: Experiment) -> list[int]:
+    """Four runs with two series of 20 points: two ended 40 days ago, one ended 20 days ago, one is running."""
+    with transaction(context.engine) as db:
+        run_ids = runs.create(db, experiment({"seed": [0, 1, 2, 3]}))[1]
+        for run_id in run_ids:
+            run = start_job(db, run_id)
+            values = [{LOSS: 1.0 / step, HELDOUT_ACCURACY: step / 100} for step in range(1, STEPS + 1)]
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=n, values=dict(v)) for n, v in enumerate(values)])
+            run.latest, run.step = dict(values[-1]), STEPS
+    with transaction(context.engine) as db:
+        for run_id in run_ids[:3]:
+            move(db, db.get_one(Run, run_id), State.DONE)
+    for run_id, days in zip(run_ids, (40, 40, 20), strict=False):
+        make_older(context, run_id, ended_at=days * DAY_S)
+    return run_ids
+
+
+def with_retention(context: Context, *, points: int | None = None, history: int | None = None) -> Context:
+    return replace(context, retention=Retention.of_days(points, history))
+
+
+def count_points(context: Context, run_ids: list[int]) -> list[int]:
+    query = select(func.count(Point.step)).join(Series, Series.id == Point.series_id)
+    with snapshot(context.engine) as db:
+        return [db.scalars(query.where(Series.run_id == run_id)).one() for run_id in run_ids]
+
+
+def moves(context: Context, run_id: int) -> list[str]:
+    with snapshot(context.engine) as db:
+        return list(db.scalars(select(Move.new).where(Move.run_id == run_id).order_by(Move.id)))
+
+
+def test_without_a_setting_nothing_is_removed(context: Context, trained: list[int]) -> None:
+    prune(context)
+    assert count_points(context, trained) == [2 * STEPS] * 4
+    assert [moves(context, run_id) for run_id in trained[:3]] == [ALL_MOVES] * 3
+
+
+def test_points_of_runs_that_ended_longer_ago_are_removed_and_summaries_stay(
+    context: Context, trained: list[int]
+) -> None:
+    prune(with_retention(context, points=30))
+    assert count_points(context, trained) == [0, 0, 2 * STEPS, 2 * STEPS]
+    ended = read(context, trained[0])
+    assert ended.points_removed_at is not None
+    assert (ended.latest[HELDOUT_ACCURACY], ended.best_accuracy, ended.state) == (0.2, 0.2, State.DONE)
+    assert [read(context, run_id).points_removed_at for run_id in trained[2:]] == [None, None]
+    assert moves(context, trained[0]) == ALL_MOVES
+    with snapshot(context.engine) as db:
+        assert points.names(db, trained[0]) == []
+        assert experiments.summaries(db, [ended.experiment_id])[ended.experiment_id].best_accuracy == 0.2
+
+
+def test_history_loses_the_entries_of_waiting_alone(context: Context, trained: list[int]) -> None:
+    prune(with_retention(context, history=30))
+    assert [moves(context, run_id) for run_id in trained[:3]] == [["running", "done"]] * 2 + [ALL_MOVES]
+    assert moves(context, trained[3]) == ALL_MOVES[:-1]
+    assert count_points(context, trained) == [2 * STEPS] * 4
+    assert read(context, trained[0]).history_removed_at is not None
+
+
+def test_a_live_run_is_untouched_however_old_it_is(context: Context, trained: list[int]) -> None:
+    live = trained[3]
+    make_older(context, live, created_at=400 * DAY_S, started_at=400 * DAY_S, moved_at=400 * DAY_S)
+    prune(with_retention(context, points=1, history=1))
+    assert count_points(context, trained) == [0, 0, 0, 2 * STEPS]
+    assert moves(context, live) == ALL_MOVES[:-1]
+
+
+def test_a_worker_that_is_killed_between_two_batches_leaves_the_rest_to_the_next(
+    context: Context, trained: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the worker ends after its second transaction, in the middle of a run, and inside its third."""
+    monkeypatch.setattr(prune_module, "MAX_POINTS", 15)
+    dying = with_retention(context, points=30)
+    with monkeypatch.context() as patch:
+        patch.setattr(prune_module, "remove_points", _dying_in_the_third_call(remove_points))
+        with pytest.raises(KeyboardInterrupt):
+            prune(dying)
+    assert sum(count_points(context, trained[:2])) == 4 * STEPS - 30, "the third transaction is undone"
+    assert read(context, trained[0]).points_removed_at is None, "some of its points are still there"
+    assert read(context, trained[0]).latest[LOSS] == 1.0 / STEPS
+    prune(with_retention(context, points=30))
+    assert count_points(context, trained) == [0, 0, 2 * STEPS, 2 * STEPS]
+    assert all(read(context, run_id).points_removed_at for run_id in trained[:2])
+
+
+def _dying_in_the_third_call(remove: object) -> object:
+    calls: Iterator[int] = iter(range(1, 100))
+
+    def call(db: Session, *arguments: object, **named: object) -> bool:
+        more = remove(db, *arguments, **named)  # type: ignore[operator]
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return bool(more)
+
+    return call
+
+
+def test_a_transaction_removes_no_more_points_than_its_limit(
+    context: Context, trained: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the load: each tick has time for one transaction."""
+    monkeypatch.setattr(prune_module, "MAX_POINTS", 15)
+    monkeypatch.setattr(prune_module, "BUDGET_S", 0.0)
+    pruned = with_retention(context, points=30)
+    remaining = []
+    for _ in range(6):
+        prune(pruned)
+        remaining.append(sum(count_points(context, trained[:2])))
+    assert remaining == [65, 50, 35, 20, 5, 0]
+
+
+def test_a_removal_happens_once(context: Context, trained: list[int]) -> None:
+    pruned = with_retention(context, points=30, history=30)
+    prune(pruned)
+    first = read(context, trained[0])
+    prune(pruned)
+    again = read(context, trained[0])
+    assert first.points_removed_at == again.points_removed_at
+    assert first.history_removed_at == again.history_removed_at
