@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, UniqueConstraint, and_, text
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, UniqueConstraint, and_, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from contract.lifecycle.exit_cause import ExitCause
@@ -18,6 +18,7 @@ from store.column_types import EnumText, ModelJson, UtcDateTime
 REASON = ModelJson(reason_adapter)
 JOB_END = ModelJson(TypeAdapter(JobEnd))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
+HAS_ENDED = text("ended_at IS NOT NULL")
 
 
 def now() -> datetime:
@@ -48,7 +49,8 @@ class Table(DeclarativeBase):
 class Experiment(Table):
     __tablename__ = "experiments"
     id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str]
+    # in the order of code points on both databases; PostgreSQL's default is the rules of a language
+    name: Mapped[str] = mapped_column(String().with_variant(String(collation="C"), "postgresql"), index=True)
     description: Mapped[str] = mapped_column(default="")
     spec: Mapped[dict[str, Any]]
     max_parallel: Mapped[int | None]
@@ -66,6 +68,7 @@ class Run(Table):
         # what the list of experiments sums up, without a look at the rows and their specs
         Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy"),
         Index("ix_runs_state", "state", "id"),  # in the order of lists
+        Index("ix_runs_state_ended_at", "state", "ended_at", sqlite_where=HAS_ENDED, postgresql_where=HAS_ENDED),
         # what the tick `prune` may still remove
         Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),

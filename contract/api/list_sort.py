@@ -1,4 +1,4 @@
-"""The orders in which lists can be requested."""
+"""The orders in which lists can be requested. Ids are in the order of creation."""
 
 from enum import StrEnum
 
@@ -12,8 +12,6 @@ class ExperimentSort(StrEnum):
 
     ID = "id"
     NEWEST = "-id"
-    CREATED_AT = "created_at"
-    CREATED_AT_REVERSED = "-created_at"
     NAME = "name"
     NAME_REVERSED = "-name"
 
@@ -27,7 +25,5 @@ class RunSort(StrEnum):
 
     ID = "id"
     NEWEST = "-id"
-    CREATED_AT = "created_at"
-    CREATED_AT_REVERSED = "-created_at"
     ENDED_AT = "ended_at"
     ENDED_AT_REVERSED = "-ended_at"

@@ -33,8 +33,13 @@ def upgrade() -> None:
     op.create_index("ix_runs_summary", "runs", [*SUMMARY, "best_accuracy"])
     op.drop_index("ix_runs_state", "runs")
     op.create_index("ix_runs_state", "runs", ["state", "id"])
+    where = sa.text("ended_at IS NOT NULL")
+    op.create_index("ix_runs_state_ended_at", "runs", ["state", "ended_at"], sqlite_where=where, postgresql_where=where)
     for table in ("runs", "experiments"):
         op.create_index(f"ix_{table}_created_at", table, ["created_at"])
+    if op.get_bind().dialect.name == "postgresql":  # names in the order of code points, as in SQLite
+        op.alter_column("experiments", "name", type_=sa.String(collation="C"))
+    op.create_index("ix_experiments_name", "experiments", ["name"])
     for name in REMOVALS:
         where = sa.text(f"{name}_removed_at IS NULL")
         op.create_index(f"ix_runs_{name}", "runs", ["ended_at"], sqlite_where=where, postgresql_where=where)
@@ -42,6 +47,10 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Remove them; removed points do not come back."""
+    op.drop_index("ix_experiments_name", "experiments")
+    if op.get_bind().dialect.name == "postgresql":
+        op.alter_column("experiments", "name", type_=sa.String())
+    op.drop_index("ix_runs_state_ended_at", "runs")
     for table in ("runs", "experiments"):
         op.drop_index(f"ix_{table}_created_at", table)
     op.drop_index("ix_runs_state", "runs")

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, String, collate, func, select, tuple_
+from sqlalchemy import ColumnElement, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from store.tables import Experiment, Run
-
-BY_CODE_POINT = {"sqlite": "BINARY", "postgresql": "C"}  # without it each database sorts by the rules of its language
 
 
 class UnknownRowError(LookupError):
@@ -31,8 +29,7 @@ def order_rows(db: Session, table: type[Experiment] | type[Run], sort: str, *, a
     """
     name = sort.removeprefix("-")
     column = getattr(table, name)
-    key = collate(column, BY_CODE_POINT[db.get_bind().dialect.name]) if isinstance(column.type, String) else column
-    keys = [key] if name == "id" else [key, table.id]
+    keys = [column] if name == "id" else [column, table.id]
     which = [column.is_not(None)] if column.property.columns[0].nullable else []
     if after is not None:
         value = after if name == "id" else db.scalar(select(column).where(table.id == after))

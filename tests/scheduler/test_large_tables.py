@@ -24,10 +24,16 @@ ALLOWED = {
     "min(runs.id": "`since` reads the index entries of all later runs: a few milliseconds for 10^5 runs",
     "min(experiments.id": "the same for experiments",
     "GROUP BY runs.state": "GET /metrics counts all runs: it reads an index alone, a few milliseconds for 10^5 runs",
+    "EXISTS (SELECT * \nFROM runs": "no column has joint states: newest first, two index entries for each experiment",
     "replace(experiments.name": "a text inside a name has no order: names are read newest first, until a page is full",
 }
-# a list without a filter reads its table in the order of the primary key, and stops when a page is full
-PAGES = ("FROM experiments ORDER BY experiments.id DESC", "runs.current_job_id ORDER BY runs.id DESC")
+# a list without a filter reads its table in the order of the primary key or of an index, and stops when a page is full
+ORDERS = (
+    "experiments ORDER BY experiments.id {}",
+    "experiments ORDER BY experiments.name {0}, experiments.id {0}",
+    "runs.current_job_id ORDER BY runs.id {}",
+)
+PAGES = tuple(order.format(direction) for order in ORDERS for direction in ("ASC", "DESC"))
 FEW, MANY = 50, 1000  # ended runs beside those of the flow
 
 

@@ -1308,7 +1308,7 @@ export interface components {
          *     points, so capitals come before small letters.
          * @enum {string}
          */
-        ExperimentSort: "id" | "-id" | "created_at" | "-created_at" | "name" | "-name";
+        ExperimentSort: "id" | "-id" | "name" | "-name";
         /**
          * ExperimentSpec
          * @description A base run and axes (dotted path: list of values). Every point of the grid is one run.
@@ -3287,7 +3287,7 @@ export interface components {
          *     ended.
          * @enum {string}
          */
-        RunSort: "id" | "-id" | "created_at" | "-created_at" | "ended_at" | "-ended_at";
+        RunSort: "id" | "-id" | "ended_at" | "-ended_at";
         /**
          * RunSpec
          * @description A complete run. Every valid RunSpec can be carried out.
