@@ -31,7 +31,7 @@ label{{margin-top:.5rem}}
 input,button{{font:inherit;width:100%;padding:.5rem .75rem;border-radius:6px}}
 input{{border:1px solid var(--rule);background:var(--paper);color:inherit}}
 button{{border:1px solid var(--accent);background:var(--accent);color:var(--on-accent);font-weight:600;cursor:pointer}}
-button:hover{{opacity:.92}}
+button{{margin-top:.3rem}}button:hover{{opacity:.92}}
 :focus-visible{{outline:2px solid var(--accent);outline-offset:2px}}
 [role=alert]{{padding:.55rem .75rem;border-radius:6px;background:var(--failed-wash);color:var(--failed)}}
 .note{{margin-top:1rem;color:var(--muted);font-size:.93rem}}.note p+p{{margin-top:.5rem}}

@@ -23,17 +23,17 @@ test.each(["/", "/experiments/3", "/runs/7", "/clusters", "/collectives"])(
   async (path) => {
     aService().down = true;
     openPage(path);
-    expect(await screen.findByText("The service does not answer")).toBeVisible();
-    expect(screen.getByText("The page asks again every few seconds.")).toBeVisible();
+    expect(await screen.findByText("The service does not answer.")).toBeVisible();
+    expect(await screen.findByText("No data yet")).toBeVisible();
   },
 );
 
-test("the banner and the page show the service's own sentence about its database, until the database answers", async () => {
+test("the banner shows the service's own sentence about its database, until the database answers", async () => {
   const service = aService();
   service.refused["GET /runs/7"] = { status: 503, detail: "connection refused", errors: [] };
   openPage("/runs/7");
   expect(await screen.findByText("The service reports an error: connection refused.")).toBeVisible();
-  expect(await screen.findByText("Connection refused")).toBeVisible();
+  expect(await screen.findByText("No data yet")).toBeVisible();
   delete service.refused["GET /runs/7"];
   expect(await screen.findByRole("heading", { name: "Run 7" })).toBeVisible();
   await waitFor(() => {
@@ -46,7 +46,8 @@ test("a page without a session offers the sign-in, not the service's message to 
   const detail = "the token is missing or wrong: send Authorization: Bearer TOKEN";
   for (const path of ["GET /runs/7", "GET /runs/7/log"]) service.refused[path] = { status: 401, detail };
   openPage("/runs/7");
-  expect(await screen.findByText("You are signed out, or the session has ended")).toBeVisible();
+  expect(await screen.findByText("You are signed out, or the session has ended.")).toBeVisible();
+  expect(await screen.findByText("Sign in to see this page")).toBeVisible();
   expect(screen.getAllByRole("button", { name: "Sign in" }).length).toBe(2); // of the banner and of the page
   expect(screen.queryByText(/Bearer/)).toBeNull();
 });

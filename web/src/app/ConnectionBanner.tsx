@@ -1,4 +1,4 @@
-/** A banner while the service does not answer; the page shows its last data meanwhile. */
+/** A banner while the service does not answer; meanwhile the page shows its last data. */
 import { useOutage } from "@/shared/api/connection";
 import { SignInButton } from "@/shared/messages/SignInButton";
 import styles from "./ConnectionBanner.module.css";
@@ -11,8 +11,8 @@ export function ConnectionBanner() {
         <p className={styles.outage}>
           {outage.reason}{" "}
           <span className={styles.outageSince}>
-            The data on this page are those of {outage.since.toLocaleTimeString("en-GB")}
-            {outage.signedOut ? ". " : "; the page asks again every few seconds."}
+            Since {outage.since.toLocaleTimeString("en-GB")}.{" "}
+            {!outage.signedOut && "The page asks again every few seconds."}
           </span>
           {outage.signedOut && <SignInButton />}
         </p>

@@ -2,7 +2,6 @@
 import { Link } from "wouter";
 import { ApiError } from "@/shared/api/client";
 import { EmptyState } from "./EmptyState";
-import { errorText } from "./errorText";
 import { Loading } from "./Loading";
 import { SignInButton } from "./SignInButton";
 
@@ -12,20 +11,26 @@ interface Props {
 
 export function QueryStatus({ error }: Props) {
   if (!error) return <Loading />;
+  // The banner shows the reason of an outage.
+  if (!(error instanceof ApiError) || error.status >= 500)
+    return (
+      <EmptyState title="No data yet">
+        <p className="muted">The page asks again every few seconds, until the service answers.</p>
+      </EmptyState>
+    );
+  if (error.status === 401)
+    return (
+      <EmptyState title="Sign in to see this page">
+        <SignInButton />
+      </EmptyState>
+    );
   return (
-    <EmptyState title={capitalize(errorText(error))}>
-      <Advice status={error instanceof ApiError ? error.status : 0} />
+    <EmptyState title={capitalize(error.message)}>
+      {error.status === 404 && <Link href="/">All experiments</Link>}
     </EmptyState>
   );
 }
 
 function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function Advice({ status }: { status: number }) {
-  if (status === 401) return <SignInButton />;
-  if (status === 404) return <Link href="/">All experiments</Link>;
-  if (status >= 400 && status < 500) return null;
-  return <p className="muted">The page asks again every few seconds.</p>;
 }
