@@ -91,11 +91,12 @@ class Client:
         """Return one experiment."""
         return self._connection.get(f"/experiments/{experiment_id}", ExperimentDetail)
 
-    def runs(self, experiment_id: int, *, after: int = -1) -> Iterator[RunView]:
-        """Yield an experiment's runs with numbers above `after`, in grid order."""
+    def runs(self, experiment_id: int, *, after: int = -1, state: State | None = None) -> Iterator[RunView]:
+        """Yield an experiment's runs with numbers above `after`, in grid order; with `state`, only runs in it."""
+        wanted: Parameters = {"limit": PAGE} if state is None else {"limit": PAGE, "state": state}
         more: int | None = after
         while more is not None:
-            ask: Parameters = {"after": more, "limit": PAGE}
+            ask: Parameters = {**wanted, "after": more}
             page = self._connection.get(f"/experiments/{experiment_id}/runs", Page[RunView], ask=ask)
             yield from page.items
             more = page.next

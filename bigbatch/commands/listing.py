@@ -39,11 +39,13 @@ def list_experiments(
 
 
 def show(
-    experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")], as_json: Json = False
+    experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")],
+    state: Annotated[State | None, typer.Option(help="Only runs in this state.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Show the runs of one experiment."""
     with Client() as client:
-        found = list(client.runs(experiment_id))
+        found = list(client.runs(experiment_id, state=state))
     if as_json:
         print_json(found)
         return

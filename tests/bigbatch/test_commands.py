@@ -84,6 +84,9 @@ def test_show_lists_the_runs(client: Client, site: Site, call: Call) -> None:
     assert first.split()[:3] == [str(created.runs[0]), "schedule.rate=0.05", "queued"]
     assert second.endswith("no such partition")
     assert len(json.loads(call("show", "--json", created.id).out)) == 2
+    assert [
+        run["id"] for run in json.loads(call("show", "--json", "--state", "failed", created.id).out)
+    ] == created.runs[1:]
 
 
 def test_stop_takes_an_experiment_or_a_run(client: Client, site: Site, call: Call) -> None:
