@@ -20,6 +20,10 @@ def main(arguments: list[str]) -> None:
     settings = read_process_settings()
     match arguments:
         case ["worker"]:
+            try:
+                Context.of(settings)
+            except ValueError as error:  # now, and not in each tick
+                sys.exit(str(error))
             make_app(settings).worker_main(["worker", *QUIET, "--without-gossip", "--without-mingle"])
         case ["clock"]:
             make_app(settings).start(["beat", *QUIET, "--pidfile="])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from contract.settings import SECRETS, SLURM_TOKEN, setting_of
 
-_RUNS_JOBS = {"home", "database", "runs", "cache", "slurm", "slurm_python", "slurm_setup", "local_ranks"}
+_RUNS_JOBS = {"home", "database", "runs", "cache", "local", "slurm", "slurm_python", "slurm_setup", "local_ranks"}
 NEEDED: Mapping[str, set[str]] = {
     "migrations": {"home", "database"},
     "api": {"home", "database", "runs", "token"},

@@ -20,6 +20,8 @@ def shut_down(context: Context) -> None:
 
     The worker has ended: jobs that it left in submission are adopted first, so that no job stays without a run.
     """
+    if "local" not in context.clusters:
+        return
     recover(context, timedelta(0))
     with transaction(context.engine) as db:
         live = [run for run in runs.in_state(db, *LIVE) if run.cluster == "local"]

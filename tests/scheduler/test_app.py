@@ -1,16 +1,22 @@
 """The Celery application, made as workers and beat make it at their start."""
 
+import subprocess
+import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from contract.lifecycle.state import State
 from contract.settings import Settings
 from scheduler.app import TICKS, _context, _watched, make_app
 from scheduler.context import Context
-from store.session import snapshot
-from store.tables import Tick
+from scheduler.ticks.shutdown import shut_down
+from store.session import snapshot, transaction
+from store.tables import Run, Tick
+from tests.testing.runs import start_job
 
 
 def test_every_tick_of_the_beat_is_a_task_of_the_workers(tmp_path: Path) -> None:
@@ -18,6 +24,27 @@ def test_every_tick_of_the_beat_is_a_task_of_the_workers(tmp_path: Path) -> None
     wanted = {entry["task"] for entry in app.conf.beat_schedule.values()}
     assert wanted == {f"bigbatch.{name}" for name in TICKS}
     assert wanted <= app.tasks.keys()
+
+
+def test_without_local_runs_the_service_has_slurm_alone_and_ends_no_local_job(
+    context: Context, run_ids: list[int], tmp_path: Path
+) -> None:
+    """Forces the fault: the setting changes while a local run of an earlier worker is live."""
+    with transaction(context.engine) as db:
+        start_job(db, run_ids[0])
+    alone = Context.of(Settings(home=tmp_path, local=False, slurm=True))
+    assert [*alone.clusters] == ["slurm"]
+    shut_down(replace(context, clusters=alone.clusters))
+    with snapshot(context.engine) as db:
+        assert db.get_one(Run, run_ids[0]).state is State.RUNNING
+
+
+def test_a_worker_without_any_cluster_does_not_start(tmp_path: Path) -> None:
+    environment = {"BIGBATCH_HOME": str(tmp_path), "BIGBATCH_LOCAL": "false", "BIGBATCH_SLURM": "false"}
+    command = [sys.executable, "-m", "scheduler", "worker"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150)
+    assert done.returncode == 1
+    assert done.stderr.startswith("BIGBATCH_LOCAL is false and there is no Slurm")
 
 
 def test_a_success_of_a_tick_is_stored_and_a_failure_is_not(context: Context) -> None:
