@@ -1,6 +1,6 @@
 """Endpoints of the service's health: liveness, readiness, cluster reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib.metadata import version
 
@@ -27,27 +27,32 @@ def get_health() -> Health:
 
 @router.get("/ready", responses=UNCHANGED | {503: {"model": Readiness, **problems(503)[503]}})
 def get_readiness(db: Reading, request: Request, response: Response) -> Readiness:
-    """Return 200 if the database answers and every tick of the scheduler succeeds, else 503 with the problem."""
+    """Return 200 if the database answers and every tick of the scheduler succeeds, and no
+    cluster's report is late; else 503 with the problem."""
     try:
-        seen = max((row.asked_at for row in clusters.reports(db)), default=None)
+        asked = {row.kind: row.asked_at for row in clusters.reports(db)}
         late, database = ticks.late(db), "ok"
     except SQLAlchemyError as error:
         # The message may name the database's host and account, so a request without access does not get it.
         message = str(error).splitlines()[0] if request.scope[HAS_ACCESS_KEY] else "does not answer"
-        seen, late, database = None, [], message
-    problem = _problem(seen, late)
+        asked, late, database = {}, [], message
+    problem, seen = _problem(asked, late), max(asked.values(), default=None)
     is_ready = problem is None and database == "ok"
     response.status_code = 200 if is_ready else 503
     return Readiness(ready=is_ready, database=database, scheduler=problem or "ok", scheduler_seen_at=seen)
 
 
-def _problem(seen: datetime | None, late: Sequence[LateTick]) -> str | None:
-    """Return why the scheduler does not work; None if it works."""
-    if seen is None:
+def _problem(asked: Mapping[str, datetime], late: Sequence[LateTick]) -> str | None:
+    """Return why the scheduler does not work; None if it works. `asked`: the moment of each cluster's newest report."""
+    if not asked:
         return "has not reported yet"
     if late:
         return "; ".join(f"the tick {tick.name} last succeeded {tick.age.total_seconds():.0f} s ago" for tick in late)
-    return None if now() - seen < MAX_SCHEDULER_AGE else "has not reported recently"
+    present = now()
+    if present - max(asked.values()) >= MAX_SCHEDULER_AGE:
+        return "has not reported recently"
+    ages = {kind: present - at for kind, at in asked.items() if present - at > clusters.LATE_AFTER}
+    return "; ".join(f"the report of {kind} is {age.total_seconds():.0f} s old" for kind, age in ages.items()) or None
 
 
 @router.get("/clusters", responses=UNCHANGED | problems(503))

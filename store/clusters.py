@@ -10,6 +10,9 @@ from contract.api.cluster_report import ClusterReport
 from store.metrics.points import insert_into
 from store.tables import Cluster, now
 
+LATE_AFTER = timedelta(
+    minutes=3
+)  # a report a minute is always possible, however many calls are made for other purposes
 DELETED_AFTER = timedelta(minutes=5)  # without a report
 
 

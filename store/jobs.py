@@ -1,8 +1,9 @@
 """Jobs: what the service has asked of them, whether their cluster answers, and the attempts that have ended."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from store.locks import lock_jobs
@@ -31,6 +32,44 @@ def write_reachability(db: Session, unknown: Sequence[int], known: Sequence[int]
         db.execute(update(Job).where(Job.id.in_(known)).values(unknown_since=None))
 
 
+def write_given_up(db: Session, name: str) -> None:
+    """Store that a submission was given up: if its cluster has a job of that name after all, nobody wants the job."""
+    locked = lock_jobs(db, Job.name == name, Job.external_id.is_(None))
+    change = update(Job).where(Job.id.in_(locked)).values(given_up_at=now(), stop_requested_at=None)
+    db.execute(change.execution_options(synchronize_session=False))
+
+
+def any_given_up(db: Session) -> bool:
+    """Return whether a submission that was given up may still have a job."""
+    return db.scalar(select(Job.id).where(*_given_up()).limit(1)) is not None
+
+
+def begin_search(db: Session, cluster: str, apart: timedelta) -> dict[str, datetime]:
+    """Return the submissions given up on `cluster` for which no worker has searched within `apart`, and since when.
+
+    The search counts as begun now.
+    """
+    at = now()
+    asked = Job.stop_requested_at  # later than now after the clock was set back
+    is_due = or_(asked.is_(None), asked <= at - apart, asked > at)
+    locked = lock_jobs(db, *_given_up(), Job.cluster == cluster, is_due)
+    if not locked:
+        return {}
+    _update(db, locked, {"stop_requested_at": at})
+    rows = db.execute(select(Job.name, Job.given_up_at).where(Job.id.in_(locked)))
+    return {name: given_up_at for name, given_up_at in rows if given_up_at}
+
+
+def repeat_search(db: Session, names: Sequence[str]) -> None:
+    """Store that the search for these submissions that were given up was not made."""
+    _update(db, lock_jobs(db, *_given_up(), Job.name.in_(names)), {"stop_requested_at": None})
+
+
+def end_search(db: Session, names: Sequence[str]) -> None:
+    """Store that the cluster has no job of these submissions that were given up."""
+    _update(db, lock_jobs(db, *_given_up(), Job.name.in_(names)), {"given_up_at": None})
+
+
 def ended_attempts(db: Session, run_id: int) -> Sequence[Job]:
     """Return the jobs of a run whose outcome is decided, oldest first."""
     mine = (Job.run_id == run_id, Job.exit_cause.is_not(None))
@@ -41,6 +80,10 @@ def last_ended_attempts(db: Session, run_ids: Sequence[int]) -> dict[int, Job]:
     """Return the newest job of each run whose outcome is decided."""
     mine = (Job.run_id.in_(run_ids), Job.exit_cause.is_not(None))
     return {job.run_id: job for job in db.scalars(select(Job).where(*mine).order_by(Job.attempt))}
+
+
+def _given_up() -> tuple[ColumnElement[bool], ...]:
+    return Job.given_up_at.is_not(None), Job.external_id.is_(None)
 
 
 def _update(db: Session, job_ids: Sequence[int], change: dict[str, object]) -> None:

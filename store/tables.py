@@ -135,6 +135,8 @@ class Job(Table):
     # what the service has asked of the cluster
     stop_requested_at: Mapped[datetime | None]
     kill_requested_at: Mapped[datetime | None]  # the last kill
+    # the submission was given up then; if the cluster has a job of its name after all, the job is cancelled
+    given_up_at: Mapped[datetime | None] = mapped_column(index=True)
     # the outcome, once it is decided
     ended_at: Mapped[datetime | None]
     exit_cause: Mapped[ExitCause | None]
@@ -212,6 +214,17 @@ class CallSlot(Table):
     cluster: Mapped[str] = mapped_column(primary_key=True)
     slot: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     at: Mapped[float]  # seconds since 1970 when it was last used
+    kind: Mapped[str] = mapped_column(default="", server_default="")  # of the call that used it
+
+
+class CallKind(Table):
+    """A kind of a cluster's calls: how many slots only this kind may use, and when it last used a slot."""
+
+    __tablename__ = "call_kinds"
+    cluster: Mapped[str] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    reserve: Mapped[int]
+    at: Mapped[float]  # seconds since 1970; 0 before the first call
 
 
 class NoAnswer(Table):

@@ -47,7 +47,7 @@ class ArrayRequest(NamedTuple):
 class JobHandle(NamedTuple):
     """A job that a cluster has or had: the cluster may reuse ids, names are unique."""
 
-    id: str
+    id: str  # empty where only the name is known; then `cancel` cancels the job of that name
     name: str
 
 
@@ -112,6 +112,10 @@ class BackingOffError(RateLimitedError):
     """The cluster was not called because it gave no answer a moment ago: nothing was submitted."""
 
 
+class HostFaultError(RateLimitedError):
+    """The cluster was not called because this host could not authenticate itself a moment ago; other hosts may."""
+
+
 class Cluster(Protocol):
     @property
     def is_local(self) -> bool:
@@ -122,8 +126,8 @@ class Cluster(Protocol):
         """Return how much may be submitted; raise NoAnswerError if that is not known."""
         ...
 
-    def may_submit(self, *, besides: int = 0) -> bool:
-        """Return whether a submission would be made now, besides so many others."""
+    def may_submit(self, *, single: bool = False, besides: int = 0) -> bool:
+        """Return whether an array, or with `single` a single job, would be submitted now, besides so many others."""
         ...
 
     def submit(self, job: JobRequest | ArrayRequest) -> str:

@@ -54,7 +54,7 @@ class Local:
     def limits(self) -> Limits:
         return Limits(tasks=1)
 
-    def may_submit(self, *, besides: int = 0) -> bool:
+    def may_submit(self, *, single: bool = False, besides: int = 0) -> bool:
         return time.monotonic() >= self._queue_full_until
 
     def submit(self, job: JobRequest | ArrayRequest) -> str:

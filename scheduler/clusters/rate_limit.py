@@ -1,36 +1,71 @@
-"""Rate limit of a cluster's commands: the calls that it allows a minute, and which calls come first.
+"""Rate limit of a cluster's commands: the calls that it allows a minute, and which kinds of calls may use which.
 
-Each call has a priority, and each priority its slots of the minute: those of its own first, then those that it shares.
+Each kind has slots of the minute that polls and reports, which could use every call, never use; the rest is shared
+(docs/decisions/0025-reserves-of-calls.md).
 """
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import Protocol
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 CALLS_PER_MINUTE = 12  # to one cluster, however many runs are live and however many workers call it
 POLL_APART_S = 20.0  # three slots a minute are the polls' own, so a poll is always allowed so long after the last one
-# so long after a controller gave no answer only polls call it, and nothing is submitted: the calls are needed
-# afterwards
-BACKOFF_S, SUBMISSION_BACKOFF_S = 12.0, 30.0
-RESERVED_FOR_FOLLOW_UP = 2  # slots that an early poll leaves: follow-up calls need them
+# so long after a controller gave no answer only polls call it, and further only searches and follow-up calls (of which
+# there may be no poll): the calls are needed afterwards
+BACKOFF_S, LONG_BACKOFF_S = 18.0, 30.0
+HOST_FAULT_S = 30.0  # without calls of a worker whose host cannot authenticate itself: other workers need the calls
 
 
 class Priority(Enum):
-    """The purpose of a call."""
+    """The kind of a call."""
 
-    SUBMIT = "submit"  # or cancel: four of these calls a minute are always possible
+    SUBMIT = "submit"  # an array
+    SUBMIT_ONE = "submit_one"  # a job of its own: a person often waits for it
+    CANCEL = "cancel"
     POLL = "poll"  # the status of all jobs: always possible every 20 s, more often while other calls leave slots
-    FIND = "find"  # jobs whose submission was not confirmed; submissions and reports come behind them
-    FOLLOW_UP = "follow_up"  # what a poll left open: one such call a minute is always possible
+    FIND = "find"  # jobs whose submission was not confirmed
+    FOLLOW_UP = "follow_up"  # what a poll left open
     REPORT = "report"  # the cluster's nodes and queue, for people
 
+    @property
+    def backoff_s(self) -> float:
+        """Return for how long no call of this kind is made after the controller gave no answer."""
+        if self is Priority.POLL:
+            return 0.0
+        return BACKOFF_S if self in (Priority.FIND, Priority.FOLLOW_UP) else LONG_BACKOFF_S
 
-SLOTS: dict[Priority, tuple[int, ...]] = {
-    Priority.SUBMIT: (11, 10, 9, 8, 7, 6),
-    Priority.POLL: (4, 3, 2),
-    Priority.FIND: (11, 10, 9, 8, 7, 6, 1, 0),
-    Priority.FOLLOW_UP: (5, 1, 0, 7, 6),
-    Priority.REPORT: (0, 1),
-}
+
+class Slots(NamedTuple):
+    """Slots of the minute, and when they may be used."""
+
+    slots: tuple[int, ...]
+    apart_s: float = 0.0  # from one use of these slots to the next
+    rest_s: float = 60.0  # from one use of a slot to its next use
+
+
+SHARED = (9, 10, 11)
+# polls and follow-up calls could use each shared slot as soon as it is free; so they leave it free for half a minute
+YIELDED = Slots(SHARED, rest_s=90.0)
+# slots that only one kind may use; an array and the search for lost submissions have one together
+RESERVES: Mapping[Priority, Slots] = MappingProxyType(
+    {
+        Priority.POLL: Slots((0, 1, 2), apart_s=POLL_APART_S),
+        Priority.REPORT: Slots((3, 4)),
+        Priority.FOLLOW_UP: Slots((5,)),
+        Priority.CANCEL: Slots((6,)),
+        Priority.SUBMIT_ONE: Slots((7,)),
+        Priority.SUBMIT: Slots((8,)),
+        Priority.FIND: Slots((8,)),
+    }
+)
+# further slots of each kind; a poll comes early, from YIELDED, only while nothing else calls the cluster
+FURTHER: Mapping[Priority, Slots] = MappingProxyType(
+    {
+        Priority.FOLLOW_UP: YIELDED,
+        **dict.fromkeys((Priority.CANCEL, Priority.SUBMIT_ONE, Priority.SUBMIT, Priority.FIND), Slots(SHARED)),
+    }
+)
 
 
 class RateLimit(Protocol):
@@ -40,6 +75,10 @@ class RateLimit(Protocol):
 
     def count_free(self, priority: Priority) -> int:
         """Return how many calls `acquire` would allow now."""
+        ...
+
+    def count_shared(self) -> int:
+        """Return how many of the calls that are allowed now are no kind's own."""
         ...
 
     def record(self, command: str, outcome: str, seconds: float) -> None:
@@ -54,6 +93,14 @@ class RateLimit(Protocol):
         """Store whether the controller answered the call that was just made."""
         ...
 
+    def has_host_fault(self) -> bool:
+        """Return whether this host could not authenticate itself to the controller, less than HOST_FAULT_S ago."""
+        ...
+
+    def record_host_fault(self) -> None:
+        """Remember, in this process alone, that this host could not authenticate itself."""
+        ...
+
 
 class UnlimitedRate:
     """Allow every call and count none: for a dry run, which calls no cluster."""
@@ -64,6 +111,9 @@ class UnlimitedRate:
     def count_free(self, priority: Priority) -> int:
         return CALLS_PER_MINUTE
 
+    def count_shared(self) -> int:
+        return CALLS_PER_MINUTE
+
     def record(self, command: str, outcome: str, seconds: float) -> None:
         pass
 
@@ -71,4 +121,10 @@ class UnlimitedRate:
         return False
 
     def record_answer(self, *, no_answer: bool) -> None:
+        pass
+
+    def has_host_fault(self) -> bool:
+        return False
+
+    def record_host_fault(self) -> None:
         pass

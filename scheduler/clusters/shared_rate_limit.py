@@ -1,7 +1,8 @@
 """A cluster's rate limit that all workers share: slots and counts in the database."""
 
 import logging
-from collections.abc import Sequence
+import math
+import time
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -9,10 +10,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from scheduler.clusters.rate_limit import (
     BACKOFF_S,
     CALLS_PER_MINUTE,
+    FURTHER,
+    HOST_FAULT_S,
     POLL_APART_S,
-    RESERVED_FOR_FOLLOW_UP,
-    SLOTS,
+    RESERVES,
+    SHARED,
+    YIELDED,
     Priority,
+    Slots,
 )
 from store import rate_limit
 from store.session import snapshot, transaction
@@ -24,37 +29,41 @@ log = logging.getLogger(__name__)
 class SharedRateLimit:
     def __init__(self, engine: Engine, cluster: str) -> None:
         self._engine, self._cluster, self._has_slots = engine, cluster, False
+        self._host_fault_at = -math.inf  # by time.monotonic
 
     def acquire(self, priority: Priority) -> bool:
-        if self._take(SLOTS[priority], _apart_s(priority)):
+        if any(self._take(priority, slots) for slots in _slots_of(priority)):
             return True
-        # a poll may come earlier than its own slots allow, unless the controller did not answer lately
-        early = (
-            priority is Priority.POLL
-            and not self.is_backing_off(POLL_APART_S)
-            and self.count_free(Priority.FOLLOW_UP) > RESERVED_FOR_FOLLOW_UP
-        )
-        return early and self._take(SLOTS[Priority.FOLLOW_UP])
+        return priority is Priority.POLL and self._is_idle() and self._take(priority, YIELDED)
 
-    def _take(self, slots: Sequence[int], apart_s: float = 0.0) -> bool:
+    def _is_idle(self) -> bool:
+        """Return whether the cluster answers, and nothing was submitted, cancelled or searched for lately."""
+        unused = len(SHARED) + len(RESERVES[Priority.SUBMIT].slots)
+        return not self.is_backing_off(POLL_APART_S) and self.count_free(Priority.SUBMIT) == unused
+
+    def _take(self, priority: Priority, slots: Slots) -> bool:
         for _ in range(TRIES):
-            if not self._count_free(slots, apart_s):
+            if not self._count_free(slots):
                 return False
             with transaction(self._engine) as db:
-                if rate_limit.take_slot(db, self._cluster, slots, apart_s):
+                if rate_limit.take_slot(db, self._cluster, *slots, kind=priority.value):
                     return True
         return False
 
     def count_free(self, priority: Priority) -> int:
-        return self._count_free(SLOTS[priority], _apart_s(priority))
+        return sum(self._count_free(slots) for slots in _slots_of(priority))
 
-    def _count_free(self, slots: Sequence[int], apart_s: float) -> int:
+    def count_shared(self) -> int:
+        return self._count_free(Slots(SHARED))
+
+    def _count_free(self, slots: Slots) -> int:
         if not self._has_slots:
             with transaction(self._engine) as db:
-                rate_limit.make_slots(db, self._cluster, CALLS_PER_MINUTE)
+                reserves = {priority.value: len(slots.slots) for priority, slots in RESERVES.items()}
+                rate_limit.make_slots(db, self._cluster, CALLS_PER_MINUTE, reserves)
             self._has_slots = True
         with snapshot(self._engine) as db:
-            return rate_limit.count_free_slots(db, self._cluster, slots, apart_s)
+            return rate_limit.count_free_slots(db, self._cluster, *slots)
 
     def record(self, command: str, outcome: str, seconds: float) -> None:
         try:
@@ -67,6 +76,12 @@ class SharedRateLimit:
         with snapshot(self._engine) as db:
             return rate_limit.gave_no_answer(db, self._cluster, seconds)
 
+    def has_host_fault(self) -> bool:
+        return time.monotonic() - self._host_fault_at < HOST_FAULT_S
+
+    def record_host_fault(self) -> None:
+        self._host_fault_at = time.monotonic()
+
     def record_answer(self, *, no_answer: bool) -> None:
         try:
             with transaction(self._engine) as db:
@@ -75,5 +90,5 @@ class SharedRateLimit:
             log.exception("whether %s answered could not be stored", self._cluster)
 
 
-def _apart_s(priority: Priority) -> float:
-    return POLL_APART_S if priority is Priority.POLL else 0.0
+def _slots_of(priority: Priority) -> list[Slots]:
+    return [by_kind[priority] for by_kind in (RESERVES, FURTHER) if priority in by_kind]

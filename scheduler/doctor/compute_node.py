@@ -27,6 +27,7 @@ SLOW_S, MAX_DELAY_S = 5.0, 60.0  # the scheduler waits no longer for a run's las
 MAX_CLOCK_SKEW_S = 5.0
 ANSWER_S = 180.0  # after the start of the job
 POLL_INTERVAL_S = 0.05
+JOB_MINUTES = 5  # the time limit of the job
 MAX_ANSWER_BYTES = 1 << 16
 
 
@@ -52,7 +53,11 @@ def check_compute_node(
         found, means = f"{folder} cannot be written: {error}", "no run can be submitted"
         yield _failed("folder", Grade.ERROR, found, means, "set BIGBATCH_RUNS to a folder that the worker can write")
         return
-    submitted = commands.run("sbatch", str(folder / "job.sh"), priority=Priority.SUBMIT)
+    try:
+        submitted = commands.run("sbatch", str(folder / "job.sh"), priority=Priority.SUBMIT_ONE)
+    except NoAnswerError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     if submitted.exit_code:
         found = submitted.message or f"sbatch: exit code {submitted.exit_code}"
         advice = "choose an allowed partition with --partition, or add the user to an account with sacctmgr"
@@ -62,8 +67,17 @@ def check_compute_node(
     try:
         yield from _check_from_job(ProbeJob(folder, commands, wait_s), job_id)
     finally:
-        commands.run("scancel", job_id, priority=Priority.SUBMIT)
+        _cancel(commands, job_id)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cancel(commands: Commands, job_id: str) -> None:
+    """Cancel the job; print what to do if that is not possible, because the results must not be lost."""
+    try:
+        commands.run("scancel", job_id, priority=Priority.CANCEL)
+    except NoAnswerError as doubt:
+        command = f"scancel {job_id}"
+        print(f"{doubt}: the job ends by itself within {JOB_MINUTES} minutes, or call {command}", file=sys.stderr)
 
 
 def _check_from_job(probe: ProbeJob, job_id: str) -> Iterator[Check]:
@@ -90,7 +104,12 @@ def _check_from_job(probe: ProbeJob, job_id: str) -> Iterator[Check]:
 
 def _script(settings: Settings, folder: Path, partition: str | None) -> str:
     python = settings.slurm_python or shlex.quote(sys.executable)
-    lines = ["#!/bin/bash", "#SBATCH --job-name=bigbatch-doctor", "#SBATCH --time=5", "#SBATCH --no-requeue"]
+    lines = [
+        "#!/bin/bash",
+        "#SBATCH --job-name=bigbatch-doctor",
+        f"#SBATCH --time={JOB_MINUTES}",
+        "#SBATCH --no-requeue",
+    ]
     lines += ["#SBATCH --ntasks=1", f"#SBATCH --output={folder}/out.log"]
     lines += [f"#SBATCH --partition={partition}"] if partition else []
     command = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from contract.api.site_check import Check, Grade, failed_check
 from contract.settings import Settings
+from scheduler.clusters.cluster import RateLimitedError
 from scheduler.clusters.rate_limit import UnlimitedRate
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.commands import Commands
@@ -40,7 +41,16 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
         if database_answers
         else UnlimitedRate()
     )
-    commands, failed = Commands(rate_limit), False
+    try:
+        yield from _check_cluster(settings, Commands(rate_limit), options)
+    except RateLimitedError as doubt:
+        means = "the service uses all calls of Slurm that the rate limit allows, so the other checks were not made"
+        advice = "call bigbatch doctor again in a minute; GET /metrics shows which kinds of calls use the rate limit"
+        yield failed_check("slurm", "rate limit", Grade.WARNING, found=str(doubt), means=means, advice=advice)
+
+
+def _check_cluster(settings: Settings, commands: Commands, options: argparse.Namespace) -> Iterator[Check]:
+    failed = False
     for check in check_slurm(commands):
         failed = failed or check.grade is Grade.ERROR
         yield check

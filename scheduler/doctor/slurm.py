@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from contract.api.site_check import Check, Grade, failed_check, passed_check
-from scheduler.clusters.cluster import NoAnswerError
+from scheduler.clusters.cluster import NoAnswerError, RateLimitedError
 from scheduler.clusters.slurm import limits
 from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands
 from scheduler.doctor.configuration import check_configuration
@@ -20,7 +20,7 @@ SLOW_ANSWER_S = 2.0
 
 
 def check_slurm(commands: Commands) -> Iterator[Check]:
-    """Yield the results of all checks of Slurm, with four Slurm calls."""
+    """Yield the results of all checks of Slurm, with four Slurm calls; raise RateLimitedError if one is not allowed."""
     absent = [name for name in REQUIRED_COMMANDS if not shutil.which(name)]
     if absent:
         means = "the service cannot submit or follow jobs without them"
@@ -30,6 +30,8 @@ def check_slurm(commands: Commands) -> Iterator[Check]:
     yield _optional_commands([name for name in OPTIONAL_COMMANDS if not shutil.which(name)])
     try:
         yield from _check_answers(commands)
+    except RateLimitedError:
+        raise
     except NoAnswerError as doubt:
         means = "no run can be submitted or monitored until slurmctld answers"
         advice = "check scontrol ping, the worker's SLURM_CONF, and munge"
@@ -75,6 +77,8 @@ def _check_sacct(commands: Commands, kind: str) -> Iterator[Check]:
         yield passed_check(
             "slurm", "sacct", "answers", "the end of a job is known after squeue no longer lists the job"
         )
+    except RateLimitedError:
+        raise
     except NoAnswerError as doubt:
         means = "the end of a job is known only while squeue lists the job; running jobs are not affected"
         advice = "check slurmdbd on AccountingStorageHost: systemctl status slurmdbd"
@@ -84,6 +88,8 @@ def _check_sacct(commands: Commands, kind: str) -> Iterator[Check]:
 def _job_limit(configuration: dict[str, str], commands: Commands) -> Check:
     try:
         submits, doubt = limits.read_submit_limit(commands), ""
+    except RateLimitedError:
+        raise
     except NoAnswerError as unknown:  # Slurm without accounting has no limits of this kind
         submits, doubt = 0, str(unknown)
     most = limits.smallest_limit(limits.parse_limits(configuration).jobs or 0, submits)

@@ -8,9 +8,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from scheduler.clusters.rate_limit import BACKOFF_S, CALLS_PER_MINUTE, Priority, RateLimit, UnlimitedRate
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 
-WAIT_S, POLL_INTERVAL_S = 90.0, 0.5  # a person waits for the result, so the call is made after this time in any case
+WAIT_S, POLL_INTERVAL_S = 90.0, 0.5  # a person waits for the result
 WAITING = f"waiting for the rate limit of {CALLS_PER_MINUTE} Slurm calls per minute ..."
-WAIT_ENDED = f"no call was free within {WAIT_S:g} s: continuing beyond the rate limit"
+WAIT_ENDED = f"no Slurm call was free within {WAIT_S:g} s"
 NOT_COUNTED = "the database does not answer: continuing without a rate limit of Slurm calls"
 
 
@@ -21,7 +21,7 @@ class WaitingRateLimit:
         self._rate_limit: RateLimit = budget
 
     def acquire(self, priority: Priority) -> bool:
-        """Wait until a call is allowed, at most WAIT_S seconds; always return True."""
+        """Wait until a call is allowed; return False if there is none within WAIT_S seconds."""
         until = time.monotonic() + WAIT_S
         has_reported = False
         while not self._try_enter(priority):
@@ -29,13 +29,16 @@ class WaitingRateLimit:
                 _print_to_stderr(WAITING)
             if time.monotonic() > until:
                 _print_to_stderr(WAIT_ENDED)
-                return True
+                return False
             has_reported = True
             time.sleep(POLL_INTERVAL_S)
         return True
 
     def count_free(self, priority: Priority) -> int:
         """Return the full limit, because `enter` waits."""
+        return CALLS_PER_MINUTE
+
+    def count_shared(self) -> int:
         return CALLS_PER_MINUTE
 
     def record(self, command: str, outcome: str, seconds: float) -> None:
@@ -46,6 +49,12 @@ class WaitingRateLimit:
 
     def record_answer(self, *, no_answer: bool) -> None:
         self._rate_limit.record_answer(no_answer=no_answer)
+
+    def has_host_fault(self) -> bool:
+        return False
+
+    def record_host_fault(self) -> None:
+        """Store nothing: the doctor reports the fault, and the workers of this host find it by themselves."""
 
     def _try_enter(self, priority: Priority) -> bool:
         try:

@@ -32,7 +32,8 @@ def select_next(context: Context, kind: str, cluster: Cluster, *, small: bool = 
         return _next_local(context, kind) if cluster.may_submit() else None
     with snapshot(context.engine) as db:
         groups = submissions.groups(db, kind)
-    if not groups or not cluster.may_submit(besides=int(small)):
+    may_submit = {single: bool(groups) and cluster.may_submit(single=single, besides=small) for single in (True, False)}
+    if not any(may_submit.values()):
         return None
     tasks, jobs, _ = cluster.limits()
     with snapshot(context.engine) as db:
@@ -42,7 +43,7 @@ def select_next(context: Context, kind: str, cluster: Cluster, *, small: bool = 
             live = submissions.count_live_runs(db, kind, group.experiment_id) if has_cap else {}
             allowed, parallel = _allowed(group, live)
             size = min(min(tasks, room) * (group.pack or 1), MAX_RUNS, allowed)
-            if not 0 < size <= (SMALL if small else MAX_RUNS):
+            if not (0 < size <= (SMALL if small else MAX_RUNS) and may_submit[size == 1]):
                 continue
             if members := submissions.members(db, kind, group, size):
                 return _selection(members, parallel, group.pack)

@@ -9,6 +9,7 @@ import logging
 import math
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 
 from contract.folder.files.disk_errors import is_transient
@@ -34,7 +35,7 @@ from scheduler.context import Context
 from scheduler.submit.backoff import next_try
 from scheduler.submit.folders import FULL_FOR, Lease, write_array_folder, write_run_folders
 from scheduler.submit.select import SMALL, Selection, select_next
-from store import submissions, transitions
+from store import jobs, submissions, transitions
 from store.session import snapshot, transaction
 
 BUDGET_S = 20.0  # for a caller that gives no time
@@ -148,7 +149,11 @@ def _store_id(context: Context, cluster: Cluster, job: JobRequest | ArrayRequest
         is_adopted = any(submissions.has_job(run, job_id) for run in submissions.named(db, job.name))
     if not is_adopted:
         log.warning("%s was given up during its submission: job %s is cancelled", job.name, job_id)
-        cluster.cancel([JobHandle(job_id, job.name)])
+        if not cluster.is_local:
+            with transaction(context.engine) as db:  # first, so that `reap` cancels the job if this worker cannot
+                jobs.write_given_up(db, job.name)
+        with suppress(NoAnswerError):
+            cluster.cancel([JobHandle(job_id, job.name)])
 
 
 def _put_back(context: Context, name: str, error: OSError) -> None:

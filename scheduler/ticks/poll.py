@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.pending_reason import PendingReason
 from scheduler.clusters.cluster import Alive, Cluster, Gone, JobStatus, NoAnswerError, RateLimitedError, Unknown
+from scheduler.clusters.rate_limit import POLL_APART_S
 from scheduler.context import Context, handle_of
 from scheduler.jobs.liveness import Liveness, read_liveness
 from scheduler.jobs.packed import end_of_part
@@ -21,7 +22,8 @@ from store.job_status import Observation, PolledJob
 from store.session import snapshot, transaction
 from store.tables import now
 
-CALM_S, BUSY_S = 12.0, 6.0  # from one poll to the next
+# from one poll to the next; a calm poll comes when the polls have a call of their own, and leaves the shared calls free
+CALM_S, BUSY_S = POLL_APART_S + 1.0, 6.0
 SLOWEST_S = 15.0  # at most, for a slow cluster or one without an answer: all is known 30 s after it answers again
 # after the rate limit was reached: a poll's own slot comes free every 20 s (scheduler/clusters/rate_limit.py). Less
 # than the tick's period, else every other tick would come a moment too early

@@ -24,7 +24,7 @@ from scheduler.clusters.slurm.job_ids import array_id
 from scheduler.context import Context
 from scheduler.submit.backoff import next_try
 from scheduler.submit.folders import Pair
-from store import runs, transitions
+from store import jobs, runs, transitions
 from store.locks import lock_submission
 from store.session import snapshot, transaction
 from store.tables import Run, now
@@ -130,6 +130,8 @@ def _settle(context: Context, name: str, expired: Sequence[Pair], job_id: str | 
             is_task = not job_id and expired[0][1].array_task is not None
             external_id = array_id(found) if is_task else found
             transitions.apply_to_submission(db, name, State.PENDING, FoundByName(), job_id=external_id)
+        elif UNREADABLE not in holders.values() and not context.clusters[expired[0][0].cluster].is_local:
+            jobs.write_given_up(db, name)  # a slow controller may accept the job later
     return bool(found) or UNREADABLE not in holders.values()
 
 

@@ -4,7 +4,7 @@ import logging
 from datetime import timedelta
 
 from contract.api.cluster_report import ClusterReport
-from scheduler.clusters.cluster import Cluster, NoAnswerError, RateLimitedError
+from scheduler.clusters.cluster import BackingOffError, Cluster, NoAnswerError, RateLimitedError
 from scheduler.context import Context
 from store import clusters
 from store.session import snapshot, transaction
@@ -24,9 +24,11 @@ def refresh_clusters(context: Context) -> None:
             continue
         try:
             report, error = _ask(kind, cluster)
+        except BackingOffError as doubt:  # the report is not late: its cluster does not answer
+            report, error = None, str(doubt)
         except RateLimitedError:
             if kind in asked:
-                continue  # calls about jobs come first
+                continue  # the next tick asks again
             report, error = None, "the rate limit of its commands leaves no call for a report yet"
         answers.append((kind, report, error))
     # all in one transaction: while only some clusters are stored, the API would refuse specs for the others

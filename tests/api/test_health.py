@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from contract.api.cluster_report import ClusterReport
 from store import clusters, ticks
 from store.session import transaction
-from store.tables import Table, Tick
+from store.tables import Cluster, Table, Tick
 
 
 def test_alive_is_not_ready(client: TestClient) -> None:
@@ -37,6 +37,20 @@ def test_a_tick_that_has_not_succeeded_lately_is_named(client: TestClient, sqlit
     assert (answer.status_code, answer.json()["ready"], answer.json()["database"]) == (503, False, "ok")
     assert answer.json()["scheduler"].startswith("the tick ingest last succeeded 30")
     assert "launch" not in answer.json()["scheduler"]
+
+
+def test_a_report_that_is_late_is_named(client: TestClient, sqlite_engine: Engine) -> None:
+    """Forces the fault: no call is free for the report of one cluster, and the other cluster's reports go on."""
+    with transaction(sqlite_engine) as db:
+        for kind in ("local", "slurm"):
+            clusters.store_report(db, kind, None, None)
+        db.get_one(Cluster, "slurm").asked_at -= clusters.LATE_AFTER - timedelta(seconds=60)
+    assert client.get("/api/v1/ready").status_code == 200
+    with transaction(sqlite_engine) as db:
+        db.get_one(Cluster, "slurm").asked_at -= timedelta(seconds=120)
+    answer = client.get("/api/v1/ready")
+    assert (answer.status_code, answer.json()["database"]) == (503, "ok")
+    assert answer.json()["scheduler"].startswith("the report of slurm is 24")
 
 
 def test_an_answer_that_fails_keeps_the_report_before_it(client: TestClient, sqlite_engine: Engine) -> None:

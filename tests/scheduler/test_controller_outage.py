@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from scheduler.clusters.cluster import BackingOffError, JobHandle, NoAnswerError, RateLimitedError
+from scheduler.clusters.cluster import BackingOffError, HostFaultError, JobHandle, NoAnswerError, RateLimitedError
 from scheduler.clusters.rate_limit import BACKOFF_S, Priority, UnlimitedRate
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
@@ -54,6 +54,34 @@ def test_only_polls_call_a_controller_that_gave_no_answer(
     assert one.rate_limit.is_backing_off()
     clock.at += BACKOFF_S
     assert not other.rate_limit.is_backing_off(), "after the backoff one call may try"
+
+
+MUNGE_IS_DOWN = """
+echo 'squeue: error: If munged is up, restart with --num-threads=10' >&2
+echo 'squeue: error: Munge encode failed: Failed to access "/run/munge/munge.socket.2": No such file' >&2
+echo 'squeue: error: slurm_send_node_msg: auth_g_create: REQUEST_JOB_INFO has authentication error' >&2
+echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2
+exit 1"""
+
+
+@pytest.mark.parametrize("priority", [Priority.POLL, Priority.SUBMIT_ONE])
+def test_a_host_without_munge_leaves_the_calls_to_the_other_hosts(
+    play: Play, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, priority: Priority
+) -> None:
+    """Forces the fault: munged is down on the host of one of two workers."""
+    one, other = [Commands(SharedRateLimit(sqlite_engine, "slurm")) for _ in range(2)]
+    play("squeue", MUNGE_IS_DOWN)
+    with pytest.raises(NoAnswerError, match="Munge encode failed"):
+        one.ask("squeue", priority=priority)
+    play("squeue", "echo 7")
+    for kind in (Priority.SUBMIT, Priority.CANCEL, Priority.REPORT):
+        assert other.ask("squeue", priority=kind) == "7\n"
+    assert other.rate_limit.count_free(Priority.SUBMIT_ONE)
+    for kind in Priority:
+        with pytest.raises(HostFaultError, match="could not authenticate itself"):
+            one.ask("squeue", priority=kind)
+    monkeypatch.setattr("scheduler.clusters.shared_rate_limit.HOST_FAULT_S", 0.0)
+    assert one.ask("squeue", priority=Priority.CANCEL) == "7\n"
 
 
 def test_a_clock_that_is_set_back_ends_the_backoff(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

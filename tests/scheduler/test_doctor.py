@@ -11,7 +11,7 @@ from sqlalchemy import Engine, create_engine, update
 
 from contract.api.site_check import Check, Grade
 from contract.settings import Settings
-from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, SLOTS, Priority, UnlimitedRate
+from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, RESERVES, SHARED, Priority, UnlimitedRate
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.commands import Commands
 from scheduler.doctor.compute_node import check_compute_node
@@ -114,7 +114,7 @@ def test_it_waits_for_a_call_that_is_free_and_says_so(
         db.execute(update(CallSlot).values(at=time.time()))
         db.execute(
             update(CallSlot)
-            .where(CallSlot.slot == SLOTS[Priority.FOLLOW_UP][0])
+            .where(CallSlot.slot == RESERVES[Priority.FOLLOW_UP].slots[0])
             .values(at=(spent := time.time() - 54.0))
         )
     rate_limit_ = WaitingRateLimit(budget)
@@ -122,8 +122,31 @@ def test_it_waits_for_a_call_that_is_free_and_says_so(
     assert spent + 60.0 <= time.time() < spent + 90.0
     assert capsys.readouterr().err == f"{WAITING}\n"
     monkeypatch.setattr("scheduler.doctor.waiting_rate_limit.WAIT_S", 0.0)
-    assert rate_limit_.acquire(Priority.FOLLOW_UP)
+    assert not rate_limit_.acquire(Priority.FOLLOW_UP)
     assert capsys.readouterr().err == f"{WAITING}\n{WAIT_ENDED}\n"
+
+
+@pytest.mark.usefixtures("answering")
+@pytest.mark.parametrize("free", range(5))
+def test_without_a_free_call_it_calls_nothing_and_says_what_to_do(
+    sqlite_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, play: Play, free: int
+) -> None:
+    """Forces the scarcity: of the minute's calls `free` are left, and the doctor needs more."""
+    monkeypatch.setattr("scheduler.doctor.waiting_rate_limit.WAIT_S", 0.0)
+    play("sbatch", f"touch {tmp_path}/submitted")
+    SharedRateLimit(sqlite_engine, "slurm").count_free(Priority.FOLLOW_UP)
+    usable = [*RESERVES[Priority.FOLLOW_UP].slots, *SHARED][:free]
+    with transaction(sqlite_engine) as db:
+        db.execute(update(CallSlot).where(CallSlot.slot.not_in(usable)).values(at=time.time()))
+    settings = Settings(home=tmp_path, slurm=True, database=str(sqlite_engine.url))
+    *_, last = run_checks(settings, [])
+    assert (last.name, last.grade) == ("rate limit", Grade.WARNING)
+    assert "was not called: the rate limit of Slurm commands is reached" in last.found
+    assert "bigbatch doctor again" in last.advice
+    with snapshot(sqlite_engine) as db:
+        assert sum(row.count for row in rate_limit.call_counts(db)) == free
+    assert not (tmp_path / "submitted").exists()
+    assert not list((tmp_path / "runs").glob("doctor-*"))
 
 
 def test_without_tables_it_calls_without_asking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,25 +7,33 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine
 
-from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, POLL_APART_S, Priority
+from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, POLL_APART_S, RESERVES, SHARED, Priority
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 
 
-@pytest.mark.parametrize("first", [Priority.FOLLOW_UP, Priority.SUBMIT])
-def test_no_priority_uses_up_the_slots_of_the_others(sqlite_engine: Engine, first: Priority) -> None:
+@pytest.mark.parametrize("greedy", Priority)
+def test_no_kind_uses_the_slots_of_another_kind(sqlite_engine: Engine, greedy: Priority) -> None:
+    """Forces a shortage: one kind makes every call that it may, then every other kind."""
     workers = [SharedRateLimit(sqlite_engine, "slurm") for _ in range(2)]
 
-    def count_allowed(priority: Priority) -> int:
-        return sum(worker.acquire(priority) for worker in workers for _ in range(CALLS_PER_MINUTE))
+    def count_allowed(kind: Priority) -> int:
+        return sum(worker.acquire(kind) for worker in workers for _ in range(1 + workers[0].count_free(kind)))
 
-    (second,) = {Priority.FOLLOW_UP, Priority.SUBMIT} - {first}
-    allowed = {priority: count_allowed(priority) for priority in (Priority.REPORT, first, second, Priority.POLL)}
-    assert (allowed[Priority.REPORT], allowed[Priority.POLL]) == (2, 1)
-    assert allowed[Priority.SUBMIT] >= 4
-    assert allowed[Priority.FOLLOW_UP] >= 1
-    assert sum(allowed.values()) == CALLS_PER_MINUTE - 2, "two slots remain for the polls 20 s and 40 s later"
-    assert not any(workers[1].count_free(priority) for priority in Priority)
+    joint = {Priority.SUBMIT, Priority.FIND}  # these have a slot together
+    others = [kind for kind in Priority if kind is not greedy and not {kind, greedy} >= joint]
+    used = {kind: count_allowed(kind) for kind in (greedy, *others)}
+    for kind in others:
+        least = 1 if kind is Priority.POLL else len(RESERVES[kind].slots)  # the polls' slots are used 20 s apart
+        if kind is not Priority.FIND or Priority.SUBMIT not in others:
+            assert used[kind] >= least, kind
+    assert sum(used.values()) == CALLS_PER_MINUTE - 2, "two slots remain for the polls 20 s and 40 s later"
+    assert not any(workers[1].count_free(kind) for kind in Priority)
     assert SharedRateLimit(sqlite_engine, "another").acquire(Priority.REPORT)
+
+
+def test_the_reserves_and_the_shared_slots_are_the_slots_of_a_minute() -> None:
+    own = {slot for slots in RESERVES.values() for slot in slots.slots}
+    assert sorted([*own, *SHARED]) == list(range(CALLS_PER_MINUTE))
 
 
 def test_a_poll_is_possible_every_20_s_whatever_else_is_called(

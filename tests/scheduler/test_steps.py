@@ -141,7 +141,7 @@ def test_an_open_submission_of_many_runs_reserves_its_call_of_the_cluster(
 ) -> None:
     """Forces the rate limit: one call is free, and a single run is created while many runs are prepared."""
 
-    def once(*, besides: int = 0) -> bool:
+    def once(*, single: bool = False, besides: int = 0) -> bool:
         return besides + len(far.jobs) < 1
 
     monkeypatch.setattr(far, "may_submit", once)

@@ -28,7 +28,7 @@ class Puppet:
     def limits(self) -> Limits:
         return Limits(self.tasks)
 
-    def may_submit(self, *, besides: int = 0) -> bool:
+    def may_submit(self, *, single: bool = False, besides: int = 0) -> bool:
         return True
 
     def submit(self, job: JobRequest | ArrayRequest) -> str:

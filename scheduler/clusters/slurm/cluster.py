@@ -18,6 +18,7 @@ from contract.folder.files.disk_errors import is_transient
 from scheduler.clusters.cluster import (
     ArrayRequest,
     ArrayTooLargeError,
+    Gone,
     JobHandle,
     JobRequest,
     JobStatus,
@@ -26,8 +27,9 @@ from scheduler.clusters.cluster import (
     QueueFullError,
     RateLimitedError,
     RefusedError,
+    Unknown,
 )
-from scheduler.clusters.rate_limit import SUBMISSION_BACKOFF_S, Priority, RateLimit, UnlimitedRate
+from scheduler.clusters.rate_limit import LONG_BACKOFF_S, POLL_APART_S, Priority, RateLimit, UnlimitedRate
 from scheduler.clusters.slurm.commands import (
     ALL_PARTITIONS,
     SBATCH_TIMEOUT_S,
@@ -62,16 +64,21 @@ class Slurm:
         self._limits = SlurmLimits(self._commands)
         self._queue_full_until = 0.0
         self._cancel_waits_until = 0.0
+        self._has_open_answers = False  # of the last status
 
     def limits(self) -> Limits:
         return self._limits.read()
 
-    def may_submit(self, *, besides: int = 0) -> bool:
+    def may_submit(self, *, single: bool = False, besides: int = 0) -> bool:
         rate_limit = self._commands.rate_limit
-        if time.monotonic() <= self._queue_full_until or rate_limit.is_backing_off(SUBMISSION_BACKOFF_S):
+        if time.monotonic() <= self._queue_full_until:
+            return False
+        if rate_limit.has_host_fault() or rate_limit.is_backing_off(LONG_BACKOFF_S):
             return False
         reserved = CANCEL_CALLS if time.monotonic() < self._cancel_waits_until else 0
-        return rate_limit.count_free(Priority.SUBMIT) > besides + reserved
+        free = rate_limit.count_free(Priority.SUBMIT_ONE if single else Priority.SUBMIT)
+        # a cancellation uses no slot that only submissions may use
+        return free > besides + min(reserved, rate_limit.count_shared())
 
     def submit(self, job: JobRequest | ArrayRequest) -> str:
         path = job.folder.script if isinstance(job, ArrayRequest) else job.folder.submission / f"{job.name}.sh"
@@ -84,7 +91,8 @@ class Slurm:
                 f"{path} cannot be written: {error}"
             ) from error
         try:
-            job_id = self._call_sbatch(path)
+            kind = Priority.SUBMIT if isinstance(job, ArrayRequest) else Priority.SUBMIT_ONE
+            job_id = self._call_sbatch(path, kind)
         except QueueFullError as error:
             self._queue_full_until = time.monotonic() + QUEUE_FULL_S
             if isinstance(error, ArrayTooLargeError) and isinstance(job, ArrayRequest):
@@ -94,21 +102,32 @@ class Slurm:
         return job_id
 
     def status(self, jobs: Sequence[JobHandle]) -> Mapping[JobHandle, JobStatus]:
-        return read_job_status(jobs, self._commands) if jobs else {}
+        if not jobs:
+            return {}
+        try:
+            answers = read_job_status(jobs, self._commands)
+        except RateLimitedError:
+            # a poll that left jobs open is repeated soon, unless the controller does not answer
+            if not self._has_open_answers or self._commands.rate_limit.is_backing_off(POLL_APART_S):
+                raise
+            answers = read_job_status(jobs, self._commands, Priority.FOLLOW_UP)
+        self._has_open_answers = any(map(_is_open, answers.values()))
+        return answers
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
         return self._finder.find(names)
 
     def cancel(self, jobs: Sequence[JobHandle], *, force: bool = False) -> Sequence[JobHandle]:
-        if self._commands.rate_limit.count_free(Priority.SUBMIT) < CANCEL_CALLS:
+        if self._commands.rate_limit.count_free(Priority.CANCEL) < CANCEL_CALLS:
             # submissions would use each free call, and two calls would never be free at once
             self._cancel_waits_until = time.monotonic() + CANCEL_WAITS_S
             raise RateLimitedError("scancel was not called: the rate limit of Slurm commands is reached")
         options = ("--me", *ALL_PARTITIONS, "-h", "-o", "%F|%j")
+        rows = parse_rows(self._commands.ask("squeue", *options, priority=Priority.CANCEL), 2)
         # slurmctld may reuse job ids after a crash, so jobs match by id and name
-        listed = {tuple(row) for row in parse_rows(self._commands.ask("squeue", *options, priority=Priority.SUBMIT), 2)}
-        if listed_jobs := [job for job in jobs if (array_id(job.id), job.name) in listed]:
-            self._call_scancel([job.id for job in listed_jobs], force=force)
+        listed, ids = {tuple(row) for row in rows}, {name: job_id for job_id, name in rows}
+        if listed_jobs := [job for job in jobs if (array_id(job.id) or ids.get(job.name), job.name) in listed]:
+            self._call_scancel([job.id or ids[job.name] for job in listed_jobs], force=force)
         return listed_jobs
 
     def report(self, *, urgent: bool = False) -> ClusterReport:
@@ -124,8 +143,8 @@ class Slurm:
     def script(self, job: JobRequest | ArrayRequest) -> str:
         return render_script(job, python=self._python, setup=self._setup)
 
-    def _call_sbatch(self, script: Path) -> str:
-        result = self._commands.run("sbatch", str(script), priority=Priority.SUBMIT, timeout_s=SBATCH_TIMEOUT_S)
+    def _call_sbatch(self, script: Path, kind: Priority) -> str:
+        result = self._commands.run("sbatch", str(script), priority=kind, timeout_s=SBATCH_TIMEOUT_S)
         if result.exit_code:
             raise classify_sbatch_error(result)
         if found := re.search(r"job (\d+)", result.stdout):
@@ -135,9 +154,13 @@ class Slurm:
     def _call_scancel(self, job_ids: Sequence[str], *, force: bool) -> None:
         # without --signal, scancel itself sends SIGTERM and, after the cluster's KillWait, SIGKILL
         options = ("--signal=KILL", "--full") if force else ()
-        result = self._commands.run("scancel", *options, *merge_array_tasks(job_ids), priority=Priority.SUBMIT)
+        result = self._commands.run("scancel", *options, *merge_array_tasks(job_ids), priority=Priority.CANCEL)
         if result.exit_code and not _have_jobs_ended(result):
             raise NoAnswerError(f"scancel: {result.message or f'exit code {result.exit_code}'}")
+
+
+def _is_open(answer: JobStatus) -> bool:
+    return isinstance(answer, Unknown) or (isinstance(answer, Gone) and not answer.is_certain)
 
 
 def _have_jobs_ended(result: CommandResult) -> bool:

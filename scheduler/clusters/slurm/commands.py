@@ -6,16 +6,24 @@ import time
 from typing import NamedTuple
 
 from contract.settings import SLURM_TOKEN
-from scheduler.clusters.cluster import BackingOffError, NoAnswerError, RateLimitedError, is_passed_to_jobs
+from scheduler.clusters.cluster import (
+    BackingOffError,
+    HostFaultError,
+    NoAnswerError,
+    RateLimitedError,
+    is_passed_to_jobs,
+)
 from scheduler.clusters.rate_limit import Priority, RateLimit
 
 COMMAND_TIMEOUT_S = 20  # while the controller is down, its commands would wait for minutes
 SBATCH_TIMEOUT_S = 12  # a submission without an answer is found by its name, so sbatch's own timeout need not pass
 TIMEOUT_EXIT_CODE = 124  # of timeout(1)
 ACCOUNTING_COMMANDS = ("sacct", "sacctmgr")  # these call slurmdbd, all others the controller
+# parts of error messages about munge and credentials: the fault is this host's own, or each host finds it by itself
+HOST_FAULT_MESSAGES = ("munge", "authentication", "credential", "auth_g_")
 # parts of error messages after which it is not known whether the controller got the request
 NO_ANSWER_MESSAGES = (
-    *("timed out", "unable to contact", "connection", "no route to host", "authentication", "credential"),
+    *("timed out", "unable to contact", "connection", "no route to host", *HOST_FAULT_MESSAGES),
     *("zero bytes were transmitted", "zero length message", "message receive failure", "message send failure"),
     *("standby mode", "configuration source", "i/o error writing script"),
 )
@@ -35,6 +43,12 @@ class CommandResult(NamedTuple):
         return self.exit_code == TIMEOUT_EXIT_CODE or bool(
             self.exit_code and any(part in message for part in NO_ANSWER_MESSAGES)
         )
+
+    @property
+    def is_host_fault(self) -> bool:
+        """Return whether this host could not authenticate itself: other hosts may well reach the controller."""
+        message = self.message.lower()
+        return bool(self.exit_code and any(part in message for part in HOST_FAULT_MESSAGES))
 
 
 class Commands:
@@ -59,10 +73,13 @@ class Commands:
         """Run one of Slurm's commands to its end, or to the timeout.
 
         Raise RateLimitedError if the rate limit is reached, and BackingOffError if the controller gave no answer a
-        moment ago: until the controller answers again, only polls call it.
+        moment ago: until the controller answers again, only polls call it. Raise HostFaultError if this host could not
+        authenticate itself: for a while this worker leaves all calls to the workers of other hosts.
         """
         calls_controller = command[0] not in ACCOUNTING_COMMANDS
-        if calls_controller and priority is not Priority.POLL and self.rate_limit.is_backing_off():
+        if self.rate_limit.has_host_fault():
+            raise HostFaultError(f"{command[0]} was not called: this host could not authenticate itself a moment ago")
+        if calls_controller and priority.backoff_s and self.rate_limit.is_backing_off(priority.backoff_s):
             raise BackingOffError(f"{command[0]} was not called: the controller did not answer a moment ago")
         if not self.rate_limit.acquire(priority):
             raise RateLimitedError(f"{command[0]} was not called: the rate limit of Slurm commands is reached")
@@ -76,7 +93,9 @@ class Commands:
         outcome = {0: "ok", TIMEOUT_EXIT_CODE: "timeout"}.get(done.returncode, "failed")
         self.rate_limit.record(command[0], outcome, time.monotonic() - began)
         result = CommandResult(done.returncode, done.stdout, parse_error_message(done.stderr))
-        if calls_controller:
+        if result.is_host_fault:
+            self.rate_limit.record_host_fault()
+        elif calls_controller:
             self.rate_limit.record_answer(no_answer=result.is_no_answer)
         return result
 

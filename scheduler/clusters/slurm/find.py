@@ -13,7 +13,7 @@ from scheduler.clusters.cluster import BackingOffError, NoAnswerError, RateLimit
 from scheduler.clusters.rate_limit import Priority
 from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands
 
-ACCOUNTING_RETRY_S = 25.0  # between calls of sacct while squeue fails: the calls are needed when squeue answers again
+ACCOUNTING_RETRY_S = 60.0  # between calls of sacct while squeue fails: the calls are needed when squeue answers again
 ANSWER_VALID_S = 120.0  # a search begins after sbatch's timeout, so a job that is not queued by then never will be
 
 

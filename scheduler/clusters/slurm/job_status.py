@@ -23,10 +23,12 @@ MAX_IDS = 1000  # in one command line
 NOT_IN_SQUEUE = Unknown("squeue does not list the job, but the controller may still have the job")
 
 
-def read_job_status(jobs: Sequence[JobHandle], commands: Commands) -> dict[JobHandle, JobStatus]:
+def read_job_status(
+    jobs: Sequence[JobHandle], commands: Commands, priority: Priority = Priority.POLL
+) -> dict[JobHandle, JobStatus]:
     """Return the status of every job; raise RateLimitedError if squeue may not be called now."""
     try:
-        listed = _read_queue(commands)
+        listed = _read_queue(commands, priority)
     except RateLimitedError:
         raise
     except NoAnswerError as error:
@@ -52,11 +54,11 @@ def _status_in(listed: Mapping[tuple[str, str], JobStatus], job: JobHandle) -> J
     return whole._replace(is_certain=False) if isinstance(whole, Gone) else None
 
 
-def _read_queue(commands: Commands) -> dict[tuple[str, str], JobStatus]:
+def _read_queue(commands: Commands, priority: Priority) -> dict[tuple[str, str], JobStatus]:
     """Return all of this user's jobs by id and name, each array task by itself."""
     # a name may contain bars, so the name is the last column
     options = ("--me", *ALL_PARTITIONS, "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%j")
-    rows = parse_rows(commands.ask("squeue", *options, priority=Priority.POLL), 5)
+    rows = parse_rows(commands.ask("squeue", *options, priority=priority), 5)
     return {
         (job_id, name): translate_state(state, reason, hosts)
         or Unknown(f"Slurm lists the job in a state that the service does not know ({state})")
