@@ -1,6 +1,6 @@
 """Rate limit of a cluster's commands: the calls that it allows a minute, and which kinds of calls may use which.
 
-Each kind has slots of the minute that polls and reports, which could use every call, never use; the rest is shared
+Each kind has slots of its own, because polls and reports could use every call; the rest is shared
 (docs/decisions/0025-reserves-of-calls.md).
 """
 
@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 
 CALLS_PER_MINUTE = 12  # to one cluster, however many runs are live and however many workers call it
 POLL_APART_S = 20.0  # three slots a minute are the polls' own, so a poll is always allowed so long after the last one
-# so long after a controller gave no answer only polls call it, and further only searches and follow-up calls (of which
-# there may be no poll): the calls are needed afterwards
+# after a controller gave no answer polls alone call it, after the first time searches and follow-up calls too, and
+# after the second time all: the calls are needed when the controller is back
 BACKOFF_S, LONG_BACKOFF_S = 18.0, 30.0
 HOST_FAULT_S = 30.0  # without calls of a worker whose host cannot authenticate itself: other workers need the calls
 

@@ -1,6 +1,7 @@
 """Selection of queued runs for the next submission: runs with equal requests, as many as the cluster has room for."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from scheduler.clusters.cluster import Cluster
@@ -32,8 +33,8 @@ def select_next(context: Context, kind: str, cluster: Cluster, *, small: bool = 
         return _next_local(context, kind) if cluster.may_submit() else None
     with snapshot(context.engine) as db:
         groups = submissions.groups(db, kind)
-    may_submit = {single: bool(groups) and cluster.may_submit(single=single, besides=small) for single in (True, False)}
-    if not any(may_submit.values()):
+    may_submit = cache(lambda single: cluster.may_submit(single=single, besides=int(small)))
+    if not any(may_submit(is_single) for is_single in {group.size == 1 for group in groups}):
         return None
     tasks, jobs, _ = cluster.limits()
     with snapshot(context.engine) as db:
@@ -43,7 +44,7 @@ def select_next(context: Context, kind: str, cluster: Cluster, *, small: bool = 
             live = submissions.count_live_runs(db, kind, group.experiment_id) if has_cap else {}
             allowed, parallel = _allowed(group, live)
             size = min(min(tasks, room) * (group.pack or 1), MAX_RUNS, allowed)
-            if not (0 < size <= (SMALL if small else MAX_RUNS) and may_submit[size == 1]):
+            if not (0 < size <= (SMALL if small else MAX_RUNS) and may_submit(size == 1)):
                 continue
             if members := submissions.members(db, kind, group, size):
                 return _selection(members, parallel, group.pack)

@@ -11,6 +11,7 @@ from store.session import snapshot, transaction
 from store.tables import now
 
 FRESH_FOR = timedelta(seconds=30)  # a Slurm's report; its commands cost other users
+SILENT_FOR = timedelta(seconds=90)  # a cluster that does not answer for so long gets an error: its report is not late
 log = logging.getLogger(__name__)
 
 
@@ -24,12 +25,12 @@ def refresh_clusters(context: Context) -> None:
             continue
         try:
             report, error = _ask(kind, cluster)
-        except BackingOffError as doubt:  # the report is not late: its cluster does not answer
-            report, error = None, str(doubt)
-        except RateLimitedError:
-            if kind in asked:
+        except RateLimitedError as limited:
+            is_outage = isinstance(limited, BackingOffError)
+            if kind in asked and not (is_outage and now() - asked[kind] > SILENT_FOR):
                 continue  # the next tick asks again
-            report, error = None, "the rate limit of its commands leaves no call for a report yet"
+            report = None
+            error = str(limited) if is_outage else "the rate limit of its commands leaves no call for a report yet"
         answers.append((kind, report, error))
     # all in one transaction: while only some clusters are stored, the API would refuse specs for the others
     with transaction(context.engine) as db:

@@ -181,6 +181,9 @@ def test_a_cancellation_gets_its_two_calls_before_submissions_do(play: Play) -> 
         def count_free(self, priority: Priority) -> int:
             return self.free
 
+        def count_shared(self) -> int:
+            return self.free
+
     rate_limit = FewCalls()
     cluster = Slurm(rate_limit=rate_limit)
     assert cluster.may_submit()

@@ -75,10 +75,13 @@ class Slurm:
             return False
         if rate_limit.has_host_fault() or rate_limit.is_backing_off(LONG_BACKOFF_S):
             return False
-        reserved = CANCEL_CALLS if time.monotonic() < self._cancel_waits_until else 0
         free = rate_limit.count_free(Priority.SUBMIT_ONE if single else Priority.SUBMIT)
-        # a cancellation uses no slot that only submissions may use
-        return free > besides + min(reserved, rate_limit.count_shared())
+        if time.monotonic() >= self._cancel_waits_until:
+            return free > besides
+        shared = rate_limit.count_shared()
+        # a cancellation takes its own calls first, and none that only submissions may use
+        lacks = CANCEL_CALLS - (rate_limit.count_free(Priority.CANCEL) - shared)
+        return free > besides + min(max(lacks, 0), shared)
 
     def submit(self, job: JobRequest | ArrayRequest) -> str:
         path = job.folder.script if isinstance(job, ArrayRequest) else job.folder.submission / f"{job.name}.sh"
