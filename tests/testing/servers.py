@@ -89,21 +89,25 @@ def postgres() -> Iterator[str]:
 
 
 @contextmanager
-def postgres_process() -> Iterator[Server]:
-    """The same, in hand."""
+def postgres_process(password: str = "") -> Iterator[Server]:
+    """The same, in hand; with a password, connections without it are refused."""
     folder = Path(tempfile.mkdtemp(prefix="bigbatch-postgres-"))  # pytest's folders are closed to PostgreSQL's user
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     initdb = program("initdb", *map(str, versions))
     # PostgreSQL will not run as root
     prefix = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    if prefix:
-        shutil.chown(folder, "postgres")
-    port, data = free_port(), folder / "data"
-    subprocess.run([*prefix, initdb, "-D", data, "-A", "trust", "-U", "bigbatch", "--no-sync"], check=True, stdout=-3)
+    port, data, password_file = free_port(), folder / "data", folder / "password"
+    password_file.write_text(password)
+    for path in (folder, password_file) if prefix else ():
+        shutil.chown(path, "postgres")
+    words = ["-A", "scram-sha-256", "--pwfile", str(password_file)] if password else ["-A", "trust"]
+    command = [*prefix, str(initdb), "-D", str(data), *words, "-U", "bigbatch", "--no-sync"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    password_file.unlink()
     options = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k", str(folder)]
-    url = f"postgresql://bigbatch@127.0.0.1:{port}/postgres"
-    command = [*prefix, initdb.with_name("postgres"), "-D", data, *options]
-    server = Server(url, command, lambda: _answers_postgres(url), data / "postmaster.pid")
+    url = f"postgresql://bigbatch{password and f':{password}'}@127.0.0.1:{port}/postgres"
+    start = [*prefix, initdb.with_name("postgres"), "-D", data, *options]
+    server = Server(url, start, lambda: _answers_postgres(url), data / "postmaster.pid")
     try:
         server.start()
         yield server
@@ -120,11 +124,13 @@ def redis_server(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def redis_process(folder: Path) -> Iterator[Server]:
-    """The same, in hand."""
+def redis_process(folder: Path, password: str = "") -> Iterator[Server]:
+    """The same, in hand; with a password, connections without it are refused."""
     port = free_port()
     command = [program("redis-server"), "--port", str(port), "--save", "", "--dir", folder, "--bind", "127.0.0.1"]
-    server = Server(f"redis://127.0.0.1:{port}/0", command, lambda: _answers_redis(port))
+    command += ["--requirepass", password] if password else []
+    url = f"redis://{password and f'default:{password}@'}127.0.0.1:{port}/0"
+    server = Server(url, command, lambda: _answers_redis(url))
     try:
         server.start()
         yield server
@@ -140,8 +146,8 @@ def _answers_postgres(url: str) -> bool:
     return True
 
 
-def _answers_redis(port: int) -> bool:
+def _answers_redis(url: str) -> bool:
     try:
-        return bool(redis.Redis(port=port).ping())
+        return bool(redis.Redis.from_url(url).ping())
     except redis.RedisError:
         return False

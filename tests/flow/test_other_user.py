@@ -1,0 +1,92 @@
+"""Another Unix user of the service's machine reads nothing of the service's, and no request of theirs is accepted."""
+
+import json
+import os
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.testing import spy
+from tests.testing.needs import require
+from tests.testing.service import Service, running
+
+pytestmark = pytest.mark.flow
+NOBODY = 65534
+PYTHON = "/usr/bin/python3"
+SPEC = """
+name: of the service's user
+base:
+  optimizer: {kind: sgd}
+  schedule: {kind: constant, rate: 0.05}
+  batch: 128
+  epochs: 100000
+  resources: {kind: local, ranks_per_node: 2}
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every user can enter: only the service's own modes protect what is in it."""
+    require([] if os.geteuid() == 0 else ["needs root to become another user"])
+    require([] if Path(PYTHON).exists() else [f"needs {PYTHON}, which every user can execute"])
+    before = os.umask(0o022)
+    with tempfile.TemporaryDirectory(prefix="bigbatch-other-user-") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+    os.umask(before)
+
+
+def search_as_other_user(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """Run the search of tests.testing.spy as another user; return its report."""
+    place = folder / "other-user"
+    place.mkdir(exist_ok=True)
+    os.chown(place, NOBODY, NOBODY)
+    # the system's Python and the program as text: this environment and the checkout may be closed to other users
+    command = [PYTHON, "-I", "-c", Path(spy.__file__).read_text(), str(place / "report.json")]
+    ids = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    subprocess.run(command, input=json.dumps(asked).encode(), check=True, env={}, cwd=place, **ids)  # type: ignore[call-overload]
+    return dict(json.loads((place / "report.json").read_text()))
+
+
+def operations(service: Service) -> list[tuple[str, str]]:
+    """Every operation of the service, and the dashboard's pages."""
+    headers = {"authorization": f"Bearer {service.token}"}
+    paths = httpx.get(f"{service.url}/api/openapi.json", headers=headers, timeout=60).json()["paths"]
+    named = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+    for word in ("run_id", "experiment_id"):
+        named = [(method, path.replace(f"{{{word}}}", "1")) for method, path in named]
+    return [*named, ("GET", "/"), ("GET", "/runs/1"), ("GET", "/api/openapi.json"), ("GET", "/assets/x.js")]
+
+
+def test_another_user_reads_no_file_of_the_service_and_no_request_is_accepted(folder: Path) -> None:
+    home, runs = folder / "home", folder / "runs"
+    with running(home, {"BIGBATCH_SLURM": "false", "BIGBATCH_RUNS": str(runs)}) as service:
+        (run_id,) = service.post(SPEC)
+        service.wait_until(run_id, step=3)
+        (secret_file,) = runs.glob("*/attempts/1.rendezvous")
+        words = [service.token, json.loads(secret_file.read_text())["secret"]]
+        requests = operations(service)
+        asked = {
+            "words": [word.encode().hex() for word in words],
+            "folders": [str(home), str(runs)],
+            "requests": [[method, service.url + path] for method, path in requests],
+        }
+        report = search_as_other_user(folder, asked)
+        service.stop(run_id)
+    assert list(report["places"].values()) == [[], []]
+    assert [path for path in report["readable"] if Path(path).is_relative_to(home)] == []
+    assert str(secret_file) in report["hidden"]
+    readable = {Path(path).name for path in report["readable"]}
+    assert {"events.jsonl", "out.log"} <= readable, "a site's BIGBATCH_RUNS follows the umask: others read curves"
+    for process in service.processes.values():
+        hidden = {f"/proc/{process.pid}/{name}" for name in ("environ", "mem", "fd", "maps")}
+        assert hidden <= set(report["hidden"])
+    accepted = {request: status for request, status in zip(requests, report["statuses"], strict=True) if status != 401}
+    assert accepted == {("GET", "/api/v1/health"): 200, ("GET", "/api/v1/ready"): 200}
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
