@@ -1,15 +1,17 @@
 """Runs: created, found, asked to stop, and read on."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
+from itertools import islice
 from secrets import token_hex
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session, joinedload, selectinload
 
+from contract.folder.bounds import MAX_SERIES
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
@@ -165,7 +167,7 @@ def advance(db: Session, several: Sequence[Advance]) -> set[int]:
         {
             "id": row.id,
             "cursor": by_id[row.id].cursor,
-            "latest": row.latest | by_id[row.id].latest,
+            "latest": merge_latest(row.latest, by_id[row.id].latest),
             "step": max(row.step, by_id[row.id].step),
         }
         for row in rows
@@ -173,6 +175,13 @@ def advance(db: Session, several: Sequence[Advance]) -> set[int]:
     if changes:
         db.execute(update(Run), changes)
     return {row.id for row in rows}
+
+
+def merge_latest(stored: Mapping[str, float | None], new: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return the newest values of a run's series; values of new series beyond MAX_SERIES are left out."""
+    room = max(0, MAX_SERIES - len(stored))
+    added = islice((item for item in new.items() if item[0] not in stored), room)
+    return {name: new.get(name, value) for name, value in stored.items()} | dict(added)
 
 
 def lock_as_read(db: Session, read: Sequence[LiveRun]) -> dict[int, Run]:

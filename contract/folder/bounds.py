@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 INT4, INT8 = 2**31 - 1, 2**63 - 1  # the largest values of the databases' columns
 MAX_RANKS = 1_000_000  # of one attempt
 MAX_VALUES = 2_000  # metrics in one event
+MAX_SERIES = 2_000  # metrics of one run: each is a row, and a part of each list of runs
 MAX_NOTES = 100
 LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999, the last that Python's datetime has
 LINE_CHARS, TEXT_CHARS = 2_000, 20_000

@@ -1,11 +1,15 @@
 """The record of a lost rank: the run continues without this rank, because replicas train independently."""
 
 from contextlib import suppress
+from pathlib import Path
 
 from pydantic import Field, ValidationError
 
 from contract.folder.bounds import Int4, Line, Moment, Rank
+from contract.folder.files.untrusted_file import open_file
 from contract.folder.record import FolderRecord
+
+MAX_BYTES = 1 << 20  # more take a request over a second
 
 
 class LostRank(FolderRecord):
@@ -23,10 +27,15 @@ class LostRank(FolderRecord):
     """Why the rank is lost, in one sentence."""
 
 
-def parse_lost_ranks(data: bytes) -> list[LostRank]:
-    """Return the lost ranks in a file's bytes, except incomplete lines."""
+def read_lost_ranks(folder: Path, name: str) -> list[LostRank]:
+    """Return the lost ranks in a file's first MAX_BYTES, except incomplete lines; none without the file."""
+    try:
+        with open_file(folder, name) as file:
+            lines = file.read(0, MAX_BYTES).splitlines()
+    except FileNotFoundError:
+        return []
     found = []
-    for line in data.splitlines():
+    for line in lines:
         with suppress(ValidationError):
             found.append(LostRank.model_validate_json(line))
     return found

@@ -1,5 +1,6 @@
 """The records of failed ranks and of an attempt's ranks, and the order of failures across different clocks."""
 
+import heapq
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from contract.lifecycle.failure import FailureKind
 MAX_BYTES, MAX_ATTEMPT_BYTES = 1 << 20, 1 << 26  # of one rank's file that is read; of all files of an attempt
 MAX_CHARACTERS = MAX_BYTES // 16  # of a written reason, and of a trace: in JSON one character may take six bytes
 MAX_ENTRIES = 200_000  # of the folder `attempts` that are searched
+MAX_FAILURES = 5_000  # of an attempt that are read, those of the lowest ranks: more take a request over a second
 
 
 class RankFailure(FolderRecord):
@@ -82,9 +84,10 @@ def write_rank_failure(folder: Path, attempt: int, failure: RankFailure) -> None
 
 
 def read_rank_failures(folder: Path, attempt: int) -> list[tuple[RankFailure, float]]:
-    """Return each failure with the modification time of its file; omit damaged and unreadable files."""
+    """Return failures with the modification times of their files; omit damaged and unreadable files."""
     pattern, found, size_bytes = re.compile(rf"{attempt}\.rank-.*\.json"), [], 0
-    for name in filter(pattern.fullmatch, list_folder(folder, "attempts", MAX_ENTRIES)):
+    names = filter(pattern.fullmatch, list_folder(folder, "attempts", MAX_ENTRIES))
+    for name in heapq.nsmallest(MAX_FAILURES, names, key=lambda name: (len(name), name)):
         with suppress(FileNotFoundError, UnreadableFileError, ValidationError):
             with open_file(folder, f"attempts/{name}") as file:
                 text, written_at = file.read_all(MAX_BYTES), file.written_at

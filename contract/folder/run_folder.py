@@ -41,7 +41,7 @@ from contract.folder.files import untrusted_file
 from contract.folder.files.atomic_file import write_atomic, write_exclusive, write_new
 from contract.folder.files.untrusted_file import RegularFile, UnreadableFileError
 from contract.folder.heartbeat import Heartbeat
-from contract.folder.lost_rank import LostRank, parse_lost_ranks
+from contract.folder.lost_rank import LostRank, read_lost_ranks
 from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time, parse_roster
 from contract.folder.rendezvous_point import RendezvousPoint
 from contract.spec.run import RunSpec
@@ -50,9 +50,9 @@ CLAIM_VISIBLE_S = 10.0  # longest time for which a shared file system may hide a
 UNREADABLE = "a job whose claim cannot be read"
 ABANDONED = "nobody: its submission was given up"  # holder of an attempt that no job may carry out
 
-# The largest files that are read. A record is larger than 1 MB only in a run of more than ten thousand ranks.
+# The largest files that are read. A record is larger than 1 MB only in a run of some ten thousand ranks.
 SMALL_BYTES = 1 << 16  # a claim, a request, an exit code
-RECORD_BYTES = 1 << 24  # a spec, the choices of `auto`, the bindings, the roster, the lost ranks
+RECORD_BYTES = 1 << 22  # a spec, the choices of `auto`, the bindings, the roster
 EVENTS, TIMES, LOG = "events.jsonl", "times.csv", "out.log"
 CLAIM_NAME, JOB_NAME = re.compile(r"([0-9]{1,9})\.json"), re.compile(r"[ -~]{1,300}")
 EXIT_CODES = range(-255, 256)  # negative: a signal
@@ -163,11 +163,8 @@ class RunFolder:
             file.write(line)
 
     def read_lost_ranks(self) -> list[LostRank]:
-        """Return the ranks without which the run continued, except incomplete lines; may raise OSError."""
-        try:
-            return parse_lost_ranks(untrusted_file.read_file(self.path, "lost.jsonl", RECORD_BYTES))
-        except FileNotFoundError:
-            return []
+        """Return the ranks without which the run continued, those in the first megabyte; may raise OSError."""
+        return read_lost_ranks(self.path, "lost.jsonl")
 
     def claim(self, attempt: int, job: str) -> str:
         """Claim `attempt` for `job` unless another job holds the attempt; return the job that holds the attempt.

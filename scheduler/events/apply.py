@@ -79,7 +79,8 @@ def _apply_one(db: Session, run: Run, report: RunReport) -> None:
     events = report.tail.events
     job = next(job for job in run.jobs if job.id == run.current_job_id)
     latest, step = _newest(measured(events))
-    run.cursor, run.latest, run.step = report.tail.cursor, run.latest | latest, max(run.step, step)
+    run.cursor, run.step = report.tail.cursor, max(run.step, step)
+    run.latest = runs.merge_latest(run.latest, latest)
     reading = Reading(events, now())
     for event in events:
         if isinstance(event, Resumed) and event.attempt <= run.attempt:  # so there are no more rows than attempts

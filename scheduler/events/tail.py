@@ -12,6 +12,8 @@ from contract.folder.record import read_record
 from contract.folder.run_folder import EVENTS, RunFolder
 
 MAX_BYTES = 4_000_000  # of one read; a longer backlog takes several
+MAX_BACKLOG_BYTES = 4 << 30  # more than a run can report while no worker is there, and less than takes hours to read
+EXAMPLE_BYTES = 80  # of an invalid line, in the log
 MAX_PARTS_OF_LINE = 16  # reads of MAX_BYTES without an end of line, after which the file has no more events for now
 log = logging.getLogger(__name__)
 
@@ -33,15 +35,22 @@ def has_grown(folder: RunFolder, cursor: int) -> bool:
         return False
 
 
-def read_tail(folder: RunFolder, cursor: int) -> Tail:
+class BacklogError(Exception):
+    """A run's events file has too many unread bytes."""
+
+
+def read_tail(folder: RunFolder, cursor: int, max_bytes: int = MAX_BYTES) -> Tail:
     """Read the lines since `cursor`; a half-written line waits, damaged ones are skipped and counted in the log.
 
-    A line that is longer than MAX_BYTES is damaged too. A file that cannot be opened safely has no events, so that its
-    run still ends by its job's end.
+    At most `max_bytes` are read, or MAX_BYTES if the first line is longer; a line that is longer than MAX_BYTES is
+    damaged too. A file that cannot be opened safely has no events, so that its run still ends by its job's end. Raise
+    BacklogError if more than MAX_BACKLOG_BYTES are unread: the run would not end for hours.
     """
     try:
         with open_file(folder.path, EVENTS) as file:
-            return _read_lines(folder, file, cursor)
+            if (unread := file.size - cursor) > MAX_BACKLOG_BYTES:
+                raise BacklogError(f"{EVENTS} has {unread:,} unread bytes, more than {MAX_BACKLOG_BYTES:,}")
+            return _read_lines(folder, file, cursor, max_bytes)
     except FileNotFoundError:
         return Tail([], cursor, False)
     except UnreadableFileError as error:
@@ -49,16 +58,19 @@ def read_tail(folder: RunFolder, cursor: int) -> Tail:
         return Tail([], cursor, False)
 
 
-def _read_lines(folder: RunFolder, file: RegularFile, cursor: int) -> Tail:
-    """Read MAX_BYTES; where they are all of one line, go on, but not for ever: a sparse file may have a terabyte."""
+def _read_lines(folder: RunFolder, file: RegularFile, cursor: int, max_bytes: int) -> Tail:
+    """Read `max_bytes`; where they are all of one line, go on, but not for ever: a sparse file may have gigabytes."""
     start = cursor
     for _ in range(MAX_PARTS_OF_LINE):
-        new = file.read(start, MAX_BYTES)
-        is_full, end = len(new) == MAX_BYTES, new.rfind(b"\n") + 1
+        new = file.read(start, max_bytes)
+        is_full, end = len(new) == max_bytes, new.rfind(b"\n") + 1
+        if is_full and not end and max_bytes < MAX_BYTES:
+            max_bytes = MAX_BYTES  # the first line may be as long as that
+            continue
         if end or not is_full:
             return Tail(list(_events(folder, new[:end])), start + end, is_full)
         start += len(new)
-    log.warning("%s: skipped %d bytes without an end of line: %r", folder.events, start - cursor, new[:200])
+    log.warning("%s: skipped %d bytes without an end of line: %r", folder.events, start - cursor, new[:EXAMPLE_BYTES])
     return Tail([], start, False)  # if the job is gone, its run ends now
 
 
@@ -69,6 +81,6 @@ def _events(folder: RunFolder, lines: bytes) -> Iterator[Event]:
         try:
             yield read_record(event_reader, line)
         except ValidationError:
-            skipped, example = skipped + 1, example or line[:200]
+            skipped, example = skipped + 1, example or line[:EXAMPLE_BYTES]
     if skipped:
         log.warning("%s: skipped %d lines that are no events, such as %r", folder.events, skipped, example)

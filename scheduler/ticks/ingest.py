@@ -6,6 +6,8 @@ between two of them repeats harmlessly.
 """
 
 import logging
+import math
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -30,6 +32,8 @@ from store.session import snapshot, transaction
 from store.tables import Cluster, Job, now
 
 MAX_ROUNDS = 10  # reads of one file in a tick: a job that writes without end must not hold up other runs
+FIRST_BYTES = 1 << 16  # of each run's first read: no run's backlog delays the newest points of the others,
+BUDGET_S = 5.0  # and the further reads of all backlogs end after so long
 MAX_RUNS = 100  # in one transaction: enough to be worth it, few enough for other writers that wait
 log = logging.getLogger(__name__)
 
@@ -66,10 +70,12 @@ def ingest(context: Context) -> None:
 def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> None:
     status = status_of_live(context, kind, live)
     surroundings = _read_surroundings(context, kind, live, status)
-    remaining = list(live)
-    for _ in range(MAX_ROUNDS):
-        reports = _batches(_read(context, remaining, status, surroundings))
+    remaining, until = list(live), math.inf
+    for number in range(MAX_ROUNDS):
+        most = MAX_BYTES if number else FIRST_BYTES
+        reports = _batches(_read(context, remaining, status, surroundings, max_bytes=most, until=until))
         remaining = [run for batch in reports for run in _store(context, batch, status)]
+        until = min(until, time.monotonic() + BUDGET_S)
     if _reports_reachability(context, kind):
         _store_reachability(context, live, status)
 
@@ -106,12 +112,20 @@ def _batches(reports: Iterable[RunReport]) -> Iterator[list[RunReport]]:
 
 
 def _read(
-    context: Context, live: Sequence[LiveRun], status: Mapping[int, JobStatus], surroundings: _Surroundings
+    context: Context,
+    live: Sequence[LiveRun],
+    status: Mapping[int, JobStatus],
+    surroundings: _Surroundings,
+    *,
+    max_bytes: int,
+    until: float,
 ) -> Iterator[RunReport]:
-    """Yield what each run has reported, where it has reported anything or its job is gone."""
+    """Yield what each run has reported, where it has reported anything or its job is gone; end after `until`."""
     for run in live:
+        if time.monotonic() > until:
+            return
         try:
-            report = _read_one(context, run, status[run.id], surroundings)
+            report = _read_one(context, run, status[run.id], surroundings, max_bytes)
         except Exception as error:  # an unreadable folder must not delay the points of other runs
             count_failure(context, run, error)
             continue
@@ -121,11 +135,13 @@ def _read(
             forget_failures(context, run)
 
 
-def _read_one(context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings) -> RunReport | None:
+def _read_one(
+    context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings, max_bytes: int
+) -> RunReport | None:
     folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
     if not is_gone and not has_grown(folder, run.cursor):
         return None
-    tail = read_tail(folder, run.cursor)
+    tail = read_tail(folder, run.cursor, max_bytes)
     evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_gone else None
     return RunReport(run, tail, evidence) if evidence or tail.cursor > run.cursor else None
 

@@ -1,12 +1,14 @@
 """Points: measured values, written in bulk and read as columns."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby, islice
 
 from sqlalchemy import and_, bindparam, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from contract.folder.bounds import MAX_SERIES
 from contract.folder.events import Points
 from contract.metric_names import HELDOUT_ACCURACY
 from store.tables import Point, Run, Series, Table
@@ -20,7 +22,10 @@ def put(db: Session, run_id: int, events: Sequence[Points]) -> None:
 
 
 def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
-    """Store the points of many runs, in three statements; a step that a resumed run repeats keeps the later value."""
+    """Store the points of many runs, in three statements; a step that a resumed run repeats keeps the later value.
+
+    Points of a run's series beyond MAX_SERIES are left out.
+    """
     values = {
         (run_id, name, event.step): value
         for run_id, events in by_run.items()
@@ -31,11 +36,15 @@ def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
         return
     wanted = {(run_id, name) for run_id, name, _ in values}
     series = _known_series(db, list(by_run))
-    if missing := sorted(wanted - series.keys()):
+    if missing := _within_limit(sorted(wanted - series.keys()), series.keys()):
         add = insert_into(db, Series).on_conflict_do_nothing(index_elements=["run_id", "name"])
         db.execute(add, [{"run_id": run_id, "name": name} for run_id, name in missing])
         series = _known_series(db, list(by_run))
-    rows = [{"series_id": series[run_id, name], "step": step, "value": v} for (run_id, name, step), v in values.items()]
+    rows = [
+        {"series_id": series[run_id, name], "step": step, "value": value}
+        for (run_id, name, step), value in values.items()
+        if (run_id, name) in series
+    ]
     point = insert_into(db, Point)
     db.execute(
         point.on_conflict_do_update(index_elements=["series_id", "step"], set_={"value": point.excluded.value}), rows
@@ -53,6 +62,16 @@ def _store_best_accuracies(db: Session, accuracies: Sequence[tuple[int, float]])
     change = update(run).where(run.c.id == bindparam("run"), is_better).values(best_accuracy=bindparam("new"))  # type: ignore[arg-type]  # mypy sees FromClause
     best = dict(accuracies)  # of one run the last pair is the highest
     db.connection().execute(change, [{"run": run_id, "new": value} for run_id, value in best.items()])
+
+
+def _within_limit(missing: Sequence[tuple[int, str]], known: Collection[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the series, by run and name, with which no run has more than MAX_SERIES."""
+    counts, added = Counter(run_id for run_id, _ in known), []
+    for run_id, name in missing:
+        if counts[run_id] < MAX_SERIES:
+            counts[run_id] += 1
+            added.append((run_id, name))
+    return added
 
 
 def names(db: Session, run_id: int) -> list[str]:

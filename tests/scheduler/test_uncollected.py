@@ -2,7 +2,6 @@
 
 import errno
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from sqlalchemy.exc import OperationalError
 
 from contract.folder.events import Finished, Points
 from contract.folder.job_identity import host
+from contract.folder.run_folder import RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
@@ -214,10 +214,10 @@ def test_a_job_that_writes_without_end_does_not_hold_the_tick(
     report(context, run_id, STARTED)
     cursors: list[int] = []
 
-    def read_and_write(path: Path, cursor: int) -> Tail:
+    def read_and_write(folder: RunFolder, cursor: int, max_bytes: int) -> Tail:
         cursors.append(cursor)
         assert len(cursors) < 100
-        tail = read_tail(path, cursor)
+        tail = read_tail(folder, cursor, max_bytes)
         report(context, run_id, point(len(cursors)))
         return tail._replace(more=True)
 

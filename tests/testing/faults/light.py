@@ -47,7 +47,7 @@ def train(folder: RunFolder, attempt: int) -> int:
         signal.signal(signum, lambda number, _: asked.append(number))
     wait_for_spec(folder, SPEC_WAIT_S)
     try:
-        claim_attempt(folder, attempt, job=_job())
+        claim_attempt(folder, attempt, job=job_name())
     except ClaimRefused as refusal:
         print(refusal, file=sys.stderr)
         return CLAIM_REFUSED
@@ -67,7 +67,9 @@ def train(folder: RunFolder, attempt: int) -> int:
         step += 1
         report.points(step, {"loss": 1.0 / step})
         if asked:
-            kept.write_text(json.dumps(step))
+            draft = kept.with_suffix(".draft")
+            draft.write_text(json.dumps(step))
+            draft.replace(kept)  # on a full disk the old file stays whole
             report.paused(step, saved_step=step, reason=f"{signal.Signals(asked[0]).name} to rank 0")
             return PAUSED_EXIT_CODE
     report.finished(step)
@@ -96,7 +98,7 @@ def _set_clock(ahead_s: float) -> None:
     RunFolder.claim = claim_and_stamp  # type: ignore[method-assign, assignment]
 
 
-def _job() -> str:
+def job_name() -> str:
     restarts, array = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_ARRAY_JOB_ID")
     name = f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
     return name + (f" (restart {restarts})" if restarts != "0" else "")

@@ -1,0 +1,65 @@
+"""Whatever a job leaves in its folder, an answer costs the API less than a second of processor time."""
+
+import time
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.state import State
+from store.session import transaction
+from store.tables import Run
+from tests.testing.api import SPEC, post
+from tests.testing.faults.hostile import ATTACKS
+from tests.testing.hostile_files import bounded_memory
+from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
+
+pytestmark = pytest.mark.timeout(300)
+RUN = "/api/v1/runs/1"
+PATHS = [
+    RUN,
+    f"{RUN}/log",
+    f"{RUN}/log?limit=1000000",
+    f"{RUN}/ranks",
+    "/api/v1/experiments/1/failures",
+    "/api/v1/runs",
+]
+ANSWER_S = 1.0
+ANSWER_BYTES = 7_000_000  # a megabyte of a log may be six of JSON
+
+
+@pytest.fixture
+def folder(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> RunFolder:
+    """The folder of a failed run that reports a step."""
+    post(client, SPEC)
+    with transaction(sqlite_engine) as db:
+        run = db.get_one(Run, 1)
+        for state in TO_RUNNING:
+            move(db, run, state)
+        end_attempt(db, run, ExitCause.FAILURE, None)
+        move(db, run, State.FAILED)
+    folder = RunFolder.of(tmp_path / "runs", 1, run.key)
+    (folder.path / "attempts").mkdir(parents=True)
+    folder.log.write_text("epoch 1\n")
+    folder.events.touch()
+    folder.claim(1, "job1")
+    return folder
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_answer_costs_less_than_a_second(client: TestClient, folder: RunFolder, name: str) -> None:
+    """Forces the attack; the processor's time does not depend on what else the machine does."""
+    ATTACKS[name](folder)
+    client.get(RUN)  # loads what the first request loads
+    with bounded_memory():
+        for path in PATHS:
+            began = time.process_time()
+            answer = client.get(path)
+            took_s = time.process_time() - began
+            print(f"{name}: {path}: {took_s:.2f} s, {len(answer.content):,} bytes")
+            assert answer.status_code in (200, 409), (path, answer.text[:300])
+            assert took_s < ANSWER_S, path
+            assert len(answer.content) < ANSWER_BYTES, path
