@@ -233,7 +233,8 @@ export interface paths {
         };
         /**
          * Get Readiness
-         * @description Return 200 if the database answers and every tick of the scheduler succeeds, else 503 with the problem.
+         * @description Return 200 if the database answers and every tick of the scheduler succeeds, and no
+         *     cluster's report is late; else 503 with the problem.
          */
         get: operations["get_readiness"];
         put?: never;
