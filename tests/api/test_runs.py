@@ -1,10 +1,19 @@
 """Runs by REST: how many ranks train together."""
 
+from datetime import timedelta
+
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import Engine, update
 
 from api.render import COPIED_FIELDS
+from contract.folder.events import Points
+from contract.metric_names import HELDOUT_ACCURACY
 from store.lists.run_list import ListedRun
+from store.metrics import points
+from store.metrics.retention import remove_points, remove_waits
+from store.session import transaction
+from store.tables import Run, now
 from tests.testing.api import SPEC, post
 
 LOCAL = "{kind: local, ranks_per_node: 4}"
@@ -28,3 +37,23 @@ def test_the_world_of_a_run_counts_the_ranks_of_all_nodes(client: TestClient, re
 
 def test_a_list_reads_every_column_that_a_view_copies() -> None:
     assert set(ListedRun._fields) >= COPIED_FIELDS
+
+
+def test_a_run_names_what_was_removed_of_it_and_its_best_accuracy(client: TestClient, sqlite_engine: Engine) -> None:
+    assert post(client, SPEC).status_code == 201
+    before = client.get("/api/v1/runs/1").json()
+    assert (before["points_removed_at"], before["history_removed_at"], before["best_accuracy"]) == (None, None, None)
+    with transaction(sqlite_engine) as db:
+        accuracy = Points(attempt=1, at=0.0, step=1, values={HELDOUT_ACCURACY: 0.7})
+        points.put(db, 1, [accuracy])
+        old = update(Run).where(Run.id == 1).values(ended_at=now() - timedelta(days=2))
+        db.execute(old)
+        while remove_points(db, now() - timedelta(days=1), limit=10):
+            pass
+        remove_waits(db, now() - timedelta(days=1))
+    after = client.get("/api/v1/runs/1").json()
+    assert after["points_removed_at"]
+    assert after["history_removed_at"]
+    assert (after["best_accuracy"], after["series"], after["moves"]) == (0.7, [], [])
+    assert client.get("/api/v1/runs/1/points").json() == {"series": {}, "more": False}
+    assert client.get("/api/v1/experiments/1").json()["best_accuracy"] == 0.7

@@ -1,15 +1,20 @@
 """The prune tick: it removes points and history entries of runs that ended long ago, and nothing else."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Points
 from contract.lifecycle.state import State
 from contract.metric_names import HELDOUT_ACCURACY, LOSS
+from contract.settings import Settings
 from scheduler.context import Context
 from scheduler.ticks import prune as prune_module
 from scheduler.ticks.prune import prune
@@ -24,6 +29,12 @@ from tests.testing.specs import Experiment
 DAY_S = 24 * 3600.0
 STEPS = 20
 ALL_MOVES = ["queued", "submitting", "pending", "running", "done"]
+
+
+@pytest.fixture(autouse=True)
+def _time_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one tick remove everything, however busy the machine is."""
+    monkeypatch.setattr(prune_module, "BUDGET_S", 3600.0)
 
 
 @pytest.fixture
@@ -148,3 +159,24 @@ def test_a_removal_happens_once(context: Context, trained: list[int]) -> None:
     again = read(context, trained[0])
     assert first.points_removed_at == again.points_removed_at
     assert first.history_removed_at == again.history_removed_at
+
+
+def test_four_workers_at_once_remove_everything_once(
+    context: Context, trained: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the race: four workers remove the same runs in small transactions."""
+    monkeypatch.setattr(prune_module, "MAX_POINTS", 7)
+    pruned = with_retention(context, points=30, history=30)
+    with ThreadPoolExecutor(4) as pool:
+        for worker in [pool.submit(prune, pruned) for _ in range(4)]:
+            worker.result()
+    prune(pruned)
+    assert count_points(context, trained) == [0, 0, 2 * STEPS, 2 * STEPS]
+    assert [moves(context, run_id) for run_id in trained[:3]] == [["running", "done"]] * 2 + [ALL_MOVES]
+
+
+def test_a_worker_reads_the_days_from_the_settings(tmp_path: Path) -> None:
+    of_points = Context.of(Settings(home=tmp_path, slurm=False, points_days=30)).retention
+    assert of_points == Retention(points=timedelta(days=30), history=None)
+    with pytest.raises(ValidationError, match="history_days"):
+        Settings(home=tmp_path, history_days=0)
