@@ -76,7 +76,7 @@ def _spec(request: Request) -> ExperimentSpec:
     try:
         return ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
     except ValidationError as error:
-        raise Invalid("the experiment does not hold together", issues_of(error)) from error
+        raise Invalid("the experiment is not valid", issues_of(error)) from error
 
 
 @router.post(

@@ -52,6 +52,9 @@ def issues_from_details(details: Iterable[Mapping[str, Any]]) -> list[Validation
             found += [
                 ValidationIssue(path=_dotted([*location, issue["path"]]), message=issue["message"]) for issue in nested
             ]
+        elif detail["type"] == "union_tag_invalid":
+            message = f"unknown kind '{detail['ctx']['tag']}'; the kinds are {detail['ctx']['expected_tags']}"
+            found.append(ValidationIssue(path=_dotted(location), message=message))
         else:
             message = PLAIN_MESSAGES.get(detail["type"], detail["msg"])
             found.append(ValidationIssue(path=_dotted(location), message=message[:1].lower() + message[1:]))

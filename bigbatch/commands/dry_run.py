@@ -19,7 +19,8 @@ from contract.validation import issues_of
 def dry_run(file: SpecFile) -> None:
     """Check FILE and print every point of its grid and the exact batch scripts; submit nothing.
 
-    If a service answers, the plan uses the limits and the nodes of the service's Slurm.
+    If a service answers, the plan uses the limits and the nodes of the service's Slurm. The folders and the settings
+    of the scripts are those of this shell.
     """
     try:
         spec = ExperimentSpec.model_validate(read_spec(file))

@@ -107,19 +107,22 @@ def _repeated_values(values: list[Any]) -> Iterator[Any]:
 def _expand(
     base: dict[str, Any], axes: dict[str, list[Any]]
 ) -> tuple[list[tuple[Values, RunSpec]], list[ValidationIssue]]:
-    """Return the points of the grid, and the issues of the points that are not valid runs."""
+    """Return the points of the grid, and the issues of the points that are not valid runs, each for its first point."""
     points: list[tuple[Values, RunSpec]] = []
     issues: list[ValidationIssue] = []
+    found: set[tuple[str, str]] = set()
     for number, chosen in enumerate(product(*axes.values())):
         values = dict(zip(axes, chosen, strict=True))
         try:
             points.append((values, RunSpec.model_validate(_with_values(base, values))))
         except ValidationError as error:
             where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
-            for issue in issues_of(error)[: MAX_ISSUES - len(issues)]:
+            new = [issue for issue in issues_of(error) if (issue.path, issue.message) not in found]
+            found.update((issue.path, issue.message) for issue in new)
+            for issue in new[: MAX_ISSUES - len(issues)]:
                 message = f"{issue.message} (point {number}: {where})" if where else issue.message
                 issues.append(ValidationIssue(path=issue_path(issue.path, axes), message=message))
-            if len(issues) >= MAX_ISSUES:
+            if max(len(issues), number + 1 - len(points)) >= MAX_ISSUES:  # the latter: points that are not valid
                 break
     return points, issues
 

@@ -47,7 +47,7 @@ def test_an_unknown_field_is_named(client: TestClient) -> None:
     assert problem(client, SPEC + "  epoch: 3\n") == (
         422,
         "invalid",
-        "the experiment does not hold together",
+        "the experiment is not valid",
         ["base.epoch: unknown field"],
     )
 
@@ -60,7 +60,7 @@ def test_an_impossible_world_is_named_with_its_sum(client: TestClient) -> None:
 def test_an_unknown_model_is_named_with_those_there_are(client: TestClient) -> None:
     (fault,) = problem(client, SPEC + "  model: {kind: resnet51}\n")[3]
     assert fault.startswith("base.model:")
-    assert "'convnet', 'lenet', 'alexnet'" in fault
+    assert "unknown kind 'resnet51'; the kinds are 'convnet', 'lenet', 'alexnet'" in fault
 
 
 def test_a_body_of_ten_megabytes_is_refused_unread(client: TestClient) -> None:

@@ -212,6 +212,13 @@ def test_a_bad_axis_is_named(axes: dict[str, Any], complaint: str) -> None:
     assert complaints({}, axes)[0].startswith(complaint)
 
 
+def test_an_issue_of_many_points_is_listed_once() -> None:
+    assert complaints({}, {"optimiser": ["sgd"], "seed": [0, 1, 2]}) == [
+        "axes.optimiser: unknown field (point 0: optimiser=sgd, seed=0)"
+    ]
+    assert len(complaints({}, {"batch": [7, 9], "seed": [0, 1]})) == 2
+
+
 def test_a_grid_has_every_combination_and_the_last_axis_turns_fastest() -> None:
     spec = ExperimentSpec.model_validate({"name": "x", "base": BASE, "axes": {"batch": [64, 128], "seed": [0, 1]}})
     assert [(run.batch, run.seed) for _, run in spec.points()] == [(64, 0), (64, 1), (128, 0), (128, 1)]
