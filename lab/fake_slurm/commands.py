@@ -25,6 +25,7 @@ COMMANDS: dict[str, Callable[[ClusterState, Sequence[str]], str]] = {
 }
 ERRORS = {  # fault -> error before the command has any effect
     "timeout": TIMED_OUT,
+    "limit": sbatch.SUBMIT_LIMIT,
     "refuse": "Batch job submission failed: Invalid partition name specified",
     "forget": "slurm_load_jobs error: Invalid job id specified",
 }

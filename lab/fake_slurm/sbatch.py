@@ -14,6 +14,7 @@ from lab.fake_slurm.scheduler import start_jobs
 from lab.fake_slurm.state import ACTIVE, PENDING, ClusterState, Job, current_user
 
 FAILED = "Batch job submission failed: "
+SUBMIT_LIMIT = f"AssocMaxSubmitJobLimit\nsbatch: error: {FAILED}Job violates accounting/QOS policy (job submit limit)"
 ENDED_KNOWN_S = 300  # for which scancel accepts the id of an ended job
 
 
@@ -108,9 +109,7 @@ def _check_limit(cluster: ClusterState, size: int) -> None:
     limit = int(cluster.get_number("max_submit"))
     active = len(cluster.jobs("state IN (?, ?, ?)", *ACTIVE)) if limit else 0
     if limit and active + size > limit:
-        raise SlurmError(
-            f"AssocMaxSubmitJobLimit\nsbatch: error: {FAILED}Job violates accounting/QOS policy (job submit limit)"
-        )
+        raise SlurmError(SUBMIT_LIMIT)
 
 
 def _columns(options: dict[str, str], script: Path) -> dict[str, Any]:

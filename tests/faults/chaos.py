@@ -1,7 +1,8 @@
 """`make chaos MINUTES=n SEED=s`: random faults over a stream of short runs on the lab, and what became of every run.
 
-Most runs are carried out by a trainer without torch (tests/testing/faults/light.py), some train for real. Ends
-non-zero when a run or a point was lost or doubled. The seed fixes what is struck and submitted, not the moments.
+Most runs are carried out by a trainer without torch (tests/testing/faults/light.py), some train for real, and some
+attack the service (tests/testing/faults/hostile.py). Ends non-zero when a run or a point was lost or doubled, or when a
+hostile run has not ended. The seed fixes what is struck and submitted, not the moments.
 """
 
 import argparse
@@ -27,10 +28,12 @@ from lab.state_folder import selected_folder
 from tests.testing import servers
 from tests.testing.databases import new_database
 from tests.testing.fake_slurm import on_path
-from tests.testing.faults import lab, light
+from tests.testing.faults import hostile, lab, light
 from tests.testing.faults.audit import Audit, audit
-from tests.testing.faults.mishaps import MISHAPS, Field
+from tests.testing.faults.field import WORKERS, Field
+from tests.testing.faults.mishaps import LIGHT_BATCH, MISHAPS, REAL_BATCH
 from tests.testing.service import ENDED, running
+from tests.testing.small_disk import small_disk
 
 REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
 AT_ONCE, REAL_EVERY = 14, 8  # runs under way; one in so many trains for real
@@ -57,7 +60,8 @@ for word in "$@"; do case $word in /*) folder=$word;; esac; done
 if grep -q '"batch": {real}' "$folder/spec.json"; then exec {python} "$@"; fi
 exec {light} "$@"
 """
-LIGHT_BATCH, REAL_BATCH = 128, 96
+DISK_MB = 3072  # of the run folders, in memory
+ATTACKED_S = 20  # for which a hostile run lives
 
 
 def main() -> int:
@@ -98,26 +102,29 @@ def storm(home: Path, *, minutes: float, seed: int) -> tuple[Audit, dict[str, An
             name = next(
                 (name for name in order if _strike(field, name)), "nothing"
             )  # what has nothing to strike is none
+            field.restart_ended_workers()
             struck[name] += 1
             loads.append(os.getloadavg()[0])
             print(f"{time.strftime('%T')} {name}; {len(run_ids)} runs, {sum(struck.values())} faults", flush=True)
         over.set()
         fallen = submitter.exception()
         lab.mend()
-        left = _wait_for_ends(field, run_ids)
+        left = _wait_for_ends(field)
         found = audit(field.service, run_ids, lambda: lab.accounting(began), ends=("done", "cancelled"))
         wrong = _cancelled_unasked(field, run_ids)
         words = [f"run {run_id} was cancelled by nobody: {field.service.story(run_id)[:2000]}" for run_id in wrong]
+        words += [*field.wrong, *_hostile_that_live(field)]
         if fallen:
             words.append(f"who posts the runs fell: {fallen!r}")
-        if (stored := _stored(field)) != len(run_ids):
-            words.append(f"{stored} runs are stored, {len(run_ids)} were posted and answered")
+        if (stored := _stored(field)) != (posted := len(run_ids) + len(field.hostile)):
+            words.append(f"{stored} runs are stored, {posted} were posted and answered")
         attempts = Counter(field.service.get(f"/runs/{run_id}")["attempt"] for run_id in run_ids)
     result = {
         "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(sum(loads) / len(loads), 1)},
         "minutes": minutes,
         "struck": dict(sorted(struck.items())),
         "real_runs": len(real_ids),
+        "hostile_runs": dict(sorted(Counter(field.hostile.values()).items())),
         "cancelled_by_hand": len(field.cancelled),
         "attempts": dict(sorted(attempts.items())),
         "end_s": left,
@@ -142,16 +149,21 @@ def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
         "BIGBATCH_SLURM": "true",
         "BIGBATCH_SLURM_PYTHON": str(_program(home)),
         "BIGBATCH_SLURM_SETUP": "export OMP_NUM_THREADS=1",
+        "BIGBATCH_RUNS": str(stack.enter_context(small_disk(home / "runs", DISK_MB))),
         light.STEP_S: "0.2",
+        hostile.LIFETIME_S: str(ATTACKED_S),
     }
     service = stack.enter_context(running(home / "home", settings))
-    service.start("worker", name="worker-2")
-    return Field(service, stage, postgres, redis, dice)
+    field = Field(service, stage, postgres, redis, dice)
+    service.kill("worker")
+    for name in WORKERS:
+        field.start_worker(name)
+    return field
 
 
 def _program(home: Path) -> Path:
     path = home / "python"
-    path.write_text(CHOOSE.format(real=REAL_BATCH, python=sys.executable, light=light.program(home)))
+    path.write_text(CHOOSE.format(real=REAL_BATCH, python=sys.executable, light=hostile.program(home)))
     path.chmod(0o755)
     return path
 
@@ -199,12 +211,23 @@ def _strike(field: Field, name: str) -> bool:
         return False
 
 
-def _wait_for_ends(field: Field, run_ids: list[int]) -> float:
+def _wait_for_ends(field: Field) -> float:
     """Wait until every run has ended; return how long that took."""
     began = time.monotonic()
     while time.monotonic() - began < END_WITHIN_S and _under_way(field) != 0:
+        field.restart_ended_workers()
         time.sleep(1)
     return round(time.monotonic() - began, 1)
+
+
+def _hostile_that_live(field: Field) -> list[str]:
+    """Return in words which hostile runs have not ended with a reason."""
+    runs = [(attack, field.service.get(f"/runs/{run_id}")) for run_id, attack in field.hostile.items()]
+    return [
+        f"the hostile run {run['id']} ({attack}) is {run['state']}: {run['reason']}"
+        for attack, run in runs
+        if run["state"] not in ENDED or not run["reason"]
+    ]
 
 
 def _cancelled_unasked(field: Field, run_ids: list[int]) -> list[int]:

@@ -1,11 +1,7 @@
 """The shared folder gives trouble: a disk that is full, and a file system that shows everything half a minute late."""
 
-import os
-import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,31 +9,19 @@ import pytest
 from lab.fake_slurm.state import Settings
 from tests.testing.fake_slurm import carried
 from tests.testing.faults.on_fake_slurm import OnStandIn, settings
-from tests.testing.needs import require
 from tests.testing.servers import wait_for
 from tests.testing.service import running
+from tests.testing.small_disk import small_disk
 
 pytestmark = pytest.mark.flow
 LATE_S = 30.0
-
-
-@contextmanager
-def small_disk(path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
-    require([] if os.geteuid() == 0 else ["needs root to mount a small disk"])
-    path.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", path], check=True)
-    try:
-        yield path
-    finally:
-        subprocess.run(["umount", "-l", path], check=True)
 
 
 @pytest.mark.long
 def test_a_full_disk_ends_what_trains_with_that_word_and_what_waits_goes_on_when_there_is_room(tmp_path: Path) -> None:
     """Forces the fault: the disk of the run folders fills up under a run that trains; another run is posted then."""
     with (
-        small_disk(tmp_path / "runs") as disk,
+        small_disk(tmp_path / "runs", 2) as disk,
         carried(tmp_path / "slurm", Settings(kill_wait_s=2.0)) as stage,
         running(tmp_path / "home", settings(tmp_path) | {"BIGBATCH_RUNS": str(disk)}) as service,
     ):

@@ -46,8 +46,18 @@ def kill_daemon(name: str) -> None:
 
 def freeze_daemon(name: str) -> None:
     """SIGSTOP to a daemon of the head: connections to it are made, and nobody answers."""
+    _signal(name, signal.SIGSTOP)
+
+
+def thaw_daemon(name: str) -> None:
+    """SIGCONT to a daemon that was stopped."""
+    _signal(name, signal.SIGCONT)
+
+
+def _signal(name: str, signum: signal.Signals) -> None:
     for process in _daemon(name).processes():
-        os.kill(process.pid, signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signum)
 
 
 def _daemon(name: str) -> Daemon:

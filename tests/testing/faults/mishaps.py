@@ -1,46 +1,26 @@
 """The faults that chaos chooses from: each forces one and mends it, on the lab under a whole team's service."""
 
-import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 from contract.lifecycle.state import LIVE
-from lab.fake_slurm.state import ClusterState
 from tests.testing.faults import lab
 from tests.testing.faults.audit import hosts_of
+from tests.testing.faults.field import WORKERS, Field, Mishap
+from tests.testing.faults.hostile_mishaps import daemon_silent, disk_full, hostile_runs, invalid_lines, tick_hung
 from tests.testing.servers import Server
-from tests.testing.service import Service
 
+LIGHT_BATCH, REAL_BATCH = 128, 96  # by which the program of the jobs tells a real trainer from a light one
 HOST_DOWN_S = 40.0  # SlurmdTimeout is 30: a host that is mended earlier may leave Slurm with a job that is no more
-
-
-@dataclass
-class Field:
-    """All that can be struck."""
-
-    service: Service
-    stage: ClusterState  # puts faults before the lab's own commands
-    postgres: Server
-    redis: Server
-    dice: random.Random
-    cancelled: set[int] = field(default_factory=set)  # runs whose jobs were ended by hand
-
-    def running(self) -> dict[str, Any] | None:
-        """Some run that trains on Slurm now, if there is one."""
-        runs = self.service.get("/runs", state="running", limit=50)["items"]
-        return self.service.get(f"/runs/{self.dice.choice(runs)['id']}") if runs else None
-
-
-Mishap = Callable[[Field], bool]  # False: there was nothing to strike
 
 
 def part_killed(part: str) -> Mishap:
     def strike(on: Field) -> bool:
         on.service.kill(part)
         time.sleep(on.dice.uniform(0, 4))
-        on.service.start(part.partition("-")[0], name=part)
+        if part in WORKERS:
+            on.start_worker(part)
+        else:
+            on.service.start(part)
         if part == "api":
             on.service.wait_for_api()
         return True
@@ -140,4 +120,12 @@ MISHAPS: dict[str, Mishap] = {
     "squeue partial": answers_spoilt("squeue", "partial"),
     "squeue garbage": answers_spoilt("squeue", "garbage"),
     "squeue slow": answers_spoilt("squeue", "slow=5"),
+    "submit limit": answers_spoilt("sbatch", "limit"),
+    "hostile runs": hostile_runs(LIGHT_BATCH),
+    "more hostile runs": hostile_runs(LIGHT_BATCH),
+    "invalid event lines": invalid_lines,
+    "tick hung": tick_hung,
+    "slurmctld silent": daemon_silent("slurmctld", 8),
+    "munge silent": daemon_silent("munged", 8),
+    "disk full": disk_full,
 }

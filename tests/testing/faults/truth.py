@@ -70,11 +70,11 @@ def true_soon(
     past: Past = defaultdict(list)
     crowd = [os.getloadavg()[0]]  # of a minute; at its beginning a crowd is seen by who wants to compute just now
     while wrong:
-        crowd.append(_wanting())
+        crowd.append(wanting())
         there = list(jobs())
         wrong = {run_id: why for run_id in wrong if (why := _untrue(service, run_id, there, past))}
         took_s = time.monotonic() - began
-        assert not wrong or took_s < within_s * _crowding(crowd), "\n".join(
+        assert not wrong or took_s < within_s * crowding(crowd), "\n".join(
             [f"{took_s:.1f} s after the fault's end", *wrong.values(), service.story(next(iter(wrong)))]
         )
         time.sleep(0.1)
@@ -82,13 +82,13 @@ def true_soon(
     return took_s
 
 
-def _crowding(crowd: Sequence[float]) -> float:
+def crowding(crowd: Sequence[float]) -> float:
     """1 where there are at most two for each core who want to compute, by the minute's load or those seen since."""
-    wanting = max(crowd[0], fmean(crowd[1:]))
-    return max(1.0, wanting / (2 * (os.cpu_count() or 1)))
+    most = max(crowd[0], fmean(crowd[1:] or crowd))
+    return max(1.0, most / (2 * (os.cpu_count() or 1)))
 
 
-def _wanting() -> float:
+def wanting() -> float:
     """How many want to compute at this moment (proc(5), loadavg), without who asks."""
     return float(Path("/proc/loadavg").read_text().split()[3].partition("/")[0]) - 1.0
 
