@@ -19,6 +19,7 @@ REASON = ModelJson(reason_adapter)
 JOB_END = ModelJson(TypeAdapter(JobEnd))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
 HAS_ENDED = text("ended_at IS NOT NULL")
+IS_GIVEN_UP = text("given_up_at IS NOT NULL")  # of a job
 
 
 def now() -> datetime:
@@ -111,7 +112,10 @@ class Job(Table):
     """One submission that carries one attempt of a run, alone, as an array task, or as a part of a shared job."""
 
     __tablename__ = "jobs"
-    __table_args__ = (UniqueConstraint("run_id", "attempt"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "attempt"),
+        Index("ix_jobs_given_up_at", "given_up_at", sqlite_where=IS_GIVEN_UP, postgresql_where=IS_GIVEN_UP),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"))
     attempt: Mapped[int]
@@ -136,7 +140,7 @@ class Job(Table):
     stop_requested_at: Mapped[datetime | None]
     kill_requested_at: Mapped[datetime | None]  # the last kill
     # the submission was given up then; if the cluster has a job of its name after all, the job is cancelled
-    given_up_at: Mapped[datetime | None] = mapped_column(index=True)
+    given_up_at: Mapped[datetime | None]
     # the outcome, once it is decided
     ended_at: Mapped[datetime | None]
     exit_cause: Mapped[ExitCause | None]

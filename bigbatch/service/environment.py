@@ -10,7 +10,7 @@ NEEDED: Mapping[str, set[str]] = {
     "migrations": {"home", "database"},
     "api": {"home", "database", "runs", "token"},
     "clock": {"home", "broker"},
-    "worker": {*_RUNS_JOBS, "broker"},
+    "worker": {*_RUNS_JOBS, "broker", "points_days", "history_days"},
     "close": _RUNS_JOBS,
 }
 _CALLS_SLURM = {"worker", "close"}

@@ -25,7 +25,8 @@ def upgrade() -> None:
     )
     op.add_column("call_slots", sa.Column("kind", sa.String(), nullable=False, server_default=""))
     op.add_column("jobs", sa.Column("given_up_at", sa.DateTime(timezone=True), nullable=True))
-    op.create_index("ix_jobs_given_up_at", "jobs", ["given_up_at"])
+    where = sa.text("given_up_at IS NOT NULL")
+    op.create_index("ix_jobs_given_up_at", "jobs", ["given_up_at"], sqlite_where=where, postgresql_where=where)
 
 
 def downgrade() -> None:
