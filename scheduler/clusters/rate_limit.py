@@ -63,7 +63,8 @@ RESERVES: Mapping[Priority, Slots] = MappingProxyType(
 FURTHER: Mapping[Priority, Slots] = MappingProxyType(
     {
         Priority.FOLLOW_UP: YIELDED,
-        **dict.fromkeys((Priority.CANCEL, Priority.SUBMIT_ONE, Priority.SUBMIT, Priority.FIND), Slots(SHARED)),
+        Priority.SUBMIT: Slots(SHARED[:2]),  # so that a sweep of many arrays leaves its stop a call
+        **dict.fromkeys((Priority.CANCEL, Priority.SUBMIT_ONE, Priority.FIND), Slots(SHARED)),
     }
 )
 

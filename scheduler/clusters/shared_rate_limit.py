@@ -38,7 +38,7 @@ class SharedRateLimit:
 
     def _is_idle(self) -> bool:
         """Return whether the cluster answers, and nothing was submitted, cancelled or searched for lately."""
-        unused = len(SHARED) + len(RESERVES[Priority.SUBMIT].slots)
+        unused = sum(len(slots.slots) for slots in _slots_of(Priority.SUBMIT))
         return not self.is_backing_off(POLL_APART_S) and self.count_free(Priority.SUBMIT) == unused
 
     def _take(self, priority: Priority, slots: Slots) -> bool:

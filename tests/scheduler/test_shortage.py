@@ -126,6 +126,23 @@ def test_three_single_submissions_after_a_sweep_and_its_stop_wait_a_few_seconds_
     assert max(sum(at <= other < at + 60.0 for other, _ in calls) for at, _ in calls) <= 12
 
 
+def test_a_stop_and_a_single_submission_do_not_wait_for_the_arrays_of_a_sweep(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, requests: tuple[JobRequest, ArrayRequest]
+) -> None:
+    """Forces a shortage of calls: a sweep has more arrays than a minute has calls for submissions."""
+    job, sweep = requests
+    simulation = Simulation(sqlite_engine, monkeypatch)
+    cluster = simulation.cluster
+    simulation.go_on(120, poll_s=21.0)
+    for array in range(8):
+        simulation.need(f"array {array}", lambda: cluster.may_submit() and cluster.submit(sweep) == "7")
+    simulation.go_on(8, poll_s=6.0)
+    simulation.need("stop", lambda: bool(cluster.cancel([JobHandle("7", "sweep")])))
+    simulation.need("single", lambda: cluster.may_submit(single=True) and cluster.submit(job) == "7")
+    simulation.go_on(60, poll_s=6.0)
+    assert max(simulation.waits_s["stop"], simulation.waits_s["single"]) <= 3.0
+
+
 def test_no_kind_of_call_waits_for_minutes_while_the_state_of_a_job_stays_unknown(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, requests: tuple[JobRequest, ArrayRequest]
 ) -> None:
