@@ -49,6 +49,7 @@ class Table(DeclarativeBase):
 
 class Experiment(Table):
     __tablename__ = "experiments"
+    __table_args__ = (Index("ix_experiments_created_at", "created_at", "id"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     # in the order of code points on both databases; PostgreSQL's default is the rules of a language
     name: Mapped[str] = mapped_column(String().with_variant(String(collation="C"), "postgresql"), index=True)
@@ -59,7 +60,7 @@ class Experiment(Table):
     key: Mapped[str | None] = mapped_column(
         index=True, unique=True
     )  # of the request that made it: sent twice, done once
-    created_at: Mapped[datetime] = mapped_column(default=now, index=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Run(Table):
@@ -70,6 +71,7 @@ class Run(Table):
         Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy"),
         Index("ix_runs_state", "state", "id"),  # in the order of lists
         Index("ix_runs_state_ended_at", "state", "ended_at", sqlite_where=HAS_ENDED, postgresql_where=HAS_ENDED),
+        Index("ix_runs_created_at", "created_at", "id"),  # store/lists/order.py finds the least id without a row
         # what the tick `prune` may still remove
         Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
@@ -98,7 +100,7 @@ class Run(Table):
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported
-    created_at: Mapped[datetime] = mapped_column(default=now, index=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
     moved_at: Mapped[datetime] = mapped_column(default=now)  # when `state` last changed
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None] = mapped_column(index=True)

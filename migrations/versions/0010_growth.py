@@ -36,7 +36,7 @@ def upgrade() -> None:
     where = sa.text("ended_at IS NOT NULL")
     op.create_index("ix_runs_state_ended_at", "runs", ["state", "ended_at"], sqlite_where=where, postgresql_where=where)
     for table in ("runs", "experiments"):
-        op.create_index(f"ix_{table}_created_at", table, ["created_at"])
+        op.create_index(f"ix_{table}_created_at", table, ["created_at", "id"])
     if op.get_bind().dialect.name == "postgresql":  # names in the order of code points, as in SQLite
         op.alter_column("experiments", "name", type_=sa.String(collation="C"))
     op.create_index("ix_experiments_name", "experiments", ["name"])
