@@ -57,6 +57,7 @@ def main() -> None:
         rows = measure(settings, sizes)
     database = make_url(settings.database_url()).get_backend_name()
     machine = {"machine": platform.machine(), "system": platform.system(), "cores": multiprocessing.cpu_count()}
+    machine["load"] = os.getloadavg()[0]  # of a minute; far above the cores, only processor times mean anything
     document = {"machine": machine, "database": database, "queued": QUEUED, "live": LIVE, "sizes": rows}
     RESULTS.mkdir(exist_ok=True)
     name = "growth.json" if database == "sqlite" else f"growth-{database}.json"
