@@ -5,6 +5,7 @@ import { classNames } from "@/shared/page/classNames";
 import styles from "./NodeGrid.module.css";
 
 type Node = NonNullable<ClusterView["report"]>["nodes"][number];
+const IDLE = /^idle/i;
 const DOWN = /down|drain|fail|maint|unk|no_respond|\*/i;
 
 export function NodeGrid({ nodes }: { nodes: Node[] }) {
@@ -31,10 +32,10 @@ export function NodeGrid({ nodes }: { nodes: Node[] }) {
 /** Return the nodes of each kind in words, which explain the cells: "8 nodes: 5 in use, 2 idle, 1 down". */
 export function nodesText(nodes: Node[]): string {
   const down = nodes.filter(isDown).length;
-  const busy = nodes.filter((node) => !isDown(node) && node.busy_cpus > 0).length;
+  const idle = nodes.filter((node) => !isDown(node) && IDLE.test(node.state)).length;
   const kinds = [
-    [busy, "in use"],
-    [nodes.length - down - busy, "idle"],
+    [nodes.length - down - idle, "in use"],
+    [idle, "idle"],
     [down, "down"],
   ] as const;
   const present = kinds.filter(([count]) => count > 0).map(([count, kind]) => `${count} ${kind}`);
