@@ -36,7 +36,7 @@ export function NoExperiments() {
       </div>
       <p className="small muted">
         The recipe trains a small network on handwritten digits, on this machine, in less than a minute. If
-        the command is not installed, run <code>pip install -e .</code> in the repository.
+        the shell does not find the command, run <code>. .venv/bin/activate</code> in the repository.
       </p>
     </section>
   );
