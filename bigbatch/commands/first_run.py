@@ -41,7 +41,7 @@ def first_run(
             if not once:
                 print(f"The dashboard runs at {address.url} until Ctrl-C.", flush=True)
                 print_sign_in_link(client)
-                print_commands_of_other_terminals(address.url)
+                print_commands_of_other_terminals(address.url, place.home)
                 _wait_for_ctrl_c(service)
     raise typer.Exit(0 if succeeded else 1)
 

@@ -49,18 +49,20 @@ def up(host: Host = "127.0.0.1", port: Port = 8000, *, home: Home = None) -> Non
             print(f"Bigbatch is at {address.shown} (Ctrl-C stops the service)", flush=True)
             with Client(address.shown, token) as client:
                 print_sign_in_link(client)
-            print_commands_of_other_terminals(address.url)
+            print_commands_of_other_terminals(address.url, place.home)
             with suppress(KeyboardInterrupt):
                 while True:
                     service.supervise(60)
 
 
-def print_commands_of_other_terminals(url: str) -> None:
-    """Print the commands by which `bigbatch` in another terminal exists and finds the service; nothing if it does."""
+def print_commands_of_other_terminals(url: str, home: Path) -> None:
+    """Print the commands by which another terminal gets `bigbatch`, the service and its home; nothing without need."""
     commands = []
     activate = Path(sys.prefix) / "bin" / "activate"
     if which("bigbatch") is None and activate.exists():
         commands.append(f". {shlex.quote(os.path.relpath(activate))}")
+    if home != Path(Settings.model_fields["home"].default).expanduser():
+        commands.append(f"export BIGBATCH_HOME={shlex.quote(str(home))}")
     if url != DEFAULT_URL:
         commands.append(f"export BIGBATCH_URL={url}")
     if commands:
