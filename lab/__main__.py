@@ -39,7 +39,14 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _up(options: argparse.Namespace, folder: StateFolder) -> int:
-    layout = Layout(options.gpu_hosts, options.knl_hosts, options.rate, options.min_job_age, options.max_array_size)
+    layout = Layout(
+        options.gpu_hosts,
+        options.knl_hosts,
+        options.rate,
+        options.min_job_age,
+        options.max_array_size,
+        options.max_submit_jobs,
+    )
     if _print_reasons(requirements.missing(folder)):
         return CANNOT_RUN_HERE
     cluster.up(layout, folder)
@@ -81,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--rate", metavar="RATE", help="rate of every link in both directions, such as 200mbit (unlimited)")
     up.add_argument("--min-job-age", type=int, default=60, metavar="S", help="Slurm's MinJobAge in seconds (60)")
     up.add_argument("--max-array-size", type=int, default=1001, metavar="N", help="Slurm's MaxArraySize (1001)")
+    up.add_argument("--max-submit-jobs", type=int, metavar="N", help="MaxSubmitJobsPerUser of the QOS (unlimited)")
     verbs.add_parser("down", help="remove the cluster with its jobs and its accounting")
     verbs.add_parser("status", help="print daemons and hosts; exit status 1 unless all are healthy")
     verbs.add_parser("env", help='print shell settings: eval "$(python -m lab env)"')

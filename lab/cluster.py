@@ -7,7 +7,7 @@ from lab.command import run
 from lab.errors import LabError
 from lab.layout import Layout
 from lab.processes import Process
-from lab.services import config_writer, daemons, database, lifecycle
+from lab.services import accounts, config_writer, daemons, database, lifecycle
 from lab.state_folder import StateFolder
 
 HOSTS_READY_WITHIN_S = 60
@@ -30,6 +30,9 @@ def up(wanted: Layout, folder: StateFolder) -> None:
         network.add_host_names(wanted)
         is_changed = config_writer.write(wanted, folder)
         database.create(folder)
+        if present and (present.max_submit_jobs is None) != (wanted.max_submit_jobs is None):
+            *_, slurmctld = daemons.head_daemons(folder)
+            lifecycle.stop(slurmctld)  # a running one does not read AccountingStorageEnforce again
         _start(wanted, folder, is_changed=is_changed)
 
 
@@ -66,6 +69,8 @@ def _start(wanted: Layout, folder: StateFolder, *, is_changed: bool) -> None:
         lifecycle.start(daemon, folder)
     if is_changed and was_running:
         run("scontrol", "reconfigure", slurm_conf=str(folder.slurm_conf))
+    if wanted.max_submit_jobs is not None:
+        accounts.limit_submitted_jobs(folder, wanted.max_submit_jobs)
     _wait_for_hosts(folder)
 
 

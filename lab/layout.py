@@ -39,6 +39,7 @@ class Layout:
     rate: str | None = None  # per link and direction, in tc's notation; None does not limit the links
     min_job_age_s: int = 60  # Slurm's MinJobAge
     max_array_size: int = 1001  # Slurm's MaxArraySize: the highest array index plus 1
+    max_submit_jobs: int | None = None  # MaxSubmitJobsPerUser of the QOS; None does not limit the jobs of a user
 
     def __post_init__(self) -> None:
         total = self.gpu_hosts + self.knl_hosts
@@ -50,6 +51,8 @@ class Layout:
             raise ValueError(f"Slurm requires a MinJobAge of at least 2 s, not {self.min_job_age_s}")
         if not 1 <= self.max_array_size <= 4_000_001:
             raise ValueError(f"Slurm accepts arrays of 1 to 4,000,001 tasks, not {self.max_array_size}")
+        if self.max_submit_jobs is not None and self.max_submit_jobs < 1:
+            raise ValueError(f"a limit of submitted jobs is at least 1, not {self.max_submit_jobs}")
 
     @property
     def hosts(self) -> tuple[Host, ...]:

@@ -66,7 +66,9 @@ def slurm_conf(layout: Layout, folder: StateFolder, head: str) -> str:
         host_port=HOST_PORT,
         accounting_port=ACCOUNTING_PORT,
     )
-    return top + "\n".join([*(_node(host) for host in layout.hosts), *_partitions(layout)]) + "\n"
+    # Slurm then accepts jobs of users with an association only (lab/services/accounts.py)
+    enforced = "" if layout.max_submit_jobs is None else "AccountingStorageEnforce=limits\n"
+    return top + enforced + "\n".join([*(_node(host) for host in layout.hosts), *_partitions(layout)]) + "\n"
 
 
 def _node(host: Host) -> str:

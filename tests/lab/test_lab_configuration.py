@@ -57,6 +57,15 @@ def test_a_lab_with_one_knl_host_has_a_default_partition_and_no_gpus() -> None:
     assert config_files.gres_conf(layout, FOLDER) == ""
 
 
+def test_only_a_lab_with_a_submit_limit_enforces_limits() -> None:
+    assert starting(slurm_conf(Layout()), "AccountingStorageEnforce") == []
+    assert starting(slurm_conf(Layout(max_submit_jobs=5)), "AccountingStorageEnforce") == [
+        "AccountingStorageEnforce=limits"
+    ]
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        Layout(max_submit_jobs=0)
+
+
 def test_all_paths_in_slurm_conf_are_in_the_state_folder() -> None:
     lines = slurm_conf(Layout(min_job_age_s=7, max_array_size=5))
     paths = [value for line in lines for value in line.split("=") if value.startswith("/")]

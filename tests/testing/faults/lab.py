@@ -17,13 +17,16 @@ from lab.state_folder import StateFolder, selected_folder
 from tests.testing.faults.truth import UNDER_WAY, Job
 
 
-def mend() -> None:
-    """Bring back whatever is missing; what runs goes on."""
+def mend(limit: int | None = -1) -> None:
+    """Bring back whatever is missing; what runs goes on. `limit` of submitted jobs: as it is, unless one is given."""
     folder = selected_folder()
     there = layout.load(folder.layout)
     assert there
+    if limit == -1:
+        limit = there.max_submit_jobs
     words = ["--rate", there.rate] if there.rate else []
     words += ["--min-job-age", str(there.min_job_age_s), "--max-array-size", str(there.max_array_size)]
+    words += ["--max-submit-jobs", str(limit)] if limit else []
     subprocess.run([sys.executable, "-m", "lab", "up", *words], check=True, stdout=subprocess.DEVNULL)
     # a controller that was killed gives ids again that its hosts still have ("Duplicate jobid"): they are drained then,
     # until an administrator looks
