@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from api.sentences.pending import pending_sentence
 from api.sentences.reason import reason_sentence
+from api.sentences.submit_limit import submit_limit_sentence
 from contract.api.responses import (
     AttemptView,
     DraftRun,
@@ -25,13 +26,13 @@ from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind
-from contract.lifecycle.reason import Reason
+from contract.lifecycle.reason import Reason, SubmissionDeferred
 from contract.lifecycle.state import ENDED, State, joint_state
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
 from store.experiments import Summary
 from store.lists.run_list import ListedJob, ListedRun
-from store.tables import Experiment, Job, Move, Restart, Run, now
+from store.tables import Experiment, Job, Move, Restart, Run, SubmitLimit, now
 
 COPIED_FIELDS = RunView.model_fields.keys() - {"stopping", "reason", "waits_kind", "job_id", "unknown_since"}
 OVERDUE = timedelta(seconds=60)  # a cluster may take so long to end a job
@@ -60,9 +61,12 @@ class FolderContents(NamedTuple):
     lost_ranks: list[LostRank] | None
 
 
-def run_detail(run: Run, story: Story, series: list[str], contents: FolderContents) -> RunDetail:
+def run_detail(
+    run: Run, story: Story, series: list[str], contents: FolderContents, limit: SubmitLimit | None = None
+) -> RunDetail:
+    """Return the view of one run; `limit` is the submit limit of its queue."""
     return RunDetail(
-        **_run_fields(run),
+        **_run_fields(run) | {"reason": _reason_with_limit(run, limit)},
         spec=RunSpec.model_validate(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],
@@ -158,6 +162,16 @@ def _reason(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
     if job and job.pending_reason and (run.state is State.PENDING or is_held):
         return pending_sentence(Pending(job.pending_reason, job.pending_detail))
     return reason
+
+
+def _reason_with_limit(run: Run, limit: SubmitLimit | None) -> str | None:
+    """Return why the run is in its state; for a queued run that may go to its cluster also what limits its queue."""
+    reason, at = _reason(run, run.current_job), now()
+    if limit is None or run.state is not State.QUEUED or (run.not_before is not None and at < run.not_before):
+        return reason
+    waits = submit_limit_sentence(limit, at)
+    own = None if isinstance(run.reason, SubmissionDeferred) and waits else reason
+    return "; ".join(filter(None, [own, waits])) or None
 
 
 def _overdue(cluster: str, job: Job | ListedJob) -> str | None:

@@ -20,7 +20,7 @@ from contract.diagnosis.diagnose import diagnose_failure
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
 from contract.validation import ValidationIssue
-from store import jobs, runs
+from store import clusters, jobs, runs
 from store.lists.order import created_since
 from store.lists.run_list import page
 from store.metrics import points, restarts
@@ -60,7 +60,8 @@ def get_run(run_id: RunId, db: Reading, request: Request) -> RunDetail:
     contents = FolderContents(
         folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost_ranks)
     )
-    return run_detail(run, story, points.names(db, run_id), contents)
+    limit = clusters.submit_limit(db, run.cluster, run.queue)
+    return run_detail(run, story, points.names(db, run_id), contents, limit)
 
 
 def _readable(read: Callable[[], T | None]) -> T | None:

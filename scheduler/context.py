@@ -116,6 +116,9 @@ def handle_of(job: _NamedJob) -> JobHandle:
     return JobHandle(str(job.external_id), job.name)
 
 
-def job_name(key: str, attempt: int) -> str:
-    """Return the name by which a job is found when its id was not stored."""
-    return f"bigbatch-{key}-{attempt}"
+def job_name(key: str, attempt: int, withdrawn: int = 0) -> str:
+    """Return the name by which a job is found when its id was not stored.
+
+    No two submissions share a name: `withdrawn` is the number of submissions of the run that no cluster got.
+    """
+    return f"bigbatch-{key}-{attempt}" + (f".{withdrawn}" if withdrawn else "")

@@ -1,6 +1,6 @@
-"""Reports of the clusters: the newest one of each."""
+"""Clusters: the newest report of each, and the learned limits of their queues."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from sqlalchemy import delete, select
@@ -8,11 +8,12 @@ from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport
 from store.metrics.points import insert_into
-from store.tables import Cluster, now
+from store.tables import Cluster, SubmitLimit, now
 
 LATE_AFTER = timedelta(
     minutes=3
 )  # a report a minute is always possible, however many calls are made for other purposes
+Change = Callable[[SubmitLimit], None]
 DELETED_AFTER = timedelta(minutes=5)  # without a report
 
 
@@ -36,3 +37,29 @@ def delete_others(db: Session, kinds: Sequence[str]) -> None:
 def reports(db: Session) -> Sequence[Cluster]:
     """Return the newest report of every cluster."""
     return db.scalars(select(Cluster).order_by(Cluster.kind)).all()
+
+
+def submit_limits(db: Session, cluster: str) -> dict[str, SubmitLimit]:
+    """Return the learned limits of a cluster by queue."""
+    return {row.queue: row for row in db.scalars(select(SubmitLimit).where(SubmitLimit.cluster == cluster))}
+
+
+def submit_limit(db: Session, cluster: str, queue: str) -> SubmitLimit | None:
+    """Return the learned limit of a queue; None if its jobs were never refused."""
+    return db.get(SubmitLimit, (cluster, queue))
+
+
+def write_refusal(db: Session, cluster: str, queue: str, change: Change) -> None:
+    """Apply a refusal to the limit of a queue; the first refusal inserts the row."""
+    # two workers may insert the row, and each must see the other's change
+    new = {"cluster": cluster, "queue": queue, "accepted": 0, "refusals": 0, "message": ""}
+    db.execute(insert_into(db, SubmitLimit).on_conflict_do_nothing(), [new])
+    change(db.get_one(SubmitLimit, (cluster, queue), with_for_update=True))
+    db.flush()
+
+
+def write_acceptance(db: Session, cluster: str, queue: str, change: Change) -> None:
+    """Apply an accepted submission to the limit of a queue; a queue that never refused has none."""
+    if row := db.get(SubmitLimit, (cluster, queue), with_for_update=True):
+        change(row)
+        db.flush()

@@ -47,6 +47,7 @@ def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tupl
             "values": values,
             "cluster": run.resources.kind,
             "need": need_of(run, []),
+            "queue": queue_of(run),
             "world": run.resources.world,
             "steps": run.steps,
         }
@@ -62,6 +63,12 @@ def need_of(run: RunSpec, excluded: Sequence[str]) -> str:
     asked = [run.resources.model_dump(mode="json"), run.rule.survives_workers, sorted(excluded)]
     text = json.dumps(asked, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
+
+
+def queue_of(run: RunSpec) -> str:
+    """Return the partition, account and QOS of the run's jobs: a cluster may limit the number of jobs of each."""
+    need = run.resources
+    return "/".join(name or "" for name in (need.partition, need.account, need.qos)) if need.kind == "slurm" else ""
 
 
 def in_state(db: Session, *states: State) -> Sequence[Run]:

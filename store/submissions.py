@@ -1,9 +1,11 @@
 """Submissions: queued runs that share one call of sbatch, from their selection to the cluster's id."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, distinct, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, insert, or_, select, update
 from sqlalchemy.orm import Session, load_only
 
 from contract.lifecycle.reason import Reason
@@ -24,6 +26,7 @@ class Group(NamedTuple):
     max_parallel: int | None
     size: int
     pack: int | None = None
+    queue: str = ""
 
 
 def groups(db: Session, cluster: str) -> list[Group]:
@@ -32,7 +35,7 @@ def groups(db: Session, cluster: str) -> list[Group]:
     query = (
         select(
             *(Run.need, Run.attempt, apart, func.max(Experiment.max_parallel)),
-            *(func.count(), func.max(Experiment.pack)),
+            *(func.count(), func.max(Experiment.pack), func.max(Run.queue)),  # runs of one need have one queue
         )
         .join(Experiment, Experiment.id == Run.experiment_id)
         .where(*waiting_for(cluster))
@@ -46,7 +49,7 @@ def members(db: Session, cluster: str, group: Group, limit: int) -> Sequence[Run
     """Return the oldest runs of a group, at most `limit`, with the columns that a submission needs."""
     mine = [*waiting_for(cluster), Run.need == group.need, Run.attempt == group.attempt]
     mine.append(Run.experiment_id == group.experiment_id if group.experiment_id is not None else ~_is_apart())
-    known = load_only(Run.key, Run.attempt, Run.experiment_id, Run.cluster)
+    known = load_only(Run.key, Run.attempt, Run.withdrawn, Run.experiment_id, Run.cluster)
     query = select(Run).join(Experiment, Experiment.id == Run.experiment_id).options(known)
     return db.scalars(query.where(*mine).order_by(Run.id).limit(limit)).all()
 
@@ -65,11 +68,39 @@ def count_live_runs(db: Session, cluster: str, experiment_id: int | None = None)
     return dict(rows.all())
 
 
-def count_live_jobs(db: Session, cluster: str) -> int:
-    """Return the number of jobs and array tasks that carry live runs."""
+class LiveJobs(NamedTuple):
+    """The numbers of jobs and array tasks in one queue of a cluster."""
+
+    accepted: int = 0  # of live runs, with an id of the cluster
+    submitting: int = 0  # the cluster may have them already
+    leaving: int = 0  # their runs have ended a moment ago, and the cluster may still have them
+
+    @property
+    def most(self) -> int:
+        """The largest number that the cluster may have."""
+        return sum(self)
+
+
+def count_live_jobs(db: Session, cluster: str, *, ended_after: datetime, besides: str = "") -> dict[str, LiveJobs]:
+    """Return the numbers of jobs by queue, without the submission `besides`.
+
+    A job whose run ended after `ended_after` counts as leaving until the cluster is seen to have ended the job.
+    """
+    counts: dict[str, LiveJobs] = defaultdict(LiveJobs)
+    is_leaving = (Run.ended_at > ended_after, Job.external_id.is_not(None), Job.observed_end.is_(None), ~Job.is_gone)
+    for tasks, has_id, queue in db.execute(_tasks(besides, *_live(cluster))):
+        field = "accepted" if has_id else "submitting"
+        counts[queue] = counts[queue]._replace(**{field: getattr(counts[queue], field) + tasks})
+    for tasks, _, queue in db.execute(_tasks(besides, Run.cluster == cluster, *is_leaving)):
+        counts[queue] = counts[queue]._replace(leaving=counts[queue].leaving + tasks)
+    return counts
+
+
+def _tasks(besides: str, *which: ColumnElement[bool]) -> Select[int, bool, str]:
+    """Return the query for the tasks of each submission, whether it has an id, and its queue."""
     tasks = func.count(distinct(func.coalesce(Job.array_task, -1)))
-    query = select(tasks).join(Run, IS_CURRENT).where(*_live(cluster)).group_by(Job.name)
-    return sum(db.scalars(query))
+    query = select(tasks, func.count(Job.external_id) > 0, func.max(Run.queue)).join(Run, IS_CURRENT)
+    return query.where(Job.name != besides, *which).group_by(Job.name)
 
 
 def _live(cluster: str) -> list[ColumnElement[bool]]:
@@ -102,15 +133,16 @@ def take(
 ) -> list[Run]:
     """Insert a job for each queued run and change the runs to submitting; return the runs, with their jobs.
 
-    The name is made from the first run. If another worker has that run, none is taken: the other worker may use the
-    same name for other runs, and an id that is stored under the name would count for both submissions. Several runs get
+    The name is made from the first run. If another worker has that run, or had it since it was read, none is taken: the
+    name is another submission's, and an id that is stored under the name would count for both. Several runs get
     an array task each, or with `pack` so many runs share a task. With `parallel`, the free slots of their experiment,
     none is taken if another worker has used some of them since.
     """
     if parallel is not None and _lock_free_slots(db, waiting[0]) < parallel:
         return []
     attempt = waiting[0].attempt
-    free = (Run.state == State.QUEUED, Run.attempt == attempt, Run.stop_requested_at.is_(None))
+    has_new_name = or_(Run.id != waiting[0].id, Run.withdrawn == waiting[0].withdrawn)
+    free = (Run.state == State.QUEUED, Run.attempt == attempt, Run.stop_requested_at.is_(None), has_new_name)
     taken = lock_runs(db, Run.id.in_([run.id for run in waiting]), *free)
     if waiting[0].id not in taken:
         return []

@@ -84,6 +84,7 @@ class Run(Table):
     values: Mapped[dict[str, Any]] = mapped_column("axis_values")
     cluster: Mapped[str]
     need: Mapped[str] = mapped_column(default="")  # runs of one need may share a submission
+    queue: Mapped[str] = mapped_column(default="")  # where a cluster limits jobs: partition, account and QOS
     world: Mapped[int]
     steps: Mapped[int]
     state: Mapped[State] = mapped_column(default=State.QUEUED)
@@ -91,6 +92,7 @@ class Run(Table):
     stop_requested_at: Mapped[datetime | None]
     stop_source: Mapped[StopSource | None]
     attempt: Mapped[int] = mapped_column(default=0)  # the number of the current attempt; 0 before the first
+    withdrawn: Mapped[int] = mapped_column(default=0)  # submissions that no cluster got; they count as no attempt
     current_job_id: Mapped[int | None] = mapped_column(
         ForeignKey("jobs.id", use_alter=True, name="fk_runs_current_job_id")
     )
@@ -239,6 +241,24 @@ class NoAnswer(Table):
     __tablename__ = "silences"
     cluster: Mapped[str] = mapped_column(primary_key=True)
     at: Mapped[float]  # seconds since 1970
+
+
+class SubmitLimit(Table):
+    """What refusals and accepted submissions show of the number of jobs that a cluster admits in one queue.
+
+    A queue whose jobs were never refused has no row. The counts are of this service's jobs and array tasks.
+    """
+
+    __tablename__ = "submit_limits"
+    cluster: Mapped[str] = mapped_column(primary_key=True)
+    queue: Mapped[str] = mapped_column(primary_key=True)
+    accepted: Mapped[int] = mapped_column(default=0)  # the largest number at once that the cluster admitted
+    refused: Mapped[int | None]  # the smallest number that the cluster refused
+    refusals: Mapped[int] = mapped_column(default=0)  # in a row
+    held_until: Mapped[datetime | None]  # nothing is submitted before
+    probe_at: Mapped[datetime | None]  # from then on one submission may exceed `accepted`
+    accepted_at: Mapped[datetime | None]  # the last accepted submission
+    message: Mapped[str] = mapped_column(default="")  # of the last refusal, the cluster's own
 
 
 class CallCount(Table):

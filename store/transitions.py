@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, String, case, cast, insert, literal, select, update
+from sqlalchemy import ColumnElement, String, case, cast, delete, func, insert, literal, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -95,6 +95,34 @@ def apply_to_submission(
         task_id = literal(f"{job_id}_").concat(cast(Job.array_task, String))
         ids = case((Job.array_task.is_(None), literal(job_id)), else_=task_id)
         db.execute(_quietly(update(Job).where(Job.id.in_(jobs)).values(external_id=ids)))
+    return run_ids
+
+
+def withdraw_submission(db: Session, name: str, reason: Reason) -> list[int]:
+    """Queue the runs of a submission that no cluster got, as if it had not been made; return their ids.
+
+    Its jobs and its moves are deleted, and each run has its attempt number and its job of before. `withdrawn` grows, so
+    the next submission has another name. Only the launcher may withdraw its submission, and only while it holds the
+    lease: later another worker may have given up the attempt, whose number then must not be used again.
+    """
+    run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
+    if not run_ids:
+        return []
+    _check(State.SUBMITTING, State.QUEUED)
+    before = select(Job.id).where(Job.run_id == Run.id, Job.attempt == Run.attempt - 1).scalar_subquery()
+    change = {
+        "state": State.QUEUED,
+        "reason": reason,
+        "moved_at": now(),
+        "attempt": Run.attempt - 1,
+        "current_job_id": before,
+        "withdrawn": Run.withdrawn + 1,
+    }
+    newest = select(func.max(Move.id)).where(Move.run_id.in_(run_ids)).group_by(Move.run_id)
+    jobs = lock_jobs(db, Job.name == name, Job.run_id.in_(run_ids))
+    db.execute(_quietly(delete(Move).where(Move.id.in_(newest), Move.new == State.SUBMITTING)))
+    db.execute(_quietly(update(Run).where(Run.id.in_(run_ids)).values(change)))
+    db.execute(_quietly(delete(Job).where(Job.id.in_(jobs))))
     return run_ids
 
 

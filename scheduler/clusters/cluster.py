@@ -93,11 +93,19 @@ class RefusedError(Exception):
 
 
 class QueueFullError(RefusedError):
-    """The cluster accepts no more jobs of this user for now."""
+    """The cluster accepts no job of this kind for now."""
+
+
+class SubmitLimitError(QueueFullError):
+    """The cluster admits no such number of jobs at once; other jobs of the user may count as well."""
 
 
 class ArrayTooLargeError(QueueFullError):
     """The array has too many tasks: the cluster may accept fewer."""
+
+
+class ScriptNotWrittenError(Exception):
+    """The script could not be written for now, so the cluster was not called."""
 
 
 class NoAnswerError(Exception):

@@ -12,6 +12,7 @@ from contract.folder.run_folder import RunFolder
 from contract.lifecycle.reason import FolderNotWritable
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import ArrayRequest
+from scheduler.clusters.slurm.commands import SBATCH_TIMEOUT_S
 from scheduler.context import Context
 from scheduler.submit.backoff import next_try
 from store import submissions, transitions
@@ -22,6 +23,7 @@ FULL_FOR = timedelta(seconds=30)  # the first wait of a run whose cluster, or di
 PORTION = 64  # folders that are written in one step
 WRITERS = 16  # a shared file system is slow for one writer and fast for many
 RENEW_S = 3.0  # between two renewals of a lease
+HELD_S = SBATCH_TIMEOUT_S + 0.5  # after a renewal no other worker acts on the submission for longer than this
 Pair = tuple[Run, Job]
 
 
@@ -40,6 +42,10 @@ class Lease:
         self._renewed = time.monotonic()
         with transaction(self._context.engine) as db:
             return submissions.renew_lease(db, self._name)
+
+    def surely_holds(self) -> bool:
+        """Return whether the last renewal is so recent that no other worker can have given up the submission."""
+        return time.monotonic() - self._renewed < HELD_S
 
 
 def write_run_folders(context: Context, lease: Lease, taken: Sequence[Pair]) -> Generator[float, None, list[Pair]]:

@@ -1,15 +1,18 @@
 """Selection of queued runs for the next submission: runs with equal requests, as many as the cluster has room for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from scheduler.clusters.cluster import Cluster
+from sqlalchemy.orm import Session
+
+from scheduler.clusters.cluster import Cluster, Limits
 from scheduler.context import Context, job_name
-from store import runs, submissions
+from scheduler.submit.learned_limit import LEAVES_WITHIN, SPARE_CALLS, room
+from store import clusters, runs, submissions
 from store.session import snapshot
-from store.submissions import Group
-from store.tables import Run
+from store.submissions import Group, LiveJobs
+from store.tables import Run, SubmitLimit, now
 
 MAX_RUNS = 2000  # in one submission, however much the cluster accepts
 SMALL = 64  # runs of a submission that is made within a tick, beside a larger one
@@ -36,43 +39,66 @@ def select_next(context: Context, kind: str, cluster: Cluster, *, small: bool = 
     may_submit = cache(lambda single: cluster.may_submit(single=single, besides=int(small)))
     if not any(may_submit(is_single) for is_single in {group.size == 1 for group in groups}):
         return None
-    tasks, jobs, _ = cluster.limits()
+    limits, has_calls = cluster.limits(), cluster.may_submit(besides=SPARE_CALLS)
     with snapshot(context.engine) as db:
-        room = MAX_RUNS if jobs is None else jobs - submissions.count_live_jobs(db, kind)
+        space = _Space.read(db, kind, limits, has_calls=has_calls)
         for group in groups:
-            has_cap = group.max_parallel is not None
-            live = submissions.count_live_runs(db, kind, group.experiment_id) if has_cap else {}
-            allowed, parallel = _allowed(group, live)
-            size = min(min(tasks, room) * (group.pack or 1), MAX_RUNS, allowed)
+            size = min(space.jobs_for(group) * (group.pack or 1), MAX_RUNS, group.size)
             if not (0 < size <= (SMALL if small else MAX_RUNS) and may_submit(size == 1)):
                 continue
-            if members := submissions.members(db, kind, group, size):
+            may_run, parallel = _may_run(db, kind, group, size)
+            if may_run and (members := submissions.members(db, kind, group, size)):
                 return _selection(members, parallel, group.pack)
     return None
+
+
+class _Space(NamedTuple):
+    """How many more jobs a cluster has room for."""
+
+    limits: Limits
+    live: Mapping[str, LiveJobs]  # by queue
+    learned: Mapping[str, SubmitLimit]  # by queue
+    has_calls: bool
+
+    @classmethod
+    def read(cls, db: Session, kind: str, limits: Limits, *, has_calls: bool) -> "_Space":
+        live = submissions.count_live_jobs(db, kind, ended_after=now() - LEAVES_WITHIN)
+        return cls(limits, live, clusters.submit_limits(db, kind), has_calls)
+
+    def jobs_for(self, group: Group) -> int:
+        """Return how many jobs, at most, may be submitted for the runs of a group."""
+        wanted = min(self.limits.tasks, -(-min(group.size, MAX_RUNS) // (group.pack or 1)))
+        if self.limits.jobs is not None:
+            wanted = min(wanted, self.limits.jobs - sum(one.accepted + one.submitting for one in self.live.values()))
+        learned, live = self.learned.get(group.queue), self.live.get(group.queue, LiveJobs())
+        return room(learned, live, wanted, now(), has_calls=self.has_calls)
 
 
 def _next_local(context: Context, kind: str) -> Selection | None:
     """Return the oldest run if its ranks have room; no younger run overtakes a run that waits for room."""
     with snapshot(context.engine) as db:
         oldest = runs.queued(db, kind, 1)
+        limit = clusters.submit_limit(db, kind, "")
         busy = runs.busy_ranks(db, kind) if oldest else 0
+    if not oldest or not room(limit, LiveJobs(), 1, now(), has_calls=True):
+        return None
     # a run with more ranks than this machine allows gets the machine to itself
-    has_room = oldest and (not busy or busy + oldest[0].world <= context.local_ranks)
-    return _selection(oldest) if has_room else None
+    return _selection(oldest) if not busy or busy + oldest[0].world <= context.local_ranks else None
 
 
-def _allowed(group: Group, live_runs: dict[str, int]) -> tuple[int, int | None]:
-    """Return how many runs of the group may be submitted, and how many of those may run at once.
+def _may_run(db: Session, kind: str, group: Group, size: int) -> tuple[bool, int | None]:
+    """Return whether the cap of the group's experiment admits a submission of `size` runs, and how many run at once.
 
-    Wait for the full cap: an array's %N is fixed at submission, and a small rest would run a thousand runs one by one.
+    Wait for the full cap unless it admits all of them: an array's %N is fixed at submission, and a small rest would run
+    a thousand runs one by one.
     """
     cap = group.max_parallel
     if cap is None:
-        return group.size, None
-    free = submissions.free_slots(cap, live_runs)
-    return (group.size, free) if free >= min(cap, group.size) else (0, None)
+        return True, None
+    free = submissions.free_slots(cap, submissions.count_live_runs(db, kind, group.experiment_id))
+    return free >= min(cap, size), free
 
 
 def _selection(members: Sequence[Run], parallel: int | None = None, pack: int | None = None) -> Selection:
     first = members[0]
-    return Selection(job_name(first.key, first.attempt + 1), members, parallel, pack)
+    return Selection(job_name(first.key, first.attempt + 1, first.withdrawn), members, parallel, pack)

@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
 
 from contract.folder.files.disk_errors import is_transient
 from contract.lifecycle.reason import (
@@ -30,9 +29,10 @@ from scheduler.clusters.cluster import (
     QueueFullError,
     RateLimitedError,
     RefusedError,
+    ScriptNotWrittenError,
 )
 from scheduler.context import Context
-from scheduler.submit.backoff import next_try
+from scheduler.submit.answer import queue_again, store_id, withdraw
 from scheduler.submit.folders import FULL_FOR, Lease, write_array_folder, write_run_folders
 from scheduler.submit.select import SMALL, Selection, select_next
 from store import jobs, submissions, transitions
@@ -125,10 +125,11 @@ def _submit(context: Context, cluster: Cluster, job: JobRequest | ArrayRequest, 
         return  # the submission was given up while its folders were written
     try:
         job_id = cluster.submit(job)
-    except RateLimitedError as error:
-        _queue_again(context, job.name, SubmissionDeferred(message=str(error)), timedelta(0))
-    except QueueFullError as error:
-        _queue_again(context, job.name, SubmissionDeferred(message=str(error)), FULL_FOR)
+    except (RateLimitedError, QueueFullError) as error:
+        withdraw(context, job, lease, error)
+    except ScriptNotWrittenError as error:
+        with transaction(context.engine) as db:
+            queue_again(db, job.name, SubmissionDeferred(message=str(error)), FULL_FOR)
     except RefusedError as error:
         _fail(context, job.name, SubmissionRefused(cluster=job.spec.resources.kind, message=str(error)))
     except Exception as error:
@@ -137,14 +138,11 @@ def _submit(context: Context, cluster: Cluster, job: JobRequest | ArrayRequest, 
         with transaction(context.engine) as db:
             submissions.write_doubt(db, job.name, SubmissionUnconfirmed(message=str(error)))
     else:
-        _store_id(context, cluster, job, job_id)
+        if not store_id(context, job, job_id):
+            _cancel_unless_adopted(context, cluster, job, job_id)
 
 
-def _store_id(context: Context, cluster: Cluster, job: JobRequest | ArrayRequest, job_id: str) -> None:
-    with transaction(context.engine) as db:
-        pending = transitions.apply_to_submission(db, job.name, State.PENDING, job_id=job_id)
-    if pending:
-        return
+def _cancel_unless_adopted(context: Context, cluster: Cluster, job: JobRequest | ArrayRequest, job_id: str) -> None:
     with snapshot(context.engine) as db:
         is_adopted = any(submissions.has_job(run, job_id) for run in submissions.named(db, job.name))
     if not is_adopted:
@@ -159,17 +157,10 @@ def _store_id(context: Context, cluster: Cluster, job: JobRequest | ArrayRequest
 def _put_back(context: Context, name: str, error: OSError) -> None:
     reason = FolderNotWritable(folder="array", error=str(error))
     if is_transient(error):
-        _queue_again(context, name, reason, FULL_FOR)
+        with transaction(context.engine) as db:
+            queue_again(db, name, reason, FULL_FOR)
     else:
         _fail(context, name, reason)
-
-
-def _queue_again(context: Context, name: str, reason: Reason, first: timedelta) -> None:
-    """Queue the runs of a submission that the cluster surely does not have; all wait as long as the first of them."""
-    with transaction(context.engine) as db:
-        waiting = submissions.named(db, name)
-        not_before = next_try(db, waiting[0], first) if waiting else None
-        transitions.apply_to_submission(db, name, State.QUEUED, reason, not_before=not_before)
 
 
 def _fail(context: Context, name: str, reason: Reason) -> None:

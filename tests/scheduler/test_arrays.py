@@ -85,6 +85,18 @@ def test_max_parallel_holds_over_all_submissions_of_an_experiment(
     assert sizes(far) == [4, 4]
 
 
+def test_a_limit_of_jobs_below_max_parallel_is_filled_as_runs_end(
+    context: Context, far: Far, experiment: Experiment
+) -> None:
+    run_ids = create_runs(context, experiment, 9, cap=8)
+    far.room = 6
+    submit_queued(context)
+    assert sizes(far) == [4, 2], "two more are six of the eight that may run"
+    end(context, run_ids[:2])
+    submit_queued(context)
+    assert sizes(far) == [4, 2, 2]
+
+
 def test_no_more_jobs_are_submitted_than_the_cluster_allows_one_user(
     context: Context, far: Far, experiment: Experiment
 ) -> None:

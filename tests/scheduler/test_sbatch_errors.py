@@ -7,7 +7,17 @@ import pytest
 
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
-from scheduler.clusters.cluster import ArrayRequest, JobRequest, Limits, NoAnswerError, QueueFullError, RefusedError
+from scheduler.clusters.cluster import (
+    ArrayRequest,
+    ArrayTooLargeError,
+    JobRequest,
+    Limits,
+    NoAnswerError,
+    QueueFullError,
+    RefusedError,
+    ScriptNotWrittenError,
+    SubmitLimitError,
+)
 from scheduler.clusters.slurm.cluster import Slurm
 from tests.testing.clusters import Play
 from tests.testing.specs import Experiment
@@ -74,30 +84,45 @@ def test_an_unknown_outcome_is_no_answer(play: Play, job: JobRequest, script: st
 
 
 @pytest.mark.parametrize(
-    ("message", "tasks"),
+    ("message", "raised", "tasks"),
     [
-        (f"sbatch: error: AssocMaxSubmitJobLimit\\nsbatch: error: Batch job submission failed: {POLICY}", 50),
-        (f"sbatch: error: Batch job submission failed: {POLICY}", 50),
-        ("sbatch: error: Batch job submission failed: Invalid job array specification", 50),
+        (
+            f"sbatch: error: AssocMaxSubmitJobLimit\\nsbatch: error: Batch job submission failed: {POLICY}",
+            SubmitLimitError,
+            1001,
+        ),
+        (
+            f"sbatch: error: QOSMaxSubmitJobPerUserLimit\\nsbatch: error: Batch job submission failed: {POLICY}",
+            SubmitLimitError,
+            1001,
+        ),
+        (f"sbatch: error: Batch job submission failed: {POLICY}", SubmitLimitError, 1001),
+        ("sbatch: error: Batch job submission failed: Invalid job array specification", ArrayTooLargeError, 50),
         # the cluster would refuse half of the array as well
-        ("sbatch: error: System submissions disabled", 1001),
-        ("sbatch: error: Required node not available (down, drained or reserved)", 1001),
-        (f"sbatch: error: AssocGrpCPUMinutesLimit\\nsbatch: error: Batch job submission failed: {POLICY}", 1001),
+        ("sbatch: error: System submissions disabled", QueueFullError, 1001),
+        ("sbatch: error: Required node not available (down, drained or reserved)", QueueFullError, 1001),
+        (
+            f"sbatch: error: AssocGrpCPUMinutesLimit\\nsbatch: error: Batch job submission failed: {POLICY}",
+            QueueFullError,
+            1001,
+        ),
     ],
 )
-def test_a_limit_that_is_reached_fails_no_run(play: Play, job: JobRequest, message: str, tasks: int) -> None:
+def test_a_limit_that_is_reached_fails_no_run(
+    play: Play, job: JobRequest, message: str, raised: type[Exception], tasks: int
+) -> None:
     play("sbatch", f"printf '%b' \"{message}\" >&2; exit 1")
     play("scontrol", "echo MaxArraySize = 1001")
     cluster = Slurm()
     assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=1001), True)
     folder = ArrayFolder.of(job.folder.path, job.name)
     folder.link_runs({})
-    with pytest.raises(QueueFullError):
+    with pytest.raises(QueueFullError) as refusal:
         cluster.submit(ArrayRequest(job.name, folder, 1, job.spec, range(100)))
-    assert (cluster.limits(), cluster.may_submit()) == (Limits(tasks=tasks), False)
+    assert (type(refusal.value), cluster.limits()) == (raised, Limits(tasks=tasks))
 
 
-@pytest.mark.parametrize(("is_blocked", "raised"), [(False, QueueFullError), (True, RefusedError)])
+@pytest.mark.parametrize(("is_blocked", "raised"), [(False, ScriptNotWrittenError), (True, RefusedError)])
 def test_a_script_that_cannot_be_written_waits_unless_a_file_blocks_its_folder(
     job: JobRequest, monkeypatch: pytest.MonkeyPatch, *, is_blocked: bool, raised: type[Exception]
 ) -> None:
@@ -108,6 +133,6 @@ def test_a_script_that_cannot_be_written_waits_unless_a_file_blocks_its_folder(
 
     monkeypatch.setattr("scheduler.clusters.slurm.cluster.write_atomic", fail)
     cluster = Slurm()
-    with pytest.raises(RefusedError, match="cannot be written") as refusal:
+    with pytest.raises(raised, match="cannot be written"):
         cluster.submit(job)
-    assert (type(refusal.value), cluster.may_submit()) == (raised, True)
+    assert cluster.may_submit()

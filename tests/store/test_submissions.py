@@ -1,6 +1,7 @@
 """Submissions of many runs: each run is taken by one worker, under a name that no other attempt has."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine, select
@@ -10,7 +11,7 @@ from contract.lifecycle.reason import SubmissionDeferred
 from contract.lifecycle.state import State
 from store import runs, submissions, transitions
 from store.session import snapshot, transaction
-from store.submissions import Group
+from store.submissions import Group, LiveJobs
 from store.tables import Experiment as Stored
 from store.tables import Move, Run, now
 from tests.testing.specs import Experiment
@@ -128,9 +129,66 @@ def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_anothe
         assert [run.id for run in found] == run_ids
         places = [("77_0", 0), ("77_0", 1), ("77_1", 0), ("77_1", 1), ("77_2", 0)]
         assert [(job.external_id, job.pack_member) for run in found if (job := run.current_job)] == places
-        assert submissions.count_live_jobs(db, "local") == 3
+        assert submissions.count_live_jobs(db, "local", ended_after=now()) == {"": LiveJobs(accepted=3)}
         ending = [found[0], *found[2:]]
         assert submissions.shared_jobs(db, ending) == {("packs", 0)}
         move(db, found[1], State.DONE)
     with snapshot(engine) as db:
-        assert (submissions.shared_jobs(db, ending), submissions.count_live_jobs(db, "local")) == (set(), 3)
+        assert submissions.shared_jobs(db, ending) == set()
+        assert submissions.count_live_jobs(db, "local", ended_after=now()) == {"": LiveJobs(accepted=3)}
+
+
+def test_a_withdrawn_submission_leaves_the_runs_as_they_were_and_its_name_is_not_used_again(
+    engine: Engine, run_ids: list[int]
+) -> None:
+    """Forces the race: a worker has seen the runs before another one took them and withdrew its submission."""
+    stale = waiting(engine)
+    reason = SubmissionDeferred(message="the cluster admits no more jobs")
+    with transaction(engine) as db:
+        assert len(submissions.take(db, stale[:3], "first")) == 3
+    with transaction(engine) as db:
+        assert transitions.withdraw_submission(db, "first", reason) == run_ids[:3]
+        assert transitions.withdraw_submission(db, "first", reason) == []
+    with transaction(engine) as db:
+        assert submissions.take(db, stale[:3], "first") == [], "the name of `stale` is used up"
+        first, other = db.get_one(Run, run_ids[0]), db.get_one(Run, run_ids[19])
+        assert [(run.state, run.attempt, run.current_job_id, run.jobs) for run in (first, other)] == [
+            (State.QUEUED, 0, None, [])
+        ] * 2
+        assert (first.withdrawn, other.withdrawn, first.reason) == (1, 0, reason)
+        moves = db.scalars(select(Move.new).where(Move.run_id == first.id)).all()
+        assert moves == [State.QUEUED]
+
+
+def test_a_withdrawn_submission_of_a_later_attempt_gives_the_run_the_job_of_before(
+    engine: Engine, run_ids: list[int]
+) -> None:
+    with transaction(engine) as db:
+        submissions.take(db, waiting(engine)[:1], "one")
+        placed(db, "one", "77")
+        move(db, db.get_one(Run, run_ids[0]), State.QUEUED)
+    with transaction(engine) as db:
+        submissions.take(db, waiting(engine)[:1], "two")
+        transitions.withdraw_submission(db, "two", SubmissionDeferred(message="full"))
+    with snapshot(engine) as db:
+        run = db.get_one(Run, run_ids[0], options=[runs.WITH_JOB])
+        assert (run.attempt, run.current_job and run.current_job.name, len(run.jobs)) == (1, "one", 1)
+
+
+def test_a_job_whose_run_has_just_ended_counts_as_leaving_until_its_end_is_observed(
+    engine: Engine, run_ids: list[int]
+) -> None:
+    with transaction(engine) as db:
+        submissions.take(db, waiting(engine)[:3], "three")
+        placed(db, "three", "77")
+        move(db, db.get_one(Run, run_ids[0]), State.DONE, ended_at=now())
+        submissions.take(db, waiting(engine)[3:4], "four")
+    before = now() - timedelta(seconds=60)
+    with transaction(engine) as db:
+        assert submissions.count_live_jobs(db, "local", ended_after=before) == {"": LiveJobs(2, 1, 1)}
+        assert submissions.count_live_jobs(db, "local", ended_after=before, besides="four") == {"": LiveJobs(2, 0, 1)}
+        job = db.get_one(Run, run_ids[0], options=[runs.WITH_JOB]).current_job
+        assert job
+        job.is_gone = True
+        db.flush()
+        assert submissions.count_live_jobs(db, "local", ended_after=before) == {"": LiveJobs(2, 1, 0)}

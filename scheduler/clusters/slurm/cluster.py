@@ -24,9 +24,9 @@ from scheduler.clusters.cluster import (
     JobStatus,
     Limits,
     NoAnswerError,
-    QueueFullError,
     RateLimitedError,
     RefusedError,
+    ScriptNotWrittenError,
     Unknown,
 )
 from scheduler.clusters.rate_limit import LONG_BACKOFF_S, POLL_APART_S, Priority, RateLimit, UnlimitedRate
@@ -45,7 +45,6 @@ from scheduler.clusters.slurm.report import read_report
 from scheduler.clusters.slurm.sbatch_errors import classify_sbatch_error
 from scheduler.clusters.slurm.script import render_script
 
-QUEUE_FULL_S = 30.0  # without submissions after Slurm accepted no more jobs
 CANCEL_CALLS = 2  # squeue and scancel
 CANCEL_WAITS_S = 30.0  # for so long submissions leave the calls of a cancellation that the rate limit stopped
 JOB_ENDED_MESSAGES = ("invalid job id", "already completing", "already completed", "job/step already")
@@ -62,7 +61,6 @@ class Slurm:
         self._commands = Commands(rate_limit or UnlimitedRate())
         self._finder = JobFinder(self._commands)
         self._limits = SlurmLimits(self._commands)
-        self._queue_full_until = 0.0
         self._cancel_waits_until = 0.0
         self._has_open_answers = False  # of the last status
 
@@ -71,8 +69,6 @@ class Slurm:
 
     def may_submit(self, *, single: bool = False, besides: int = 0) -> bool:
         rate_limit = self._commands.rate_limit
-        if time.monotonic() <= self._queue_full_until:
-            return False
         if rate_limit.has_host_fault() or rate_limit.is_backing_off(LONG_BACKOFF_S):
             return False
         free = rate_limit.count_free(Priority.SUBMIT_ONE if single else Priority.SUBMIT)
@@ -90,15 +86,13 @@ class Slurm:
                 path.parent.mkdir()
             write_atomic(path.parent.parent, f"{path.parent.name}/{path.name}", self.script(job))
         except OSError as error:
-            raise (QueueFullError if is_transient(error) else RefusedError)(
+            raise (ScriptNotWrittenError if is_transient(error) else RefusedError)(
                 f"{path} cannot be written: {error}"
             ) from error
         try:
-            kind = Priority.SUBMIT if isinstance(job, ArrayRequest) else Priority.SUBMIT_ONE
-            job_id = self._call_sbatch(path, kind)
-        except QueueFullError as error:
-            self._queue_full_until = time.monotonic() + QUEUE_FULL_S
-            if isinstance(error, ArrayTooLargeError) and isinstance(job, ArrayRequest):
+            job_id = self._call_sbatch(path, Priority.SUBMIT if isinstance(job, ArrayRequest) else Priority.SUBMIT_ONE)
+        except ArrayTooLargeError:
+            if isinstance(job, ArrayRequest):
                 self._limits.record_refused(len(job.tasks))
             raise
         self._limits.record_accepted(len(job.tasks) if isinstance(job, ArrayRequest) else 1)

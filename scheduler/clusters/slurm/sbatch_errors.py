@@ -6,12 +6,17 @@ unknown outcome: a search for the job and another submission cost little, a wron
 
 import re
 
-from scheduler.clusters.cluster import ArrayTooLargeError, NoAnswerError, QueueFullError, RefusedError
+from scheduler.clusters.cluster import (
+    ArrayTooLargeError,
+    NoAnswerError,
+    QueueFullError,
+    RefusedError,
+    SubmitLimitError,
+)
 from scheduler.clusters.slurm.commands import SBATCH_TIMEOUT_S, CommandResult
 
-TOO_MANY_JOBS = re.compile(
-    r"submit limit|max_?submit|submit_?jobs?_?limit|job array specification|array size", re.IGNORECASE
-)
+TOO_MANY_TASKS = re.compile("job array specification|array size", re.IGNORECASE)
+TOO_MANY_JOBS = re.compile(r"submit limit|max_?submit|submit_?jobs?_?limit", re.IGNORECASE)
 TEMPORARY = re.compile(
     r"temporarily unable|submissions disabled|try again|in down state|\(inactive or drain\)"
     r"|\(down, drained or reserved\)|not available now",
@@ -37,8 +42,11 @@ def classify_sbatch_error(result: CommandResult) -> QueueFullError | RefusedErro
     if any(not TEMPORARY_LIMIT.search(name) for name in limits):
         return RefusedError(message)  # the job asks for more than the limit allows, now and later
     # if a limit is named, the rest of the message is one sentence for all limits, submissions included
-    if TOO_MANY_JOBS.search(" ".join(limits) if limits else message):
+    subject = " ".join(limits) if limits else message
+    if TOO_MANY_TASKS.search(subject):
         return ArrayTooLargeError(message)
+    if TOO_MANY_JOBS.search(subject):
+        return SubmitLimitError(message)
     if limits or TEMPORARY.search(message):
         return QueueFullError(message)
     if REFUSAL.search(message):

@@ -7,6 +7,7 @@ run is in submission is no answer: whether its cluster has it must be known by t
 """
 
 import os
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -121,7 +122,8 @@ def _carries(job: Job, folder: RunFolder, attempt: int) -> bool:
 
     A job of several runs carries one no more when its own part has ended.
     """
-    if not job.name.endswith(f"-{attempt}"):
+    submitted = f"bigbatch-{folder.path.name.rpartition('-')[2]}-{attempt}"
+    if not re.fullmatch(rf"bigbatch-\w+-{attempt}(\.\d+)?", job.name):
         return False
     _, _, task = job.id.partition("_")
     if task:
@@ -129,7 +131,7 @@ def _carries(job: Job, folder: RunFolder, attempt: int) -> bool:
         carried = [place, *(member.path for member in read_members(place).values())]
         mine = folder.path.resolve() in [path.resolve() for path in carried]
         return mine and folder.read_part_exit(attempt) is None
-    return job.name == f"bigbatch-{folder.path.name.rpartition('-')[2]}-{attempt}"
+    return job.name.partition(".")[0] == submitted
 
 
 def agree(run: dict[str, Any], so: So) -> bool:
