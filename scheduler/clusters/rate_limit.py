@@ -47,7 +47,8 @@ class Slots(NamedTuple):
 SHARED = (9, 10, 11)
 # polls and follow-up calls could use each shared slot as soon as it is free; so they leave it free for half a minute
 YIELDED = Slots(SHARED, rest_s=90.0)
-# slots that only one kind may use; an array and the search for lost submissions have one together
+# slots that only one kind may use; an array has one together with searches, and one with follow-up calls, which find
+# another one that arrays may not use
 RESERVES: Mapping[Priority, Slots] = MappingProxyType(
     {
         Priority.POLL: Slots((0, 1, 2), apart_s=POLL_APART_S),
@@ -55,7 +56,7 @@ RESERVES: Mapping[Priority, Slots] = MappingProxyType(
         Priority.FOLLOW_UP: Slots((5,)),
         Priority.CANCEL: Slots((6,)),
         Priority.SUBMIT_ONE: Slots((7,)),
-        Priority.SUBMIT: Slots((8,)),
+        Priority.SUBMIT: Slots((8, 5)),
         Priority.FIND: Slots((8,)),
     }
 )

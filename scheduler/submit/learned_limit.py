@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from store.submissions import LiveJobs
 from store.tables import SubmitLimit
 
-# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are six
+# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few
 PACE = timedelta(seconds=10)
 PROBE_AFTER = timedelta(minutes=3)  # after a refusal, until a submission may exceed the bound
 FIRST_HOLD, LONGEST_HOLD = timedelta(seconds=5), timedelta(minutes=5)  # after refusals below the bound

@@ -19,13 +19,12 @@ def test_no_kind_uses_the_slots_of_another_kind(sqlite_engine: Engine, greedy: P
     def count_allowed(kind: Priority) -> int:
         return sum(worker.acquire(kind) for worker in workers for _ in range(1 + workers[0].count_free(kind)))
 
-    joint = {Priority.SUBMIT, Priority.FIND}  # these have a slot together
-    others = [kind for kind in Priority if kind is not greedy and not {kind, greedy} >= joint]
-    used = {kind: count_allowed(kind) for kind in (greedy, *others)}
-    for kind in others:
-        least = 1 if kind is Priority.POLL else len(RESERVES[kind].slots)  # the polls' slots are used 20 s apart
-        if kind is not Priority.FIND or Priority.SUBMIT not in others:
-            assert used[kind] >= least, kind
+    joint = {Priority.SUBMIT, Priority.FIND, Priority.FOLLOW_UP}  # the first has one slot together with each other
+    used = {kind: count_allowed(kind) for kind in (greedy, *(kind for kind in Priority if kind is not greedy))}
+    for kind in Priority:
+        if kind is not greedy and kind not in joint:  # the polls' slots are used 20 s apart
+            assert used[kind] >= (1 if kind is Priority.POLL else len(RESERVES[kind].slots)), kind
+    assert sum(used[kind] for kind in joint) >= 2
     assert sum(used.values()) == CALLS_PER_MINUTE - 2, "two slots remain for the polls 20 s and 40 s later"
     assert not any(workers[1].count_free(kind) for kind in Priority)
     assert SharedRateLimit(sqlite_engine, "another").acquire(Priority.REPORT)
