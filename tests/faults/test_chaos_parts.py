@@ -12,7 +12,7 @@ from contract.folder.events import Finished, Points
 from contract.folder.run_folder import RunFolder
 from lab.fake_slurm.commands import main as slurm_command
 from lab.fake_slurm.state import ClusterState, Settings
-from scheduler.clusters.cluster import ArrayTooLargeError
+from scheduler.clusters.cluster import SubmitLimitError
 from scheduler.clusters.slurm.commands import CommandResult
 from scheduler.clusters.slurm.sbatch_errors import classify_sbatch_error
 from scheduler.events.tail import read_tail
@@ -64,7 +64,7 @@ def test_a_refusal_by_the_submit_limit_is_read_as_slurms_own(
     cluster.set_fault("sbatch", "limit", times=1)
     assert slurm_command("sbatch", str(cluster.folder), ["nothing.sh"]) == 1
     error = classify_sbatch_error(CommandResult(1, "", capsys.readouterr().err))
-    assert isinstance(error, ArrayTooLargeError)
+    assert isinstance(error, SubmitLimitError)
 
 
 @pytest.fixture
