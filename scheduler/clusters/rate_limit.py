@@ -47,8 +47,8 @@ class Slots(NamedTuple):
 SHARED = (9, 10, 11)
 # polls and follow-up calls could use each shared slot as soon as it is free; so they leave it free for half a minute
 YIELDED = Slots(SHARED, rest_s=90.0)
-# slots that only one kind may use; an array has one together with searches, and one with follow-up calls, which find
-# another one that arrays may not use
+# slots that no other kind may use; but arrays have one together with follow-up calls, and their other one together with
+# searches, which use it when no shared one is free
 RESERVES: Mapping[Priority, Slots] = MappingProxyType(
     {
         Priority.POLL: Slots((0, 1, 2), apart_s=POLL_APART_S),
@@ -57,7 +57,6 @@ RESERVES: Mapping[Priority, Slots] = MappingProxyType(
         Priority.CANCEL: Slots((6,)),
         Priority.SUBMIT_ONE: Slots((7,)),
         Priority.SUBMIT: Slots((8, 5)),
-        Priority.FIND: Slots((8,)),
     }
 )
 # further slots of each kind; a poll comes early, from YIELDED, only while nothing else calls the cluster
@@ -65,7 +64,8 @@ FURTHER: Mapping[Priority, Slots] = MappingProxyType(
     {
         Priority.FOLLOW_UP: YIELDED,
         Priority.SUBMIT: Slots(SHARED[:2]),  # so that a sweep of many arrays leaves its stop a call
-        **dict.fromkeys((Priority.CANCEL, Priority.SUBMIT_ONE, Priority.FIND), Slots(SHARED)),
+        Priority.FIND: Slots((*SHARED, 8)),
+        **dict.fromkeys((Priority.CANCEL, Priority.SUBMIT_ONE), Slots(SHARED)),
     }
 )
 

@@ -59,7 +59,7 @@ class SharedRateLimit:
     def _count_free(self, slots: Slots) -> int:
         if not self._has_slots:
             with transaction(self._engine) as db:
-                reserves = {priority.value: len(slots.slots) for priority, slots in RESERVES.items()}
+                reserves = {kind.value: len(RESERVES[kind].slots) if kind in RESERVES else 0 for kind in Priority}
                 rate_limit.make_slots(db, self._cluster, CALLS_PER_MINUTE, reserves)
             self._has_slots = True
         with snapshot(self._engine) as db:

@@ -18,6 +18,7 @@ from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import ArrayRequest, JobHandle, JobRequest, NoAnswerError, RateLimitedError
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.ticks.poll import CALM_S
 from tests.testing.specs import Experiment
 
 SINFO = "n1|gpu|up|1:00:00|NO|idle|0/4/0/4|100|(null)|(null)"
@@ -110,7 +111,7 @@ def test_three_single_submissions_after_a_sweep_and_its_stop_wait_a_few_seconds_
         is_single = isinstance(request, JobRequest)
         return cluster.may_submit(single=is_single) and cluster.submit(request) == "7"
 
-    simulation.go_on(60 * minutes, poll_s=21.0)
+    simulation.go_on(60 * minutes, poll_s=CALM_S)
     simulation.need("sweep", lambda: submit(sweep))
     simulation.go_on(8, poll_s=6.0)
     simulation.need("stop", lambda: bool(cluster.cancel([JobHandle("7", "sweep")])))
@@ -133,7 +134,7 @@ def test_a_stop_and_a_single_submission_do_not_wait_for_the_arrays_of_a_sweep(
     job, sweep = requests
     simulation = Simulation(sqlite_engine, monkeypatch)
     cluster = simulation.cluster
-    simulation.go_on(120, poll_s=21.0)
+    simulation.go_on(120, poll_s=CALM_S)
     for array in range(8):
         simulation.need(f"array {array}", lambda: cluster.may_submit() and cluster.submit(sweep) == "7")
     simulation.go_on(8, poll_s=6.0)

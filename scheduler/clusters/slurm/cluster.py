@@ -45,6 +45,7 @@ from scheduler.clusters.slurm.report import read_report
 from scheduler.clusters.slurm.sbatch_errors import classify_sbatch_error
 from scheduler.clusters.slurm.script import render_script
 
+STATUS_CALLS = 3  # squeue, sacct and scontrol, at most
 CANCEL_CALLS = 2  # squeue and scancel
 CANCEL_WAITS_S = 30.0  # for so long submissions leave the calls of a cancellation that the rate limit stopped
 JOB_ENDED_MESSAGES = ("invalid job id", "already completing", "already completed", "job/step already")
@@ -104,12 +105,16 @@ class Slurm:
         try:
             answers = read_job_status(jobs, self._commands)
         except RateLimitedError:
-            # a poll that left jobs open is repeated soon, unless the controller does not answer
-            if not self._has_open_answers or self._commands.rate_limit.is_backing_off(POLL_APART_S):
+            if not self._has_open_answers or not self._may_follow_up():  # a poll that left jobs open is repeated soon
                 raise
             answers = read_job_status(jobs, self._commands, Priority.FOLLOW_UP)
         self._has_open_answers = any(map(_is_open, answers.values()))
         return answers
+
+    def _may_follow_up(self) -> bool:
+        """Return whether the controller answers, and squeue, sacct and scontrol may all be called: the last decides."""
+        rate_limit = self._commands.rate_limit
+        return rate_limit.count_free(Priority.FOLLOW_UP) >= STATUS_CALLS and not rate_limit.is_backing_off(POLL_APART_S)
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
         return self._finder.find(names)
