@@ -1,10 +1,11 @@
 """Parameters of endpoints, with the limits of both databases: a PostgreSQL integer has 32 bits, a text has no NUL."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Header, Path, Query
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 from sqlalchemy.orm import Session
 
 from api.errors import Invalid
@@ -59,9 +60,19 @@ AfterStep = Annotated[
 ]
 Limit = Annotated[int, Query(ge=1, le=500, description="Largest number of items in the page.")]
 PointLimit = Annotated[int, Query(ge=1, le=500_000, description="Largest number of points, over all series.")]
+
+
+def _refuse_number(text: object) -> object:
+    """Refuse seconds since 1970, which pydantic takes for a moment: the schema says a date and a time."""
+    if isinstance(text, str) and re.fullmatch(r"\s*[+-]?[\d.]+\s*", text):
+        raise ValueError("expected a date and a time, such as 2026-11-23T08:00:00Z")
+    return text
+
+
 # SQLite compares moments as text without a zone, so each is in UTC
 Since = Annotated[
     AwareDatetime | None,
+    BeforeValidator(_refuse_number),
     Query(
         ge=FIRST,
         le=LAST,
