@@ -120,7 +120,7 @@ class Service:
         """All that is known of a run, for the message of a test that fails."""
         run, log = self.get(f"/runs/{run_id}"), self.ask("GET", f"/runs/{run_id}/log?offset=-3000").json().get("text")
         parts = "\n".join(f"--- {path.name}\n{path.read_text()[-2000:]}" for path in self.logs.glob("*.log"))
-        return f"{run['state']}, {run['reason']}, {run['moves']}\n--- its log\n{log}\n{parts}"
+        return f"{run['state']}, job {run['job_id']}, {run['reason']}, {run['moves']}\n--- its log\n{log}\n{parts}"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scheduler.app import TICKS
-from scheduler.watchdog import EXIT_CODE
+from scheduler.watchdog import EXIT_CODE, PERIODS
 from tests.testing.faults import hostile, lab
 from tests.testing.faults.audit import FORGED
 from tests.testing.faults.field import Field, Mishap
@@ -65,7 +65,8 @@ def tick_hung(on: Field) -> bool:
     if not _within(PICKED_UP_S, lambda: not request.exists()):
         request.unlink(missing_ok=True)
         return False
-    if not _within(3 * LIMIT_S, lambda: EXIT_CODE in on.restart_ended_workers()):
+    limit_s = max(LIMIT_S, PERIODS * TICKS[name][1])
+    if not _within(limit_s + 2 * LIMIT_S, lambda: EXIT_CODE in on.restart_ended_workers()):
         on.wrong.append(f"the tick {name} hung, and no watchdog ended its worker")
     return True
 

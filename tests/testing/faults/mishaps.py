@@ -94,10 +94,13 @@ def cancelled_by_hand(on: Field) -> bool:
     run = on.running()
     if not run:
         return False
-    # whoever shares the job is cancelled with it
     live = [other for state in LIVE for other in on.service.get("/runs", state=state, limit=500)["items"]]
-    on.cancelled.update(other["id"] for other in live if other["job_id"] == run["job_id"])
-    return lab.tried(lambda: lab.slurm("scancel", run["job_id"]))
+    # all runs that share the job are cancelled with it; and a killed controller may have given the job's id to an array
+    job_id = run["job_id"]
+    hit = [other["id"] for other in live if f"{other['job_id']}_".startswith(f"{job_id}_")]
+    on.cancelled.update(hit)
+    print(f"scancel {job_id}, of runs {hit}")
+    return lab.tried(lambda: lab.slurm("scancel", job_id))
 
 
 MISHAPS: dict[str, Mishap] = {
