@@ -63,25 +63,25 @@ def main() -> None:
 
 def measure(home: Path) -> dict[str, Any]:
     """Return the report's sections for the sweep and for the first step."""
-    with service(home) as (url, process):
+    with service(home) as (client, process):
         with closed(CLOSED):
             sweep = {
-                "bigbatch": submit_by_bigbatch(url, process),
+                "bigbatch": submit_by_bigbatch(client, process),
                 "sbatch": submit_by_sbatch(home),
                 "submitit": submit_by_submitit(home / "submitit"),
             }
-        pairs = [measure_pair(url, home, number) for number in range(PAIRS)]
+        pairs = [measure_pair(client, home, number) for number in range(PAIRS)]
     return {"runs": RUNS, "spec": BASE, "sweep": sweep, "first_step": summarize_pairs(pairs)}
 
 
-def measure_pair(url: str, home: Path, number: int) -> tuple[float, float]:
+def measure_pair(client: httpx.Client, home: Path, number: int) -> tuple[float, float]:
     """Return both times, measured in succession in alternating order, so that other load affects both alike."""
     began = time.monotonic()
     if number % 2:
         submitit_s = time_submitit(home, number)
-        bigbatch_s = time_bigbatch(url)
+        bigbatch_s = time_bigbatch(client)
     else:
-        bigbatch_s = time_bigbatch(url)
+        bigbatch_s = time_bigbatch(client)
         submitit_s = time_submitit(home, number)
     time.sleep(max(0.0, PAIR_PERIOD_S - (time.monotonic() - began)))
     return bigbatch_s, submitit_s
@@ -102,8 +102,8 @@ def summarize_pairs(pairs: list[tuple[float, float]]) -> dict[str, Any]:
 
 
 @contextmanager
-def service(home: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """Run the service with SQLite and a folder as broker, as on a laptop; yield its URL and its process."""
+def service(home: Path) -> Iterator[tuple[httpx.Client, psutil.Process]]:
+    """Run the service with SQLite and a folder as broker, as on a laptop; yield a client of it and its process."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -115,7 +115,9 @@ def service(home: Path) -> Iterator[tuple[str, psutil.Process]]:
         assert process.stdout is not None
         process.stdout.readline()  # the service prints its URL when it is ready
         time.sleep(5)
-        yield f"http://127.0.0.1:{port}", psutil.Process(process.pid)
+        headers = {"authorization": f"Bearer {(home / 'token').read_text()}"}
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as client:
+            yield client, psutil.Process(process.pid)
     finally:
         process.terminate()
         process.wait(60)
@@ -132,19 +134,19 @@ def closed(partition: str) -> Iterator[None]:
         _output("scontrol", "update", f"PartitionName={partition}", "State=UP")
 
 
-def submit_by_bigbatch(url: str, process: psutil.Process) -> dict[str, Any]:
+def submit_by_bigbatch(client: httpx.Client, process: psutil.Process) -> dict[str, Any]:
     """POST the sweep and wait until all jobs are pending in Slurm; return a row of the report."""
     base = {**BASE, "resources": {"kind": "slurm", "partition": CLOSED}}
     document = {"name": "sweep", "base": base, "axes": {"seed": list(range(RUNS))}}
-    calls, cpu_s, began = _calls(url), _cpu_s(process), time.monotonic()
-    id_ = _post(url, document)["id"]
-    while _counts(url, id_).get("pending", 0) < RUNS:
-        assert time.monotonic() - began < 120, _counts(url, id_)
+    calls, cpu_s, began = _calls(client), _cpu_s(process), time.monotonic()
+    id_ = _post(client, document)["id"]
+    while _counts(client, id_).get("pending", 0) < RUNS:
+        assert time.monotonic() - began < 120, _counts(client, id_)
         time.sleep(0.1)
-    row = _row(time.monotonic() - began, sum(_calls(url).values()) - sum(calls.values()), _cpu_s(process) - cpu_s)
-    commands = {command: count - calls.get(command, 0) for command, count in _calls(url).items()}
+    row = _row(time.monotonic() - began, sum(_calls(client).values()) - sum(calls.values()), _cpu_s(process) - cpu_s)
+    commands = {command: count - calls.get(command, 0) for command, count in _calls(client).items()}
     _all_in_queue()
-    httpx.post(f"{url}/api/v1/experiments/{id_}/stop").raise_for_status()
+    client.post(f"/api/v1/experiments/{id_}/stop").raise_for_status()
     while _queued():
         assert time.monotonic() - began < 180, "the sweep was not stopped within 180 s"
         time.sleep(1)
@@ -176,12 +178,12 @@ def submit_by_submitit(folder: Path) -> dict[str, Any]:
     return row
 
 
-def time_bigbatch(url: str) -> float:
+def time_bigbatch(client: httpx.Client) -> float:
     """Return the seconds from POST to the first step of one run."""
     began = time.time()
-    (run,) = _post(url, {"name": "one", "base": BASE})["runs"]
-    took_s = _first_step(Path(httpx.get(f"{url}/api/v1/runs/{run}").json()["folder"])) - began
-    moves = httpx.get(f"{url}/api/v1/runs/{run}").raise_for_status().json()["moves"]
+    (run,) = _post(client, {"name": "one", "base": BASE})["runs"]
+    took_s = _first_step(Path(client.get(f"/api/v1/runs/{run}").json()["folder"])) - began
+    moves = client.get(f"/api/v1/runs/{run}").raise_for_status().json()["moves"]
     (submitted,) = [move["at"] for move in moves if move["new"] == "pending"]
     SUBMITTED_AFTER_S.append(datetime.fromisoformat(submitted).timestamp() - began)
     return took_s
@@ -215,18 +217,18 @@ def _wait_for_end(events: Path) -> None:
         time.sleep(0.2)
 
 
-def _post(url: str, document: dict[str, Any]) -> Any:
-    return httpx.post(f"{url}/api/v1/experiments", json=document, timeout=60).raise_for_status().json()
+def _post(client: httpx.Client, document: dict[str, Any]) -> Any:
+    return client.post("/api/v1/experiments", json=document).raise_for_status().json()
 
 
-def _counts(url: str, id_: int) -> dict[str, int]:
-    return dict(httpx.get(f"{url}/api/v1/experiments/{id_}", timeout=60).raise_for_status().json()["counts"])
+def _counts(client: httpx.Client, id_: int) -> dict[str, int]:
+    return dict(client.get(f"/api/v1/experiments/{id_}").raise_for_status().json()["counts"])
 
 
-def _calls(url: str) -> dict[str, int]:
+def _calls(client: httpx.Client) -> dict[str, int]:
     """Return the number of calls of each Slurm command, from the service's metrics."""
     calls: dict[str, int] = {}
-    for command, count in re.findall(r'calls_total{.*command="(\w+)".*} (\d+)', httpx.get(f"{url}/metrics").text):
+    for command, count in re.findall(r'calls_total{.*command="(\w+)".*} (\d+)', client.get("/metrics").text):
         calls[command] = calls.get(command, 0) + int(count)
     return calls
 
