@@ -66,8 +66,8 @@ def main() -> None:
     wanted = [case for case in product(RESOURCES, RULES) if case not in rows]
     with (
         tempfile.TemporaryDirectory(prefix="bigbatch-rules-") as home,
-        service(Path(home)) as (url, _),
-        Client(url) as client,
+        service(Path(home)) as (connection, _),
+        Client(str(connection.base_url), (Path(home) / "token").read_text()) as client,
     ):
         for case in wanted[: options.most]:
             rows[case] = run_rule(client, *case)
