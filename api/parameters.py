@@ -69,17 +69,21 @@ def _refuse_number(text: object) -> object:
     return text
 
 
+def _in_utc(moment: datetime | None) -> datetime | None:
+    if moment and not FIRST <= moment <= LAST:
+        raise ValueError(f"expected a moment from {FIRST.year} to {LAST.year}")
+    return moment and moment.astimezone(UTC)
+
+
 # SQLite compares moments as text without a zone, so each is in UTC
 Since = Annotated[
     AwareDatetime | None,
     BeforeValidator(_refuse_number),
     Query(
-        ge=FIRST,
-        le=LAST,
         description="Return only items created at this moment (with its zone) or later.",
         examples=["2026-11-23T08:00:00Z"],
     ),
-    AfterValidator(lambda moment: moment and moment.astimezone(UTC)),
+    AfterValidator(_in_utc),
 ]
 NamePart = Annotated[
     str | None,

@@ -26,7 +26,7 @@ SEED = 1
 # All checks of schemathesis run, except:
 # positive_data_acceptance: a document that matches the schema may be an impossible experiment (checks across fields);
 # use_after_free, ensure_resource_availability: the API deletes nothing, and a request may name a run by chance;
-# ignored_auth: tests/api/test_guard.py checks every path without the token and with a wrong one;
+# ignored_auth: tests/flow/test_other_user.py sends every operation without the token;
 # not_a_server_error of /ready: 503 is a documented answer of this operation.
 # The coverage phase tries every value of every field: thousands of calls for a spec, whose fields the fuzzing varies.
 CONFIG = """
