@@ -45,7 +45,7 @@ class LimitedProtocol(H11Protocol):
         self._state: object = None  # h11's state of the client, for which the timer runs
         self._timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Start the time for the first request."""
         super().connection_made(transport)
         self._restart_timer()

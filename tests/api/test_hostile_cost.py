@@ -1,22 +1,14 @@
 """Whatever a job leaves in its folder, an answer costs the API less than a second of processor time."""
 
 import time
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
-from sqlalchemy import Engine
 
 from contract.folder.run_folder import RunFolder
-from contract.lifecycle.exit_cause import ExitCause
-from contract.lifecycle.state import State
-from store.session import transaction
-from store.tables import Run
-from tests.testing.api import SPEC, post
 from tests.testing.faults.hostile import ATTACKS
 from tests.testing.hostile_files import bounded_memory
-from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
 
 pytestmark = pytest.mark.timeout(300)
 RUN = "/api/v1/runs/1"
@@ -34,21 +26,11 @@ ANSWER_BYTES = 7_000_000  # a megabyte of a log may be six of JSON
 
 
 @pytest.fixture
-def folder(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> RunFolder:
+def folder(failed_run: RunFolder) -> RunFolder:
     """The folder of a failed run that reports a step."""
-    post(client, SPEC)
-    with transaction(sqlite_engine) as db:
-        run = db.get_one(Run, 1)
-        for state in TO_RUNNING:
-            move(db, run, state)
-        end_attempt(db, run, ExitCause.FAILURE, None)
-        move(db, run, State.FAILED)
-    folder = RunFolder.of(tmp_path / "runs", 1, run.key)
-    (folder.path / "attempts").mkdir(parents=True)
-    folder.log.write_text("epoch 1\n")
-    folder.events.touch()
-    folder.claim(1, "job1")
-    return folder
+    failed_run.events.touch()
+    failed_run.claim(1, "job1")
+    return failed_run
 
 
 def timed(client: TestClient, path: str) -> tuple[float, Response]:

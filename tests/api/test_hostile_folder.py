@@ -5,17 +5,10 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
 
 from contract.folder.rank_failure import RankFailure
 from contract.folder.run_folder import RunFolder
-from contract.lifecycle.exit_cause import ExitCause
-from contract.lifecycle.state import State
-from store.session import transaction
-from store.tables import Run
-from tests.testing.api import SPEC, post
 from tests.testing.hostile_files import HUGE, HUGE_BYTES, IRREGULAR, PLANTS, SECRET, bounded_memory, plant
-from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
 
 pytestmark = pytest.mark.timeout(60)  # a FIFO would block its reader for good
 RUN = "/api/v1/runs/1"
@@ -34,20 +27,11 @@ FILES = [
 
 
 @pytest.fixture
-def folder(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> RunFolder:
+def folder(failed_run: RunFolder) -> RunFolder:
     """The folder of a failed run, with a failure of rank 1."""
-    post(client, SPEC)
-    with transaction(sqlite_engine) as db:
-        run = db.get_one(Run, 1)
-        for state in TO_RUNNING:
-            move(db, run, state)
-        end_attempt(db, run, ExitCause.FAILURE, None)
-        move(db, run, State.FAILED)
-    folder = RunFolder.of(tmp_path / "runs", 1, run.key)
-    (folder.path / "attempts").mkdir(parents=True)
-    folder.write_rank_failure(1, RankFailure(at=1.0, rank=1, host="h", reason="rank 1 on h: ValueError: no"))
-    folder.log.write_text("epoch 1\n")
-    return folder
+    failure = RankFailure(at=1.0, rank=1, host="h", reason="rank 1 on h: ValueError: no")
+    failed_run.write_rank_failure(1, failure)
+    return failed_run
 
 
 @pytest.fixture(autouse=True)

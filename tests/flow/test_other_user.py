@@ -49,8 +49,8 @@ def search_as_other_user(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     os.chown(place, NOBODY, NOBODY)
     # the system's Python and the program as text: this environment and the checkout may be closed to other users
     command = [PYTHON, "-I", "-c", Path(spy.__file__).read_text(), str(place / "report.json")]
-    ids = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    subprocess.run(command, input=json.dumps(asked).encode(), check=True, env={}, cwd=place, **ids)  # type: ignore[call-overload]
+    text = json.dumps(asked).encode()
+    subprocess.run(command, input=text, check=True, env={}, cwd=place, user=NOBODY, group=NOBODY, extra_groups=[])
     return dict(json.loads((place / "report.json").read_text()))
 
 

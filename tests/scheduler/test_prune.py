@@ -1,6 +1,6 @@
 """The prune tick: it removes points and history entries of runs that ended long ago, and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -125,11 +125,11 @@ def test_a_worker_that_is_killed_between_two_batches_leaves_the_rest_to_the_next
     assert all(read(context, run_id).points_removed_at for run_id in trained[:2])
 
 
-def _dying_in_the_third_call(remove: object) -> object:
+def _dying_in_the_third_call(remove: Callable[..., bool]) -> Callable[..., bool]:
     calls: Iterator[int] = iter(range(1, 100))
 
     def call(db: Session, *arguments: object, **named: object) -> bool:
-        more = remove(db, *arguments, **named)  # type: ignore[operator]
+        more = remove(db, *arguments, **named)
         if next(calls) == 3:
             raise KeyboardInterrupt
         return bool(more)

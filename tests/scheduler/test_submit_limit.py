@@ -171,7 +171,12 @@ class Refusing(Far):
     ],
 )
 def test_a_refused_submission_counts_as_no_attempt_and_writes_no_move(
-    engine: Engine, experiment: Experiment, tmp_path: Path, clock: Clock, error: Exception
+    engine: Engine,
+    experiment: Experiment,
+    tmp_path: Path,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
 ) -> None:
     """Forces the fault: sbatch refuses again and again, or another worker has used the free call each time."""
     cluster = Refusing(error)
@@ -184,7 +189,7 @@ def test_a_refused_submission_counts_as_no_attempt_and_writes_no_move(
     assert len(set(cluster.names)) == len(cluster.names), "no two submissions share a name"
     run = read(context, run_id)
     assert (run.state, run.attempt, run.current_job_id, moves(context, run_id)) == (State.QUEUED, 0, None, 1)
-    context.clusters["slurm"].submit = Far().submit  # type: ignore[method-assign]
+    monkeypatch.setattr(context.clusters["slurm"], "submit", Far().submit)
     clock.at += 700
     submit_queued(context)
     run = read(context, run_id)
