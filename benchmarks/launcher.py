@@ -23,7 +23,7 @@ def shape_links(*rate: str) -> None:
 
 
 def run_ranks(module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any]) -> Any:
-    """Run `python -m module` once per rank, host by host, and return the JSON in the last line of rank 0's output.
+    """Run `main` of `module` once per rank, host by host, and return the JSON in the last line of rank 0's output.
 
     An empty name in `hosts` means this machine.
     """
@@ -56,5 +56,6 @@ def _start(
         **({"GLOO_SOCKET_IFNAME": "eth0"} if host else {}),
     }
     # a higher priority than other processes of the machine, for all algorithms
-    command = ["nice", "-n", "-10", *(on_host(host) if host else []), sys.executable, "-m", module]
+    prefix = ["nice", "-n", "-10", *(on_host(host) if host else [])]
+    command = [*prefix, sys.executable, "-m", "benchmarks.rank_process", module]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE if rank == 0 else None, text=True)

@@ -90,7 +90,3 @@ def print_progress(text: str) -> None:
     """Print a line on rank 0's stderr."""
     if dist.get_rank() == 0:
         print(f"  {text}", file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main()

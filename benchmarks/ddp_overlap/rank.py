@@ -82,7 +82,3 @@ def backward(model: nn.Module, x_BD: Tensor) -> float:
     spent_s = torch.tensor([time.perf_counter() - started], dtype=torch.float64)
     dist.all_reduce(spent_s, dist.ReduceOp.MAX)
     return float(spent_s)
-
-
-if __name__ == "__main__":
-    main()

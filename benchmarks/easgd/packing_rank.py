@@ -75,7 +75,3 @@ def _refuse_choice(*_: object) -> None:
 
 
 NO_CHOICE: AutoChoiceStore = AutoChoiceStore(None, _refuse_choice)  # type: ignore[arg-type]
-
-
-if __name__ == "__main__":
-    main()

@@ -32,7 +32,3 @@ def main() -> None:
             print(f"  {name}: {time.perf_counter() - began_s:.1f} s", file=sys.stderr, flush=True)
     if rank == 0:
         print("null", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -133,7 +133,3 @@ def time_steps(run_steps: Steps, steps: int, device: torch.device) -> float:
     spent_s = torch.tensor([(time.perf_counter() - began) / steps], dtype=torch.float64, device=device)
     dist.all_reduce(spent_s, dist.ReduceOp.MAX)
     return spent_s.item()
-
-
-if __name__ == "__main__":
-    main()
