@@ -153,6 +153,7 @@ def test_a_controller_that_is_away_while_runs_are_submitted_gets_each_once(team:
 def test_a_controller_that_dies_while_an_sbatch_waits_for_it_gets_the_run_once(team: Service, began: float) -> None:
     """Forces the fault: slurmctld is stopped with SIGSTOP, sbatch is seen to wait for it; SIGKILL, and a new one."""
     assert team.wait_for_end(post(team, 2), 120)["state"] == "done", "the worker knows how much Slurm takes"
+    a_minute_later(team)  # the calls that the first run has used
     hand.freeze_daemon("slurmctld")
     try:
         run_id = post(team, 2)
