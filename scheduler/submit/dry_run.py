@@ -10,7 +10,8 @@ from contract.settings import Settings
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
-from contract.spec.experiment import ExperimentSpec, Values
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid import Values
 from contract.spec.many_core import ManyCore
 from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
