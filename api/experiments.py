@@ -1,7 +1,7 @@
 """Experiments: create, list, details, stop, and curves of their runs."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
@@ -187,7 +187,7 @@ def get_experiment_points(
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
     spec = _found(db, experiment_id).spec
-    every = Checkpoint.model_validate(spec["base"].get("checkpoint", {})).every_minutes
+    every = _checkpoint_minutes(spec["base"])
     return [
         advise_interval(one)
         for one in interruptions.observed(db, experiment_id, interval_s=60 * every if every else None)
@@ -212,6 +212,13 @@ def _see(db: Session, experiment_id: int) -> None:
     """Raise NotFound if the experiment does not exist, without reading its spec of up to ten thousand values."""
     if db.scalar(select(Experiment.id).where(Experiment.id == experiment_id)) is None:
         raise NotFound(f"there is no experiment {experiment_id}")
+
+
+def _checkpoint_minutes(base: dict[str, Any]) -> float | None:
+    """Return the checkpoint interval of an engine run; a program has its own intervals, which are not known."""
+    if base.get("kind") == "program":
+        return None
+    return Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:
@@ -262,7 +269,7 @@ def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
     imports = {
         (run.resources.kind, run.model.function): (number, run.model)
         for number, (_, run) in enumerate(spec.points())
-        if run.model.kind == "import"
+        if run.kind == "engine" and run.model.kind == "import"
     }
     found = [(kind, number, check_module(model)) for (kind, _), (number, model) in imports.items()]
     return [

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from contract.spec.any_run import AnyRun, read_run
 from contract.spec.base import Spec
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
 from contract.spec.checks.stored_size import check_stored_size
-from contract.spec.grid import Grid, Values
-from contract.spec.run import RunSpec
+from contract.spec.grid.grid import Grid, Values
 from contract.validation import ValidationIssue, issues_of, validation_error
 
 MAX_ISSUES = 100  # a longer list does not help a person
@@ -23,7 +23,7 @@ class ExperimentSpec(Spec):
     """Name of the experiment: one line that is not blank. Several experiments may have the same name."""
     description: str = Field(default="", max_length=10_000, examples=["All collectives compute the same sums."])
     """Text for people."""
-    base: RunSpec
+    base: AnyRun
     """The run of which every point of the grid is a variation."""
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
         default={}, examples=[{"collective": [{"kind": "native"}, {"kind": "ring"}], "optimizer.momentum": [0.9, 0.95]}]
@@ -45,13 +45,13 @@ class ExperimentSpec(Spec):
     """Largest number of runs at the same time on Slurm; null: no limit."""
     pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = Field(default=None, examples=[4])
     """Number of runs in one Slurm job, side by side on one node; null: each run has its own job."""
-    _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
+    _points: list[tuple[Values, AnyRun]] = PrivateAttr(default=[])
     _was_checked: bool = PrivateAttr(default=False)
 
     @classmethod
     def from_stored(cls, stored: dict[str, Any]) -> Self:
         """Return the spec of an accepted experiment, without building and checking its points again."""
-        spec = cls.model_construct(**{**stored, "base": RunSpec.model_validate(stored["base"])})
+        spec = cls.model_construct(**{**stored, "base": read_run(stored["base"])})
         spec._was_checked = True
         return spec
 
@@ -60,7 +60,7 @@ class ExperimentSpec(Spec):
         """The variants and axes."""
         return Grid(self.variants, self.axes)
 
-    def points(self) -> list[tuple[Values, RunSpec]]:
+    def points(self) -> list[tuple[Values, AnyRun]]:
         """Return the values and the complete run of every point, in the order of the grid."""
         return self._points
 
@@ -84,7 +84,7 @@ class ExperimentSpec(Spec):
         return self
 
 
-def _base_document(base: RunSpec, grid: Grid) -> dict[str, Any]:
+def _base_document(base: AnyRun, grid: Grid) -> dict[str, Any]:
     """Return the base as a document; a part whose kind varies has no fields but those that the base writes.
 
     The defaults of one kind are often no fields of another kind.
@@ -98,14 +98,14 @@ def _base_document(base: RunSpec, grid: Grid) -> dict[str, Any]:
     return document
 
 
-def _expand(base: dict[str, Any], grid: Grid) -> tuple[list[tuple[Values, RunSpec]], list[ValidationIssue]]:
+def _expand(base: dict[str, Any], grid: Grid) -> tuple[list[tuple[Values, AnyRun]], list[ValidationIssue]]:
     """Return the points of the grid, and the issues of the points that are not valid runs, each for its first point."""
-    points: list[tuple[Values, RunSpec]] = []
+    points: list[tuple[Values, AnyRun]] = []
     issues: list[ValidationIssue] = []
     found: set[tuple[str, str]] = set()
     for number, values in enumerate(grid.points()):
         try:
-            points.append((values, RunSpec.model_validate(_with_values(base, values))))
+            points.append((values, read_run(_with_values(base, values))))
         except ValidationError as error:
             where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
             new = [issue for issue in issues_of(error) if (issue.path, issue.message) not in found]

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from contract.spec.checks.stored_size import MAX_STORED_BYTES
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
-from contract.spec.grid import MAX_AXES
+from contract.spec.grid.grid import MAX_AXES
 from contract.validation import issues_of
 
 BASE: dict[str, Any] = {
@@ -96,6 +96,16 @@ def test_a_field_that_the_other_kind_lacks_is_refused_where_the_base_writes_it()
 def test_a_bad_variant_is_named_once(fields: dict[str, Any], complaint: str) -> None:
     (found,) = complaints(**fields)
     assert found.startswith(complaint)
+
+
+def test_variants_and_axes_set_the_parameters_of_a_program() -> None:
+    base = {"kind": "program", "command": "train {lr} {wd}", "parameters": {"lr": 0.1, "wd": 0.0}}
+    variants = [{"parameters.lr": 0.1, "parameters.wd": 0.0}, {"parameters.lr": 1.0, "parameters.wd": 0.1}]
+    points = experiment(base=base, variants=variants, axes={"parameters.seed": [0, 1]}).points()
+    assert [run.model_dump()["parameters"] for _, run in points] == [
+        {"lr": lr, "wd": wd, "seed": seed} for lr, wd in ((0.1, 0.0), (1.0, 0.1)) for seed in (0, 1)
+    ]
+    assert complaints(base=base, axes={"lr": [0.1, 1.0]}) == ["axes.lr: unknown field; did you mean 'parameters.lr'?"]
 
 
 def test_the_points_of_variants_times_axes_are_limited() -> None:

@@ -1,18 +1,16 @@
 """The grid of an experiment: its variants, each of which sets several fields together, times its axes."""
 
-import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import product
 from math import prod
 from typing import Any
 
+from contract.spec.grid.dotted_paths import overlap, path_issues, repeated_values
 from contract.validation import ValidationIssue
 
 MAX_POINTS = 10_000  # a larger grid is usually a mistake
 MAX_AXES = 100  # a run has fewer fields, besides the options of an imported part
-MAX_PATH_PARTS = 20  # of a dotted path
 
 Values = dict[str, Any]  # dotted path -> the value of this point
 
@@ -48,9 +46,9 @@ class Grid:
 
     def path_in_document(self, path: str, number: int) -> str:
         """Return where point `number` has the field: in its variant, in an axis, or in the base."""
-        if any(_overlap(path, axis) for axis in self.axes):
+        if any(overlap(path, axis) for axis in self.axes):
             return f"axes.{path}"
-        if any(_overlap(path, varied) for varied in self._varied()):
+        if any(overlap(path, varied) for varied in self._varied()):
             return f"variants.{number // prod(map(len, self.axes.values()))}.{path}"
         return f"base.{path}"
 
@@ -70,20 +68,20 @@ class Grid:
     def issues(self, fields: Sequence[str]) -> Iterator[ValidationIssue]:
         """Yield an issue for each path or value that is wrong, whatever the run; `fields`: those that a run has."""
         for path, values in self.axes.items():
-            yield from _path_issues(f"axes.{path}", path, fields)
+            yield from path_issues(f"axes.{path}", path, fields)
             for other in self.axes:
                 if path.startswith(f"{other}."):
                     yield ValidationIssue(path=f"axes.{path}", message=f"the axis '{other}' also sets this field")
-            if twice := list(_repeated_values(values)):
+            if twice := list(repeated_values(values)):
                 yield ValidationIssue(path=f"axes.{path}", message=f"{twice[0]!r:.80} is listed twice")
         yield from self._variant_issues(fields)
 
     def _variant_issues(self, fields: Sequence[str]) -> Iterator[ValidationIssue]:
         for path in self._varied():
             where = f"variants.0.{path}"
-            yield from _path_issues(where, path, fields)
+            yield from path_issues(where, path, fields)
             for axis in self.axes:
-                if _overlap(path, axis):
+                if overlap(path, axis):
                     yield ValidationIssue(path=where, message=f"the axis '{axis}' also sets this field")
             for other in self._varied():
                 if path.startswith(f"{other}."):
@@ -95,7 +93,7 @@ class Grid:
             for path in [path for path in variant if path not in self.variants[0]]:
                 message = "variants.0 does not set this field: all variants set the same fields"
                 yield ValidationIssue(path=f"variants.{number}.{path}"[:200], message=message)
-        if list(_repeated_values(self.variants)):
+        if list(repeated_values(self.variants)):
             yield ValidationIssue(path="variants", message="a variant is listed twice")
 
     def _varied(self) -> list[str]:
@@ -103,31 +101,3 @@ class Grid:
 
     def _lengths(self) -> list[int]:
         return [*([len(self.variants)] if self.variants else []), *map(len, self.axes.values())]
-
-
-def _path_issues(where: str, path: str, fields: Sequence[str]) -> Iterator[ValidationIssue]:
-    parts = path.split(".")
-    if not all(parts):
-        yield ValidationIssue(path=where, message=f"'{path}' is not a dotted path of a run's fields")
-    elif len(parts) > MAX_PATH_PARTS:
-        message = f"the path has {len(parts):,} parts, more than the limit of {MAX_PATH_PARTS}"
-        yield ValidationIssue(path=where[:80], message=message)
-    elif parts[0] not in fields:
-        meant = get_close_matches(parts[0][:80], fields, n=1)
-        hint = f"did you mean '{meant[0]}'?" if meant else f"a run has {', '.join(fields)}"
-        yield ValidationIssue(path=where[:200], message=f"unknown field; {hint}")
-
-
-def _overlap(path: str, other: str) -> bool:
-    """Return whether one of the fields is the other, or a part of it."""
-    return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
-
-
-def _repeated_values(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield each value that is equal to an earlier value."""
-    seen: set[Any] = set()
-    for value in values:
-        key = value if isinstance(value, Hashable) else json.dumps(value, sort_keys=True, default=str)
-        if key in seen:
-            yield value
-        seen.add(key)
