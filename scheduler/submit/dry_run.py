@@ -11,7 +11,8 @@ from contract.spec.any_run import AnyRun
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
-from contract.spec.experiment import ExperimentSpec, Values
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
 from contract.spec.many_core import ManyCore
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.local import Local
