@@ -74,7 +74,6 @@ def run_detail(
         excluded=run.excluded,
         failure=story.failure,
         series=series,
-        best_accuracy=run.best_accuracy,
         points_removed_at=run.points_removed_at,
         history_removed_at=run.history_removed_at,
         folder=str(contents.path),
