@@ -83,12 +83,12 @@ class Context:
         """Return the context that the settings describe; raise ValueError if they leave no cluster."""
         slurm = shutil.which("sbatch") is not None if settings.slurm is None else settings.slurm
         engine = engine_for(settings.database_url())
-        clusters: dict[str, Cluster] = {"local": Local()} if settings.local else {}
+        ranks = settings.local_ranks or psutil.cpu_count() or 1
+        clusters: dict[str, Cluster] = {"local": Local(ranks)} if settings.local else {}
         if slurm:
             clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
-        ranks = settings.local_ranks or psutil.cpu_count() or 1
         retention = Retention.of_days(settings.points_days, settings.history_days)
         return cls(engine, clusters, settings.runs_folder(), ranks, retention=retention)
 

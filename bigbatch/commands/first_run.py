@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.next_steps import print_commands_of_other_terminals, print_home, print_restart
 from bigbatch.commands.options import Home, Port
 from bigbatch.commands.sign_in import print_sign_in_link
 from bigbatch.commands.up import read_service_settings, warn_of_root
 from bigbatch.commands.watch import watch_to_end
 from bigbatch.service.address import Address, next_free
 from bigbatch.service.home_lock import lock_home
+from bigbatch.service.next_steps import print_commands_of_other_terminals, print_home, print_restart
 from bigbatch.service.service import Service, running_service
 from bigbatch.spec_file import read_spec
 from bigbatch.terminal.output import make_console

@@ -9,12 +9,12 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from bigbatch.client import Client
-from bigbatch.commands.next_steps import print_commands_of_other_terminals, print_home
 from bigbatch.commands.options import Home, Host, Port
 from bigbatch.commands.sign_in import print_sign_in_link
 from bigbatch.errors import BigbatchError
 from bigbatch.service.address import Address, check_address
 from bigbatch.service.home_lock import lock_home
+from bigbatch.service.next_steps import print_commands_of_other_terminals, print_home
 from bigbatch.service.service import running_service
 from bigbatch.terminal.message import print_message
 from contract.access.token_file import TokenFileError, read_or_create_token

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bigbatch.commands.next_steps import print_commands_of_other_terminals, print_home, print_restart
 from bigbatch.connection import DEFAULT_URL
+from bigbatch.service.next_steps import print_commands_of_other_terminals, print_home, print_restart
 
 
 def test_the_service_prints_how_other_terminals_find_the_command_and_the_service(

@@ -1,6 +1,7 @@
 """The configuration of a Slurm that the service can use, and the status of jobs by their ids."""
 
-from scheduler.clusters.cluster import JobHandle, JobStatus
+from contract.lifecycle.pending_reason import Pending, PendingReason
+from scheduler.clusters.cluster import Alive, JobHandle, JobStatus
 from scheduler.clusters.slurm.cluster import Slurm
 
 GOOD = {
@@ -16,6 +17,7 @@ GOOD = {
 }
 PARTITION = {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "GraceTime": "0", "PreemptMode": "REQUEUE"}
 MINE = "bigbatch-cafe-1"
+RUNNING = Alive(Pending(PendingReason.STARTING, "RUNNING"))
 
 
 def status_of(*job_ids: str) -> list[JobStatus]:
