@@ -16,6 +16,8 @@ GOOD = {
     "ProctrackType": "proctrack/cgroup",
 }
 PARTITION = {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "GraceTime": "0", "PreemptMode": "REQUEUE"}
+# its jobs preempt those of PARTITION
+URGENT = PARTITION | {"PartitionName": "urgent", "PriorityTier": "10", "PreemptMode": "OFF"}
 MINE = "bigbatch-cafe-1"
 RUNNING = Alive(Pending(PendingReason.STARTING, "RUNNING"))
 
