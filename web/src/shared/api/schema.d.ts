@@ -840,6 +840,12 @@ export interface components {
              * @description The pending and running jobs of all users.
              */
             queue: components["schemas"]["QueuedJob"][];
+            /**
+             * Ranks
+             * @description Largest number of ranks that the service lets run at the same time; null: the cluster decides.
+             * @example 8
+             */
+            ranks?: number | null;
         };
         /**
          * ClusterView
@@ -3794,6 +3800,12 @@ export interface components {
              * @example 1
              */
             attempt: number;
+            /**
+             * Best Accuracy
+             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
+            best_accuracy: number | null;
             /**
              * Cluster
              * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
