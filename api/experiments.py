@@ -50,6 +50,7 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.model import check_module
+from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
@@ -280,5 +281,8 @@ def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
 
 
 def _warnings(spec: ExperimentSpec) -> list[str]:
-    """Return what the service cannot decide: the jobs of a cluster may use another Python."""
-    return [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
+    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    limits = map(warn_of_short_limit, {run.resources for _, run in spec.points()})
+    short = sorted({f"{issue_path(issue.path, spec.axes)}: {issue.message}" for issue in limits if issue})
+    return [*modules, *short]
