@@ -35,6 +35,9 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the home folder")
     broker: str = Field(default="", description="Redis URL; empty: a file broker in the home folder")
     runs: Path | None = Field(default=None, description="folder of the run folders, shared with the compute nodes")
+    snapshots: Path | None = Field(
+        default=None, description="folder of code snapshots: the API writes, the scheduler reads and removes"
+    )
     cache: Path | None = Field(default=None, description="folder of generated data sets")
     token: str = Field(
         default="",
@@ -76,6 +79,10 @@ class Settings(BaseSettings):
     def runs_folder(self) -> Path:
         """Return the absolute folder of the run folders."""
         return (self.runs or self.home_folder() / "runs").expanduser().absolute()
+
+    def snapshots_folder(self) -> Path:
+        """Return the absolute folder of code snapshots; by default below the run folders, which both parts share."""
+        return (self.snapshots or self.runs_folder() / ".snapshots").expanduser().absolute()
 
     def cache_folder(self) -> Path:
         """Return the absolute cache folder; by default below the user's cache folder."""
