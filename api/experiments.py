@@ -1,7 +1,7 @@
 """Experiments: create, list, details, stop, and curves of their runs."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
@@ -185,7 +185,7 @@ def get_experiment_points(
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
     spec = _found(db, experiment_id).spec
-    every = Checkpoint.model_validate(spec["base"].get("checkpoint", {})).every_minutes
+    every = _checkpoint_minutes(spec["base"])
     return [
         advise_interval(one)
         for one in interruptions.observed(db, experiment_id, interval_s=60 * every if every else None)
@@ -210,6 +210,13 @@ def _see(db: Session, experiment_id: int) -> None:
     """Raise NotFound if the experiment does not exist, without reading its spec of up to ten thousand values."""
     if db.scalar(select(Experiment.id).where(Experiment.id == experiment_id)) is None:
         raise NotFound(f"there is no experiment {experiment_id}")
+
+
+def _checkpoint_minutes(base: dict[str, Any]) -> float | None:
+    """Return the checkpoint interval of an engine run; a program has its own intervals, which are not known."""
+    if base.get("kind") == "program":
+        return None
+    return Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:
@@ -258,7 +265,9 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
 def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
     """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
     imports = {
-        (run.resources.kind, run.model.function): run.model for _, run in spec.points() if run.model.kind == "import"
+        (run.resources.kind, run.model.function): run.model
+        for _, run in spec.points()
+        if run.kind == "engine" and run.model.kind == "import"
     }
     found = [(kind, check_module(model)) for (kind, _), model in imports.items()]
     return [

@@ -17,8 +17,8 @@ from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import ENDED, LIVE, State
+from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.run import RunSpec
 from store.locks import lock_runs
 from store.tables import IS_CURRENT, Experiment, Job, Run, now
 from store.transitions import queued_with_stop_request, record_created
@@ -58,14 +58,14 @@ def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tupl
     return experiment.id, ids
 
 
-def need_of(run: RunSpec, excluded: Sequence[str]) -> str:
+def need_of(run: AnyRun, excluded: Sequence[str]) -> str:
     """Return a text that is equal for runs whose scripts ask a cluster for the same: they may share a submission."""
-    asked = [run.resources.model_dump(mode="json"), run.rule.survives_workers, sorted(excluded)]
+    asked = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
     text = json.dumps(asked, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
 
-def queue_of(run: RunSpec) -> str:
+def queue_of(run: AnyRun) -> str:
     """Return the partition, account and QOS of the run's jobs: a cluster may limit the number of jobs of each."""
     need = run.resources
     return "/".join(name or "" for name in (need.partition, need.account, need.qos)) if need.kind == "slurm" else ""

@@ -13,8 +13,8 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import PendingKind
 from contract.lifecycle.state import State
+from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec, Values
-from contract.spec.run import RunSpec
 
 T = TypeVar("T")
 MOMENT = "2026-11-23T08:00:00Z"
@@ -125,7 +125,7 @@ class RestartView(DescribedModel):
 class RunDetail(RunView):
     """A run with its spec, history and failure."""
 
-    spec: RunSpec
+    spec: AnyRun
     """The complete spec of the run."""
     choices: CollectiveChoices | None
     """The choices of the collective `auto`; null without any."""

@@ -44,6 +44,7 @@ from contract.folder.heartbeat import Heartbeat
 from contract.folder.lost_rank import LostRank, read_lost_ranks
 from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time, parse_roster
 from contract.folder.rendezvous_point import RendezvousPoint
+from contract.spec.any_run import AnyRun
 from contract.spec.run import RunSpec
 
 CLAIM_VISIBLE_S = 10.0  # longest time for which a shared file system may hide an existing claim
@@ -101,7 +102,7 @@ class RunFolder:
         """The folder of the submission's files."""
         return self.path / "submission"
 
-    def prepare(self, spec: RunSpec | Mapping[str, Any], attempt: int | None = None) -> None:
+    def prepare(self, spec: AnyRun | Mapping[str, Any], attempt: int | None = None) -> None:
         """Create the folder, write the spec and the byte at which the log of `attempt` starts; may raise OSError.
 
         The spec is on the disk when this method returns, so a job that survives a power failure reads a whole spec.
@@ -118,7 +119,7 @@ class RunFolder:
                 write_new(self.path, _attempt_file(attempt, "log"), str(untrusted_file.size_of(self.path, LOG) or 0))
 
     def read_spec(self) -> RunSpec:
-        """Return the run's spec; raise OSError or ValidationError."""
+        """Return the spec of an engine run; raise OSError or ValidationError."""
         return RunSpec.model_validate_json(untrusted_file.read_file(self.path, "spec.json", RECORD_BYTES))
 
     def open_log(self) -> RegularFile:

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from contract.spec.any_run import AnyRun, read_run
 from contract.spec.base import Spec
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
 from contract.spec.checks.stored_size import check_stored_size
-from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue, issues_of, validation_error
 
 MAX_POINTS = 10_000  # a larger grid is usually a mistake
@@ -30,7 +30,7 @@ class ExperimentSpec(Spec):
     """Name of the experiment: one line that is not blank. Several experiments may have the same name."""
     description: str = Field(default="", max_length=10_000, examples=["All collectives compute the same sums."])
     """Text for people."""
-    base: RunSpec
+    base: AnyRun
     """The run of which every point of the grid is a variation."""
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
         default={}, examples=[{"collective": [{"kind": "native"}, {"kind": "ring"}], "optimizer.momentum": [0.9, 0.95]}]
@@ -41,17 +41,17 @@ class ExperimentSpec(Spec):
     """Largest number of runs at the same time on Slurm; null: no limit."""
     pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = Field(default=None, examples=[4])
     """Number of runs in one Slurm job, side by side on one node; null: each run has its own job."""
-    _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
+    _points: list[tuple[Values, AnyRun]] = PrivateAttr(default=[])
     _was_checked: bool = PrivateAttr(default=False)
 
     @classmethod
     def from_stored(cls, stored: dict[str, Any]) -> Self:
         """Return the spec of an accepted experiment, without building and checking its points again."""
-        spec = cls.model_construct(**{**stored, "base": RunSpec.model_validate(stored["base"])})
+        spec = cls.model_construct(**{**stored, "base": read_run(stored["base"])})
         spec._was_checked = True
         return spec
 
-    def points(self) -> list[tuple[Values, RunSpec]]:
+    def points(self) -> list[tuple[Values, AnyRun]]:
         """Return the values and the complete run of every point; the last axis varies fastest."""
         return self._points
 
@@ -106,15 +106,15 @@ def _repeated_values(values: list[Any]) -> Iterator[Any]:
 
 def _expand(
     base: dict[str, Any], axes: dict[str, list[Any]]
-) -> tuple[list[tuple[Values, RunSpec]], list[ValidationIssue]]:
+) -> tuple[list[tuple[Values, AnyRun]], list[ValidationIssue]]:
     """Return the points of the grid, and the issues of the points that are not valid runs, each for its first point."""
-    points: list[tuple[Values, RunSpec]] = []
+    points: list[tuple[Values, AnyRun]] = []
     issues: list[ValidationIssue] = []
     found: set[tuple[str, str]] = set()
     for number, chosen in enumerate(product(*axes.values())):
         values = dict(zip(axes, chosen, strict=True))
         try:
-            points.append((values, RunSpec.model_validate(_with_values(base, values))))
+            points.append((values, read_run(_with_values(base, values))))
         except ValidationError as error:
             where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
             new = [issue for issue in issues_of(error) if (issue.path, issue.message) not in found]

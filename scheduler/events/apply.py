@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from contract.folder.events import Event, Points, Resumed, Saved, Started
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
-from contract.spec.run import RunSpec
+from contract.spec.any_run import read_run
 from scheduler.events.tail import Tail
 from scheduler.outcome.decide import Reading, Wait, decide, decide_on_event
 from scheduler.outcome.evidence import Evidence
@@ -100,7 +100,7 @@ def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None) -> None
         return
     columns: dict[str, Any] = {}
     if outcome.retry:
-        need = runs.need_of(RunSpec.model_validate(run.spec), outcome.retry.excluded)
+        need = runs.need_of(read_run(run.spec), outcome.retry.excluded)
         not_before = now() + outcome.retry.wait
         columns = {"not_before": not_before, "excluded": outcome.retry.excluded, "need": need}
     transitions.apply(db, run, job, outcome.transition, **columns)

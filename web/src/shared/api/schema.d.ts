@@ -921,6 +921,43 @@ export interface components {
             warmup_epochs: number;
         };
         /**
+         * Container
+         * @description A container in which the ranks run.
+         */
+        Container: {
+            /**
+             * Gpus
+             * @description Whether the container shows the host's NVIDIA devices (`--nv` of Apptainer; Pyxis shows them always).
+             * @default false
+             * @example false
+             */
+            gpus: boolean;
+            /**
+             * Image
+             * @description Path of the image file, or its address in a container registry.
+             * @example /images/torch.sif
+             */
+            image: string;
+            /**
+             * Kind
+             * @description The program that runs containers: Apptainer, or NVIDIA's plugin Pyxis for srun.
+             * @default apptainer
+             * @enum {string}
+             */
+            kind: "apptainer" | "pyxis";
+            /**
+             * Mounts
+             * @description Folders that the container shows, as `FOLDER` or `FOLDER:PLACE`; the run's folder and its code are always
+             *     shown.
+             * @default []
+             * @example [
+             *       "/data",
+             *       "/scratch:/scratch"
+             *     ]
+             */
+            mounts: string[];
+        };
+        /**
          * ConvNet
          * @description A small convolutional net with batch normalization: three convolutions and one linear layer.
          */
@@ -1188,6 +1225,55 @@ export interface components {
             variant: "original" | "async" | "hogwild" | "sync1" | "sync2" | "sync3";
         };
         /**
+         * Environment
+         * @description The environment of the ranks, set up in this order: setup lines, modules, conda or venv, variables.
+         */
+        Environment: {
+            /**
+             * Conda
+             * @description Name or path of a conda environment; null: none.
+             * @example torch
+             */
+            conda?: string | null;
+            /** @description Container in which the ranks run; null: none. */
+            container?: components["schemas"]["Container"] | null;
+            /**
+             * Modules
+             * @description Environment modules that are loaded (`module load`).
+             * @default []
+             * @example [
+             *       "cuda/12.4"
+             *     ]
+             */
+            modules: string[];
+            /**
+             * Setup
+             * @description Lines of bash that run before the ranks start, on each node.
+             * @default []
+             * @example [
+             *       "ulimit -n 4096"
+             *     ]
+             */
+            setup: string[];
+            /**
+             * Variables
+             * @description Environment variables of the ranks.
+             * @default {}
+             * @example {
+             *       "OMP_NUM_THREADS": "4"
+             *     }
+             */
+            variables: {
+                [key: string]: string;
+            };
+            /**
+             * Venv
+             * @description Folder of a Python virtual environment; null: none.
+             * @example /home/ann/venvs/torch
+             */
+            venv?: string | null;
+        };
+        /**
          * ExitCause
          * @description The causes of an attempt's end, as far as they differ in what the scheduler does next.
          *
@@ -1338,8 +1424,11 @@ export interface components {
             axes: {
                 [key: string]: unknown[];
             };
-            /** @description The run of which every point of the grid is a variation. */
-            base: components["schemas"]["RunSpec"];
+            /**
+             * Base
+             * @description The run of which every point of the grid is a variation.
+             */
+            base: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
             /**
              * Description
              * @description Text for people.
@@ -2596,6 +2685,131 @@ export interface components {
             type: string;
         };
         /**
+         * ProgramSpec
+         * @description A complete run of a program: a command, its launcher, its environment and its parameters.
+         */
+        ProgramSpec: {
+            /**
+             * Code
+             * @description Hash of the code snapshot that every attempt runs; null: the files as they are when the job starts.
+             * @example 5e885e885e885e885e885e885e885e885e885e885e885e885e885e885e885e88
+             */
+            code?: string | null;
+            /**
+             * Command
+             * @description The command of each rank: a text is a line for bash, a list is a program with its arguments. `{lr}` stands for
+             *     the parameter `lr`; `{parameters_json}`, `{parameters_yaml}`, `{run_folder}` and `{checkpoint_folder}` stand for
+             *     paths.
+             * @example python train.py --lr {lr}
+             * @example [
+             *       "python",
+             *       "train.py",
+             *       "--lr",
+             *       "{lr}"
+             *     ]
+             */
+            command: string | string[];
+            /**
+             * @description What is set up before the ranks start.
+             * @default {
+             *       "modules": [],
+             *       "setup": [],
+             *       "variables": {}
+             *     }
+             */
+            environment: components["schemas"]["Environment"];
+            /**
+             * Kind
+             * @description Always "program": the name by which a spec selects this choice.
+             * @default program
+             * @constant
+             */
+            kind: "program";
+            /**
+             * Launcher
+             * @description How the ranks start: `srun`: one process for each rank; `torchrun`: torchrun on each node, which starts the
+             *     node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node.
+             * @default srun
+             * @enum {string}
+             */
+            launcher: "srun" | "torchrun" | "mpirun" | "plain";
+            /**
+             * Parameter Prefix
+             * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
+             * @example PARAM_
+             */
+            parameter_prefix?: string | null;
+            /**
+             * Parameters
+             * @description Parameters of the program, which axes vary: as placeholders of the command, in the files parameters.json and
+             *     parameters.yaml of the run's folder, and with `parameter_prefix` as environment variables.
+             * @default {}
+             * @example {
+             *       "lr": 0.1,
+             *       "optimizer": "lars"
+             *     }
+             */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /**
+             * Resources
+             * @description The cluster, and the nodes, cpus and devices of each job.
+             * @default {
+             *       "kind": "local",
+             *       "ranks_per_node": 1
+             *     }
+             */
+            resources: components["schemas"]["Local"] | components["schemas"]["Slurm"];
+            /**
+             * @description How often a run is retried after each exit cause.
+             * @default {
+             *       "backoff_most_s": 1800,
+             *       "backoff_s": 30,
+             *       "failure": 0,
+             *       "node_failure": 5,
+             *       "out_of_memory": 0,
+             *       "preempted": 100,
+             *       "time_limit": 100
+             *     }
+             */
+            retries: components["schemas"]["RetryPolicy"];
+            /**
+             * Stall Minutes
+             * @description Minutes without progress of a rank after which the run fails and names the rank; null: no limit. Only programs
+             *     that report progress (by torch or by `bigbatch.log`) can stall.
+             * @default 10
+             * @example 10
+             */
+            stall_minutes: number | null;
+            /**
+             * Steps
+             * @description Number of steps of the whole run, for its progress; 0: unknown.
+             * @default 0
+             * @example 0
+             */
+            steps: number;
+            /**
+             * Subfolder
+             * @description Folder inside the code snapshot in which the ranks start; null: its top folder.
+             * @example experiments/lars
+             */
+            subfolder?: string | null;
+            /**
+             * Time Split
+             * @description Whether Python programs with torch measure the split of each step into compute, communication and input.
+             * @default true
+             * @example true
+             */
+            time_split: boolean;
+            /**
+             * Working Folder
+             * @description Folder in which the ranks start; null: the folder of the code snapshot, else the run's folder.
+             * @example /home/ann/project
+             */
+            working_folder?: string | null;
+        };
+        /**
          * QueuedJob
          * @description A pending or running job of any user.
          */
@@ -3205,8 +3419,11 @@ export interface components {
              *     ]
              */
             series: string[];
-            /** @description The complete spec of the run. */
-            spec: components["schemas"]["RunSpec"];
+            /**
+             * Spec
+             * @description The complete spec of the run.
+             */
+            spec: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
             /**
              * Started At
              * @description When the first attempt began to train; null before.
@@ -3291,7 +3508,7 @@ export interface components {
         RunSort: "id" | "-id" | "ended_at" | "-ended_at";
         /**
          * RunSpec
-         * @description A complete run. Every valid RunSpec can be carried out.
+         * @description A complete run of the training engine. Every valid RunSpec can be carried out.
          */
         RunSpec: {
             /**
@@ -3365,6 +3582,13 @@ export interface components {
              * @example 25
              */
             epochs: number;
+            /**
+             * Kind
+             * @description Kind of the run: this project's training engine. `program` stands for the user's own program.
+             * @default engine
+             * @constant
+             */
+            kind: "engine";
             /**
              * Label Smoothing
              * @description The fraction of a label that is distributed over all classes.
