@@ -13,6 +13,7 @@ from contract.validation import issues_of
 PREFIX = "BIGBATCH_"  # of every setting's environment variable
 SECRETS = frozenset({"token", "database", "broker"})  # settings that no job may read
 SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands sign in
+SNAPSHOTS = ".snapshots"  # folder below the run folders, by default
 MIN_TOKEN_LENGTH = 32
 Days = Annotated[int | None, Field(ge=1, le=36_500)]  # unset: for ever
 MAKE_TOKEN = "make one with `openssl rand -hex 32`"
@@ -82,7 +83,7 @@ class Settings(BaseSettings):
 
     def snapshots_folder(self) -> Path:
         """Return the absolute folder of code snapshots; by default below the run folders, which both parts share."""
-        return (self.snapshots or self.runs_folder() / ".snapshots").expanduser().absolute()
+        return (self.snapshots or self.runs_folder() / SNAPSHOTS).expanduser().absolute()
 
     def cache_folder(self) -> Path:
         """Return the absolute cache folder; by default below the user's cache folder."""

@@ -5,6 +5,7 @@ from typing import assert_never
 from api.sentences.job_end import job_end_sentence
 from contract.lifecycle.reason import (
     Begun,
+    CodeUnavailable,
     CollectionFailed,
     FolderNotWritable,
     FoundByName,
@@ -23,6 +24,10 @@ from contract.lifecycle.reason import (
     SubmissionLost,
     SubmissionRefused,
     SubmissionUnconfirmed,
+)
+
+Submission = (
+    FolderNotWritable | CodeUnavailable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName
 )
 
 
@@ -48,11 +53,13 @@ def reason_sentence(reason: Reason) -> str:
 
 
 def _submission(
-    reason: FolderNotWritable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName,
+    reason: Submission,
 ) -> str:
     match reason:
         case FolderNotWritable(folder=folder, error=error):
             return f"the {folder} folder cannot be written: {error}"
+        case CodeUnavailable(code=code, error=error):
+            return f"the code snapshot {code[:12]} cannot be made into a folder: {error}"
         case SubmissionRefused(cluster=cluster, message=message):
             return f"{cluster} refused the job: {message}"
         case SubmissionUnconfirmed(message=message):

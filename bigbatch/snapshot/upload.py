@@ -34,10 +34,18 @@ def upload(taken: Capture, client: Client) -> str:
         raise SnapshotError(
             f"the service still lacks {len(state.missing) if state else 0} files after {ROUNDS} uploads"
         )
-    taken.cache.save(name)
-    if request:
-        write_cache(_manifest_path(name), taken.manifest.canonical())
+    _remember(taken, name)
     return name
+
+
+def _remember(taken: Capture, name: str) -> None:
+    """Store the manifest, so that the next snapshot of this tree sends its changes alone."""
+    old = taken.cache.last
+    taken.cache.save(name)
+    if not _manifest_path(name).exists():
+        write_cache(_manifest_path(name), taken.manifest.canonical())
+    if old and old != name:
+        _manifest_path(old).unlink(missing_ok=True)
 
 
 def _send(taken: Capture, client: Client, request: SnapshotRequest | None) -> tuple[SnapshotState, SnapshotRequest]:

@@ -31,7 +31,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class DamagedError(Exception):
-    """A stored content or manifest is absent or differs from its hash; a new upload of the same tree repairs it."""
+    """A stored content or manifest differs from its hash; a new upload of the same tree repairs it."""
+
+
+class AbsentError(DamagedError):
+    """A content or manifest is not in the store, or a shared file system does not show it yet."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,11 @@ class BlobStore:
         return status.st_size == size
 
     def open_blob(self, blob: str) -> RegularFile:
-        """Open a content for reading; raise DamagedError if it is absent. The caller checks the hash."""
+        """Open a content for reading; raise AbsentError without it. The caller checks the hash."""
         try:
             return untrusted_file.open_file(self.root, blob_name(blob))
         except (FileNotFoundError, UnreadableFileError) as error:
-            raise DamagedError(f"the content {blob} is not stored") from error
+            raise AbsentError(f"the content {blob} is not in {self.root}") from error
 
     def read_blob(self, blob: str, max_bytes: int) -> bytes:
         """Return a whole content; raise DamagedError, or UnreadableFileError if it is larger than `max_bytes`."""
@@ -96,7 +100,7 @@ class BlobStore:
         try:
             text = untrusted_file.read_file(self.root, f"manifests/{name}.json", MAX_MANIFEST_BYTES)
         except (FileNotFoundError, UnreadableFileError) as error:
-            raise DamagedError(f"the manifest of snapshot {name} is not stored") from error
+            raise AbsentError(f"the manifest of snapshot {name} is not in {self.root}") from error
         if sha256(text).hexdigest() != name:
             raise DamagedError(f"the manifest of snapshot {name} is damaged")
         return parse_manifest(text)

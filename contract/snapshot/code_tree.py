@@ -46,7 +46,7 @@ def make_tree(store: BlobStore, runs_folder: Path, name: str) -> Iterator[None]:
     of the same user could write through a hard link into the store. Raise DamagedError or OSError; a caller that takes
     no further step leaves nothing behind.
     """
-    if has_tree(runs_folder, name):
+    if _renew(tree_of(runs_folder, name)):
         return
     manifest = store.read_manifest(name)
     if issues := check_manifest(manifest):
@@ -60,6 +60,15 @@ def make_tree(store: BlobStore, runs_folder: Path, name: str) -> Iterator[None]:
         _publish(draft, tree_of(runs_folder, name))
     finally:
         remove_tree(draft)
+
+
+def _renew(tree: Path) -> bool:
+    """Return whether the tree is there, and protect it from the garbage collection for the time of grace."""
+    try:
+        os.utime(tree, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return has_tree(tree.parent.parent, tree.name)
 
 
 def remove_tree(path: Path) -> None:
