@@ -49,6 +49,9 @@ class BlobStore:
         make_private_folder(self.root)
         for name in FOLDERS:
             (self.root / name).mkdir(exist_ok=True)
+        if not (self.root / "blobs" / "ff").is_dir():
+            for number in range(256):
+                (self.root / "blobs" / f"{number:02x}").mkdir(exist_ok=True)
 
     def renew(self, blob: str, size: int) -> bool:
         """Return whether the content is stored, and protect it from the garbage collection for GRACE_S."""
@@ -75,6 +78,18 @@ class BlobStore:
         if sha256(content).hexdigest() != blob:
             raise DamagedError(f"the content {blob} is damaged")
         return content
+
+    def write_blob(self, blob: str, content: bytes) -> bool:
+        """Store a whole content; return False, and store nothing, if it has another hash. May raise OSError."""
+        if sha256(content).hexdigest() != blob:
+            return False
+        writer = self.begin_blob(blob)
+        try:
+            writer.write(content)
+            return writer.finish()
+        except OSError:
+            writer.abandon()
+            raise
 
     def begin_blob(self, blob: str) -> "BlobWriter":
         """Return a writer of a new content; may raise OSError."""
@@ -126,8 +141,6 @@ class BlobWriter:
         self._root, self._blob, self._digest = root, blob, sha256()
         self._folder_name, _, leaf = blob_name(blob).rpartition("/")
         self._leaf, self._draft = leaf, f".{leaf}.{token_hex(8)}"
-        with suppress(FileExistsError), open_folder(root, "blobs") as blobs:
-            os.mkdir(blob[:2], dir_fd=blobs)
         with open_folder(root, self._folder_name) as folder:
             self._file = os.open(self._draft, _NEW, 0o644, dir_fd=folder)
 

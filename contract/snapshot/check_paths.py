@@ -26,8 +26,8 @@ def reason_against(path: str) -> str | None:
         return "the path is absolute"
     if len(parts) > MAX_DEPTH:
         return f"the path has {len(parts)} parts, more than the limit of {MAX_DEPTH}"
-    if bad := FORBIDDEN_PARTS.intersection(parts):
-        return f"the path has the part '{bad.pop()}'"
+    if bad := [part for part in parts if part in FORBIDDEN_PARTS]:
+        return f"the path has the part '{bad[0]}'"
     if any(part.casefold() == ".git" for part in parts):
         return "a part of the path is '.git'"
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in path):
