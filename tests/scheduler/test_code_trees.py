@@ -112,7 +112,8 @@ def test_a_snapshot_that_is_not_visible_yet_is_tried_again(context: Context) -> 
     run = read(context, run_id)
     assert run.state is State.QUEUED
     assert isinstance(run.reason, CodeUnavailable)
-    assert run.not_before and run.not_before > now()
+    assert run.not_before
+    assert run.not_before > now()
     hidden.rename(path)
     make_due(context)
     submit_queued(context)
@@ -164,6 +165,7 @@ def stale(context: Context) -> None:
     """Let a day and a minute pass for the snapshots, in the database and on disk."""
     with transaction(context.engine) as db:
         db.execute(update(Snapshot).values(used_at=now() - timedelta(seconds=GRACE_S + 60)))
+    (context.runs_folder / ".code").mkdir(exist_ok=True)
     make_old(context.blob_store.root, context.runs_folder / ".code")
 
 
@@ -176,7 +178,6 @@ def test_prune_removes_snapshots_that_no_run_names(context: Context) -> None:
     used, unused = stored(context, FILES), stored(context, {"x": b"x"})
     (run_id,) = create(context, used)
     submit_queued(context)
-    (context.runs_folder / ".code").mkdir(exist_ok=True)
     stale(context)
     young = stored(context, {"y": b"y"})
     prune(context)
