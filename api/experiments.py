@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
@@ -75,9 +76,11 @@ BODY = {
 
 def _spec(request: Request) -> ExperimentSpec:
     try:
-        return ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
+        spec = ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
     except ValidationError as error:
         raise Invalid("the experiment is not valid", issues_of(error)) from error
+    refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
+    return spec
 
 
 @router.post(

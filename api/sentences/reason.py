@@ -7,6 +7,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import (
     Begun,
+    CodeUnavailable,
     CollectionFailed,
     FolderNotWritable,
     FoundByName,
@@ -26,6 +27,10 @@ from contract.lifecycle.reason import (
     SubmissionLost,
     SubmissionRefused,
     SubmissionUnconfirmed,
+)
+
+Submission = (
+    FolderNotWritable | CodeUnavailable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName
 )
 
 
@@ -53,11 +58,13 @@ def reason_sentence(reason: Reason) -> str:
 
 
 def _submission(
-    reason: FolderNotWritable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName,
+    reason: Submission,
 ) -> str:
     match reason:
         case FolderNotWritable(folder=folder, error=error):
             return f"the {folder} folder cannot be written: {error}"
+        case CodeUnavailable(code=code, error=error):
+            return f"the code snapshot {code[:12]} cannot be made into a folder: {error}"
         case SubmissionRefused(cluster=cluster, message=message):
             return f"{cluster} refused the job: {message}"
         case SubmissionUnconfirmed(message=message):

@@ -84,7 +84,15 @@ class CollectionFailed(_Reason):
 
 class FolderNotWritable(_Reason):
     kind: Literal["folder_not_writable"] = "folder_not_writable"
-    folder: Literal["run", "array"]
+    folder: Literal["run", "array", "code"]
+    error: str
+
+
+class CodeUnavailable(_Reason):
+    """The files of the run's code snapshot are absent or damaged."""
+
+    kind: Literal["code_unavailable"] = "code_unavailable"
+    code: str
     error: str
 
 
@@ -173,6 +181,7 @@ Reason = Annotated[
     | RankFailed
     | CollectionFailed
     | FolderNotWritable
+    | CodeUnavailable
     | SubmissionRefused
     | SubmissionDeferred
     | SubmissionUnconfirmed

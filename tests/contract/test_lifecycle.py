@@ -12,6 +12,7 @@ from contract.lifecycle.job_end import CAUSE_OF, EndKind, JobEnd
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
 from contract.lifecycle.reason import (
     Begun,
+    CodeUnavailable,
     CollectionFailed,
     FolderNotWritable,
     FoundByName,
@@ -86,6 +87,8 @@ REASONS: list[Reason] = [
     CollectionFailed(error="ValueError: int too large to convert"),
     FolderNotWritable(folder="run", error="no space left"),
     FolderNotWritable(folder="array", error="no space left"),
+    FolderNotWritable(folder="code", error="no space left"),
+    CodeUnavailable(code="5e88" * 16, error="the content is damaged"),
     SubmissionRefused(cluster="slurm", message="invalid partition"),
     SubmissionDeferred(message="the queue is full"),
     SubmissionUnconfirmed(message="sbatch: no answer within 12 s"),
