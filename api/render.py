@@ -27,8 +27,8 @@ from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
 from contract.lifecycle.reason import Reason, RunPaused, SubmissionDeferred
 from contract.lifecycle.state import ENDED, State, joint_state
+from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.run import RunSpec
 from store.experiments import Summary
 from store.lists.run_list import ListedJob, ListedRun
 from store.tables import Experiment, Job, Move, Restart, Run, now
@@ -67,7 +67,7 @@ def run_detail(
     """Return the view of one run; `waits` is why its queue keeps it waiting."""
     return RunDetail(
         **_run_fields(run) | {"reason": _reason_in_queue(run, waits)},
-        spec=RunSpec.model_validate(run.spec),
+        spec=read_run(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],
         restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in story.restarts],

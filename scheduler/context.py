@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
-from contract.spec.run import RunSpec
+from contract.spec.any_run import read_run
 from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequest
 from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
@@ -98,7 +98,7 @@ class Context:
 
     def request_of(self, run: Run, job: Job) -> JobRequest:
         """Return the request for one attempt of a run."""
-        spec = RunSpec.model_validate(run.spec)
+        spec = read_run(run.spec)
         comment = _comment([run], job.attempt)
         return JobRequest(job.name, self.folder_of(run), job.attempt, spec, run.excluded, comment)
 

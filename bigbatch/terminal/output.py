@@ -11,7 +11,7 @@ from rich.table import Table
 
 from contract.api.responses import RunView
 from contract.metric_names import HELDOUT_ACCURACY
-from contract.spec.experiment import Values
+from contract.spec.grid.grid import Values
 
 DEFAULT_WIDTH = 250  # columns if the output is not a terminal
 

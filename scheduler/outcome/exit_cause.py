@@ -8,8 +8,8 @@ from contract.folder.events import Event, Paused, Started
 from contract.folder.job_identity import PAUSED_EXIT_CODE, time_limit_warning_s
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
+from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
-from contract.spec.run import RunSpec
 from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
 from scheduler.outcome.excluded_hosts import failed_hosts
 from store.tables import Job, Run
@@ -81,7 +81,7 @@ def reported_pause_cause(run: Run, paused: Paused, trained: timedelta) -> ExitCa
 
     Some clusters warn of a preemption by the same signal.
     """
-    need = RunSpec.model_validate(run.spec).resources
+    need = read_run(run.spec).resources
     if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
         return ExitCause.PREEMPTED
     warned = timedelta(minutes=need.minutes, seconds=-time_limit_warning_s(need.minutes))

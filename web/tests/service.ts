@@ -96,7 +96,12 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
 }
 
 export function anExperiment(change: Partial<ExperimentDetail> = {}): ExperimentDetail {
-  const spec = { base: { epochs: 2 }, axes: {}, name: "a grid" } as unknown as ExperimentDetail["spec"];
+  const spec = {
+    base: { epochs: 2 },
+    axes: {},
+    variants: [],
+    name: "a grid",
+  } as unknown as ExperimentDetail["spec"];
   return {
     id: 3,
     name: "a grid",

@@ -40,7 +40,7 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
     folder, log = _folder_and_log(job)
     pack = job.pack if isinstance(job, ArrayRequest) else None
     # trainers/packed_runs.py replaces {} by each run's folder
-    srun_options = _srun_options(job.spec.rule.survives_workers, resources, "{}/out.log" if pack else log)
+    srun_options = _srun_options(job.spec.survives_workers, resources, "{}/out.log" if pack else log)
     executor = _Executor(folder=job.folder.path)
     executor.update_parameters(
         **_submitit_parameters(combined_resources(resources, pack) if pack else resources),
