@@ -185,6 +185,7 @@ def test_a_hostile_tree_is_refused_with_its_path(client: TestClient, document: d
         (gzip.compress(b" " * (MAX_REQUEST_BYTES + 1)), 413),
         (b"", 400),
     ],
+    ids=["no gzip", "torn", "no JSON", "too large", "empty"],
 )
 def test_a_damaged_request_is_refused(client: TestClient, body: bytes, status: int) -> None:
     answer = client.post("/api/v1/snapshots", content=body, headers={"content-type": "application/gzip"})
@@ -196,7 +197,11 @@ def test_a_tree_with_too_many_files_is_refused(client: TestClient) -> None:
     assert send(client, {"files": files}).status_code == 422
 
 
-@pytest.mark.parametrize("pack", [b"torn", pack_header("0" * 64, 5) + b"1234", pack_header("0" * 64, 4) + b"1234"])
+@pytest.mark.parametrize(
+    "pack",
+    [b"torn", pack_header("0" * 64, 5) + b"1234", pack_header("0" * 64, 4) + b"1234"],
+    ids=["torn header", "torn content", "wrong hash"],
+)
 def test_a_torn_or_wrong_upload_is_refused_and_leaves_nothing(
     client: TestClient, store: BlobStore, pack: bytes
 ) -> None:

@@ -1774,6 +1774,7 @@ export interface components {
             /**
              * Is Shortened
              * @description Whether `text` has only the beginning of the file.
+             * @example true
              */
             is_shortened: boolean;
             /**
@@ -4355,6 +4356,7 @@ export interface components {
             /**
              * Is Stored
              * @description Whether the snapshot is complete and can be run.
+             * @example true
              */
             is_stored: boolean;
             /**
@@ -4393,6 +4395,7 @@ export interface components {
             /**
              * Is Dirty
              * @description Whether the tree differs from the commit.
+             * @example true
              */
             is_dirty: boolean;
             /**
