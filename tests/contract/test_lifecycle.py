@@ -18,6 +18,7 @@ from contract.lifecycle.reason import (
     FoundByName,
     FreeText,
     JobEnded,
+    LimitTooShort,
     NoProgress,
     RankFailed,
     Reason,
@@ -98,6 +99,11 @@ REASONS: list[Reason] = [
     RetriesExhausted(after=ENDED, cause=ExitCause.NODE_FAILURE, retries=1),
     RetriesExhausted(after=RankFailed(message="rank 2 failed"), cause=ExitCause.FAILURE, retries=2),
     NoProgress(after=RunPaused(step=7, message="signal"), step=7),
+    RunPaused(step=7, message="signal", cause=ExitCause.TIME_LIMIT, trained_s=9.0),
+    JobEnded(end=JobEnd(kind=EndKind.CANCELLED), begun=Begun.CLAIMED),
+    JobEnded(end=JobEnd(kind=EndKind.CANCELLED), begun=Begun.CLAIMED, paused_step=7),
+    LimitTooShort(after=ENDED, minutes=1, steps=1, steps_left=120, trained_s=4.0),
+    LimitTooShort(after=ENDED, minutes=1, steps=2, steps_left=120, attempts=60, retries_left=40),
 ]
 
 
