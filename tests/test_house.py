@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "trainers/tasks": BENCH,
     "trainers/data": {*BENCH, "PIL"},
     "lab": set(),
+    "agent": set(),
 }
 FILES = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=HOUSE, capture_output=True, text=True)
 WRITTEN = [HOUSE / name for name in FILES.stdout.splitlines() if (HOUSE / name).is_file()]

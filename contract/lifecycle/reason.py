@@ -81,7 +81,7 @@ class CollectionFailed(_Reason):
 
 class FolderNotWritable(_Reason):
     kind: Literal["folder_not_writable"] = "folder_not_writable"
-    folder: Literal["run", "array"]
+    folder: Literal["run", "array", "tools"]
     error: str
 
 
