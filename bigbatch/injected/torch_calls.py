@@ -81,7 +81,7 @@ class TorchCalls:
         work.wait = self._timed(work.wait, "wait for a collective")
         start = distributed.init_process_group
         for module in modules:
-            module.init_process_group = self._then_begin(start)  # type: ignore[attr-defined]
+            module.init_process_group = self._then_begin(start)
 
     def _timed(self, call: Callable[..., Any], name: str) -> Callable[..., Any]:
         timer, progress = self._timer, self._progress
@@ -135,7 +135,7 @@ class TorchCalls:
             finally:
                 end.leave()
 
-        torch.autograd.backward = backward  # type: ignore[attr-defined]
+        torch.autograd.backward = backward
 
     def _wrap_optimizers(self, torch: ModuleType) -> None:
         optimizer: Any = import_module("torch.optim.optimizer")  # torch.optim has no attribute of this name
