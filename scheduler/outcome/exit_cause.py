@@ -8,8 +8,8 @@ from contract.folder.events import Event, Paused, Started
 from contract.folder.job_identity import PAUSED_EXIT_CODE, time_limit_warning_s
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
+from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
-from contract.spec.run import RunSpec
 from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
 from scheduler.outcome.excluded_hosts import failed_hosts
 from store.tables import Job, Run
@@ -71,7 +71,7 @@ def reported_pause_cause(run: Run, paused: Paused, events: Sequence[Event], at: 
 
     Some clusters warn of a preemption by the same signal. `events` were read together with `paused`, `at` is now.
     """
-    need = RunSpec.model_validate(run.spec).resources
+    need = read_run(run.spec).resources
     if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
         return ExitCause.PREEMPTED
     mine = (event for event in events if isinstance(event, Started) and event.attempt == paused.attempt)

@@ -390,6 +390,98 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Adam
+         * @description Adam (Kingma & Ba, 2015) as in torch.optim.Adam.
+         */
+        Adam: {
+            /**
+             * Beta1
+             * @description Decay of the mean of the gradients.
+             * @default 0.9
+             * @example 0.9
+             */
+            beta1: number;
+            /**
+             * Beta2
+             * @description Decay of the mean of the squared gradients.
+             * @default 0.999
+             * @example 0.999
+             */
+            beta2: number;
+            /**
+             * Epsilon
+             * @description Number that is added to the denominator of the update.
+             * @default 1e-8
+             * @example 1e-8
+             */
+            epsilon: number;
+            /**
+             * @description Always "adam": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "adam";
+            /**
+             * No Weight Decay
+             * @description Parameters without weight decay.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Weight Decay
+             * @description Factor of the weights that is added to the gradient.
+             * @default 0
+             * @example 0
+             */
+            weight_decay: number;
+        };
+        /**
+         * AdamW
+         * @description Adam with decoupled weight decay (Loshchilov & Hutter, 2019) as in torch.optim.AdamW.
+         */
+        AdamW: {
+            /**
+             * Beta1
+             * @description Decay of the mean of the gradients.
+             * @default 0.9
+             * @example 0.9
+             */
+            beta1: number;
+            /**
+             * Beta2
+             * @description Decay of the mean of the squared gradients.
+             * @default 0.999
+             * @example 0.999
+             */
+            beta2: number;
+            /**
+             * Epsilon
+             * @description Number that is added to the denominator of the update.
+             * @default 1e-8
+             * @example 1e-8
+             */
+            epsilon: number;
+            /**
+             * @description Always "adamw": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "adamw";
+            /**
+             * No Weight Decay
+             * @description Parameters without weight decay.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Weight Decay
+             * @description Fraction of the weights, times the learning rate, by which a step shrinks them.
+             * @default 0.01
+             * @example 0.01
+             */
+            weight_decay: number;
+        };
+        /**
          * Advice
          * @description The best interval, or why there is no advice.
          */
@@ -748,6 +840,12 @@ export interface components {
              * @description The pending and running jobs of all users.
              */
             queue: components["schemas"]["QueuedJob"][];
+            /**
+             * Ranks
+             * @description Largest number of ranks that the service lets run at the same time; null: the cluster decides.
+             * @example 8
+             */
+            ranks?: number | null;
         };
         /**
          * ClusterView
@@ -919,6 +1017,43 @@ export interface components {
              * @example 0
              */
             warmup_epochs: number;
+        };
+        /**
+         * Container
+         * @description A container in which the ranks run.
+         */
+        Container: {
+            /**
+             * Gpus
+             * @description Whether the container shows the host's NVIDIA devices (`--nv` of Apptainer; Pyxis shows them always).
+             * @default false
+             * @example false
+             */
+            gpus: boolean;
+            /**
+             * Image
+             * @description Path of the image file, or its address in a container registry.
+             * @example /images/torch.sif
+             */
+            image: string;
+            /**
+             * Kind
+             * @description The program that runs containers: Apptainer, or NVIDIA's plugin Pyxis for srun.
+             * @default apptainer
+             * @enum {string}
+             */
+            kind: "apptainer" | "pyxis";
+            /**
+             * Mounts
+             * @description Folders that the container shows, as `FOLDER` or `FOLDER:PLACE`; the run's folder and its code are always
+             *     shown.
+             * @default []
+             * @example [
+             *       "/data",
+             *       "/scratch:/scratch"
+             *     ]
+             */
+            mounts: string[];
         };
         /**
          * ConvNet
@@ -1127,7 +1262,7 @@ export interface components {
             steps: number;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -1186,6 +1321,55 @@ export interface components {
              * @enum {string}
              */
             variant: "original" | "async" | "hogwild" | "sync1" | "sync2" | "sync3";
+        };
+        /**
+         * Environment
+         * @description The environment of the ranks, set up in this order: setup lines, modules, conda or venv, variables.
+         */
+        Environment: {
+            /**
+             * Conda
+             * @description Name or path of a conda environment; null: none.
+             * @example torch
+             */
+            conda?: string | null;
+            /** @description Container in which the ranks run; null: none. */
+            container?: components["schemas"]["Container"] | null;
+            /**
+             * Modules
+             * @description Environment modules that are loaded (`module load`).
+             * @default []
+             * @example [
+             *       "cuda/12.4"
+             *     ]
+             */
+            modules: string[];
+            /**
+             * Setup
+             * @description Lines of bash that run before the ranks start, on each node.
+             * @default []
+             * @example [
+             *       "ulimit -n 4096"
+             *     ]
+             */
+            setup: string[];
+            /**
+             * Variables
+             * @description Environment variables of the ranks.
+             * @default {}
+             * @example {
+             *       "OMP_NUM_THREADS": "4"
+             *     }
+             */
+            variables: {
+                [key: string]: string;
+            };
+            /**
+             * Venv
+             * @description Folder of a Python virtual environment; null: none.
+             * @example /home/ann/venvs/torch
+             */
+            venv?: string | null;
         };
         /**
          * ExitCause
@@ -1312,7 +1496,7 @@ export interface components {
         ExperimentSort: "id" | "-id" | "name" | "-name";
         /**
          * ExperimentSpec
-         * @description A base run and axes (dotted path: list of values). Every point of the grid is one run.
+         * @description A base run, variants, and axes (dotted path: list of values). Every point of the grid is one run.
          */
         ExperimentSpec: {
             /**
@@ -1338,8 +1522,11 @@ export interface components {
             axes: {
                 [key: string]: unknown[];
             };
-            /** @description The run of which every point of the grid is a variation. */
-            base: components["schemas"]["RunSpec"];
+            /**
+             * Base
+             * @description The run of which every point of the grid is a variation.
+             */
+            base: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
             /**
              * Description
              * @description Text for people.
@@ -1365,6 +1552,29 @@ export interface components {
              * @example 4
              */
             pack?: number | null;
+            /**
+             * Variants
+             * @description Fields that change together: each variant maps dotted paths to values, and all variants set the same fields. With
+             *     axes, every variant has every point of the axes; the variants vary slowest.
+             * @default []
+             * @example [
+             *       {
+             *         "optimizer": {
+             *           "kind": "sgd"
+             *         },
+             *         "schedule.rate": 0.1
+             *       },
+             *       {
+             *         "optimizer": {
+             *           "kind": "lars"
+             *         },
+             *         "schedule.rate": 8
+             *       }
+             *     ]
+             */
+            variants: {
+                [key: string]: unknown;
+            }[];
         };
         /**
          * ExperimentView
@@ -1464,7 +1674,7 @@ export interface components {
             step: number;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -2596,6 +2806,131 @@ export interface components {
             type: string;
         };
         /**
+         * ProgramSpec
+         * @description A complete run of a program: a command, its launcher, its environment and its parameters.
+         */
+        ProgramSpec: {
+            /**
+             * Code
+             * @description Hash of the code snapshot that every attempt runs; null: the files as they are when the job starts.
+             * @example 5e885e885e885e885e885e885e885e885e885e885e885e885e885e885e885e88
+             */
+            code?: string | null;
+            /**
+             * Command
+             * @description The command of each rank: a text is a line for bash, a list is a program with its arguments. `{lr}` stands for
+             *     the parameter `lr`; `{parameters_json}`, `{parameters_yaml}`, `{run_folder}` and `{checkpoint_folder}` stand for
+             *     paths.
+             * @example python train.py --lr {lr}
+             * @example [
+             *       "python",
+             *       "train.py",
+             *       "--lr",
+             *       "{lr}"
+             *     ]
+             */
+            command: string | string[];
+            /**
+             * @description What is set up before the ranks start.
+             * @default {
+             *       "modules": [],
+             *       "setup": [],
+             *       "variables": {}
+             *     }
+             */
+            environment: components["schemas"]["Environment"];
+            /**
+             * Kind
+             * @description Always "program": the name by which a spec selects this choice.
+             * @default program
+             * @constant
+             */
+            kind: "program";
+            /**
+             * Launcher
+             * @description How the ranks start: `srun`: one process for each rank; `torchrun`: torchrun on each node, which starts the
+             *     node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node.
+             * @default srun
+             * @enum {string}
+             */
+            launcher: "srun" | "torchrun" | "mpirun" | "plain";
+            /**
+             * Parameter Prefix
+             * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
+             * @example PARAM_
+             */
+            parameter_prefix?: string | null;
+            /**
+             * Parameters
+             * @description Parameters of the program, which axes vary: as placeholders of the command, in the files parameters.json and
+             *     parameters.yaml of the run's folder, and with `parameter_prefix` as environment variables.
+             * @default {}
+             * @example {
+             *       "lr": 0.1,
+             *       "optimizer": "lars"
+             *     }
+             */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /**
+             * Resources
+             * @description The cluster, and the nodes, cpus and devices of each job.
+             * @default {
+             *       "kind": "local",
+             *       "ranks_per_node": 1
+             *     }
+             */
+            resources: components["schemas"]["Local"] | components["schemas"]["Slurm"];
+            /**
+             * @description How often a run is retried after each exit cause.
+             * @default {
+             *       "backoff_most_s": 1800,
+             *       "backoff_s": 30,
+             *       "failure": 0,
+             *       "node_failure": 5,
+             *       "out_of_memory": 0,
+             *       "preempted": 100,
+             *       "time_limit": 100
+             *     }
+             */
+            retries: components["schemas"]["RetryPolicy"];
+            /**
+             * Stall Minutes
+             * @description Minutes without progress of a rank after which the run fails and names the rank; null: no limit. Only programs
+             *     that report progress (by torch or by `bigbatch.log`) can stall.
+             * @default 10
+             * @example 10
+             */
+            stall_minutes: number | null;
+            /**
+             * Steps
+             * @description Number of steps of the whole run, for its progress; 0: unknown.
+             * @default 0
+             * @example 0
+             */
+            steps: number;
+            /**
+             * Subfolder
+             * @description Folder inside the code snapshot in which the ranks start; null: its top folder.
+             * @example experiments/lars
+             */
+            subfolder?: string | null;
+            /**
+             * Time Split
+             * @description Whether Python programs with torch measure the split of each step into compute, communication and input.
+             * @default true
+             * @example true
+             */
+            time_split: boolean;
+            /**
+             * Working Folder
+             * @description Folder in which the ranks start; null: the folder of the code snapshot, else the run's folder.
+             * @example /home/ann/project
+             */
+            working_folder?: string | null;
+        };
+        /**
          * QueuedJob
          * @description A pending or running job of any user.
          */
@@ -3205,8 +3540,11 @@ export interface components {
              *     ]
              */
             series: string[];
-            /** @description The complete spec of the run. */
-            spec: components["schemas"]["RunSpec"];
+            /**
+             * Spec
+             * @description The complete spec of the run.
+             */
+            spec: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
             /**
              * Started At
              * @description When the first attempt began to train; null before.
@@ -3241,7 +3579,7 @@ export interface components {
             unknown_since: string | null;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -3291,7 +3629,7 @@ export interface components {
         RunSort: "id" | "-id" | "ended_at" | "-ended_at";
         /**
          * RunSpec
-         * @description A complete run. Every valid RunSpec can be carried out.
+         * @description A complete run of the training engine. Every valid RunSpec can be carried out.
          */
         RunSpec: {
             /**
@@ -3366,6 +3704,13 @@ export interface components {
              */
             epochs: number;
             /**
+             * Kind
+             * @description Kind of the run: this project's training engine. `program` stands for the user's own program.
+             * @default engine
+             * @constant
+             */
+            kind: "engine";
+            /**
              * Label Smoothing
              * @description The fraction of a label that is distributed over all classes.
              * @default 0
@@ -3391,7 +3736,7 @@ export interface components {
              * Optimizer
              * @description The optimizer.
              */
-            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
+            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"];
             /**
              * Precision
              * @description Number format of forward and backward passes; weights, norms and updates are always float32.
@@ -3455,6 +3800,12 @@ export interface components {
              * @example 1
              */
             attempt: number;
+            /**
+             * Best Accuracy
+             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
+            best_accuracy: number | null;
             /**
              * Cluster
              * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
@@ -3555,7 +3906,7 @@ export interface components {
             unknown_since: string | null;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
