@@ -13,12 +13,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from types import ModuleType
 
 from bigbatch.injected.merge import Merged
 from bigbatch.injected.parts import COMPUTE_S, SLOWEST_RANK, TIME_PARTS
 
 TAIL_BYTES = 1 << 16  # of what was appended to the events since the last look
-LOGGING = "bigbatch.running"  # a program that has loaded this package reports its own steps
+PACKAGE, LOGGING = "bigbatch", "bigbatch.running.calls"
 
 
 class Points:
@@ -95,9 +96,19 @@ def means(merged: Sequence[Merged]) -> dict[str, float]:
 
 def _reports_steps(folder: str) -> bool:
     """Return whether the program reports its own steps: by `bigbatch.log`, or by metrics that the agent reads."""
-    if LOGGING in sys.modules:
+    if _is_imported():
         return True
     with suppress(OSError, ValueError), open(os.path.join(folder, "spec.json"), encoding="utf-8") as file:
         spec = json.load(file)
         return bool(isinstance(spec, dict) and spec.get("metrics"))
     return False
+
+
+def _is_imported() -> bool:
+    """Return whether the program has imported `bigbatch`, which the hook has loaded in any case."""
+    if LOGGING in sys.modules:
+        return True
+    package, main = sys.modules.get(PACKAGE), sys.modules.get("__main__")
+    modules = [vars(module) for module in [*sys.modules.values()] if isinstance(module, ModuleType)]
+    by_alias = main is not None and any(value is package for value in [*vars(main).values()])
+    return by_alias or any(names.get(PACKAGE) is package for names in modules)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from types import ModuleType
 
+from bigbatch.injected.flight_record import prepare_flight_record
 from bigbatch.injected.import_hook import after_import
 from bigbatch.injected.process import RankProcess
 from bigbatch.injected.progress import Progress
+from bigbatch.injected.stall_notes import StallNotes
 from bigbatch.injected.step_timer import StepTimer
 from bigbatch.injected.time_split import TimeSplit
 from bigbatch.injected.torch_calls import TorchCalls
@@ -17,21 +20,24 @@ from bigbatch.injected.watch import Watch, Writer
 
 def start_in_program() -> None:
     """Wait for the program to load torch; a program without torch runs as it would without this call."""
-    if RankProcess.from_environment() is not None:
-        after_import("torch", _Hook().attach)
+    process = RankProcess.from_environment()
+    if process is not None:
+        after_import("torch", _Hook(process.attempt_file("flight-")).attach)
 
 
 class _Hook:
     """The parts of the hook in this process."""
 
-    def __init__(self) -> None:
-        self._timer, self._progress = StepTimer(), Progress()
+    def __init__(self, flight_prefix: str) -> None:
+        self._timer, self._progress, self._flight_prefix = StepTimer(), Progress(), flight_prefix
         self._timer.is_off = os.environ.get("BIGBATCH_TIME_SPLIT") != "1"
         self._has_begun = False
         os.register_at_fork(after_in_child=self._switch_off)
 
     def attach(self, torch: ModuleType) -> None:
         """Wrap torch's functions."""
+        with suppress(Exception):
+            prepare_flight_record(torch, self._flight_prefix)
         TorchCalls(self._timer, self._progress, self._begin).wrap(torch)
 
     def _begin(self) -> None:
@@ -45,8 +51,19 @@ class _Hook:
                 self._timer.is_off = True
                 return
             process.become_owner()
-            writers: list[Writer] = [] if self._timer.is_off else [TimeSplit(process, self._timer)]
+            writers: list[Writer] = [StallNotes(process, self._progress, _read_stall_s(process.folder))]
+            if not self._timer.is_off:
+                writers.append(TimeSplit(process, self._timer))
             Watch(process, writers).start()
 
     def _switch_off(self) -> None:
         self._timer.is_off = self._timer.is_off or self._has_begun  # a child of a rank that trains is no rank
+
+
+def _read_stall_s(folder: str) -> float | None:
+    """Return the seconds without progress after which the run fails, None without a limit."""
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        with open(os.path.join(folder, "spec.json"), encoding="utf-8") as file:
+            minutes = json.load(file).get("stall_minutes")
+        return float(minutes) * 60 if minutes else None
+    return None

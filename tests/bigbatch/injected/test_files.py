@@ -95,6 +95,15 @@ def test_a_rank_that_writes_nothing_does_not_stop_the_other_ranks(
     assert [(one.last, [*one.ranks]) for one in tables.take_merged()] == [(1, [0]), (2, [0])]
 
 
+@pytest.fixture(autouse=True)
+def without_logging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of the tests has loaded everything; a program without `bigbatch` has not."""
+    monkeypatch.delitem(sys.modules, LOGGING, raising=False)
+    for module in [*sys.modules.values()]:
+        if getattr(module, "__dict__", {}).get("bigbatch") is sys.modules["bigbatch"]:
+            monkeypatch.delattr(module, "bigbatch")
+
+
 def test_points_are_the_means_over_the_ranks(tmp_path: Path) -> None:
     Points(str(tmp_path), attempt=1).report([TWO])
     (event,) = points_in(tmp_path)
@@ -126,13 +135,17 @@ def test_points_of_a_program_without_steps_count_on_after_a_restart(tmp_path: Pa
     assert [event.step for event in points_in(tmp_path)] == [4, 8]
 
 
-@pytest.mark.parametrize("by", ["logging", "metrics"])
+@pytest.mark.parametrize("by", ["logging", "import", "metrics"])
 def test_no_points_come_before_those_of_a_program_that_reports_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     """Points of an own count would be taken for steps of the program, and its next attempt for one that lost steps."""
     if by == "logging":
         monkeypatch.setitem(sys.modules, LOGGING, ModuleType(LOGGING))
+    elif by == "import":
+        program = ModuleType("program")
+        monkeypatch.setattr(program, "bigbatch", sys.modules["bigbatch"], raising=False)
+        monkeypatch.setitem(sys.modules, "program", program)
     else:
         (tmp_path / "spec.json").write_text('{"metrics": [{"kind": "tensorboard"}]}')
     Points(str(tmp_path), attempt=1).report([TWO])
