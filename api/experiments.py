@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
@@ -50,6 +51,7 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.model import check_module
+from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
@@ -74,9 +76,11 @@ BODY = {
 
 def _spec(request: Request) -> ExperimentSpec:
     try:
-        return ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
+        spec = ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
     except ValidationError as error:
         raise Invalid("the experiment is not valid", issues_of(error)) from error
+    refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
+    return spec
 
 
 @router.post(
@@ -280,5 +284,8 @@ def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
 
 
 def _warnings(spec: ExperimentSpec) -> list[str]:
-    """Return what the service cannot decide: the jobs of a cluster may use another Python."""
-    return [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
+    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    limits = map(warn_of_short_limit, {run.resources for _, run in spec.points()})
+    short = sorted({f"{issue_path(issue.path, spec.axes)}: {issue.message}" for issue in limits if issue})
+    return [*modules, *short]

@@ -25,7 +25,7 @@ from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
-from contract.lifecycle.reason import Reason, SubmissionDeferred
+from contract.lifecycle.reason import Reason, RunPaused, SubmissionDeferred
 from contract.lifecycle.state import ENDED, State, joint_state
 from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
@@ -83,9 +83,12 @@ def run_detail(
     )
 
 
-def ended_attempt(job: Job) -> EndedAttempt | None:
-    """Return the outcome of a job as the diagnosis takes it; None while it is not decided."""
-    if job.exit_cause is None:
+def ended_attempt(job: Job, *, has_failed: bool) -> EndedAttempt | None:
+    """Return the outcome of a job as the diagnosis takes it; None while it is not decided.
+
+    An attempt that paused before its time limit is no failure, unless its run has failed for it.
+    """
+    if job.exit_cause is None or (isinstance(job.exit_reason, RunPaused) and not has_failed):
         return None
     return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster)
 

@@ -20,6 +20,7 @@ from contract.api.responses import Page, RunDetail, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
+from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
 from store import jobs, runs
 from store.lists.order import created_since
@@ -55,7 +56,7 @@ def get_run(run_id: RunId, db: Reading, request: Request) -> RunDetail:
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
     folder, ended = _folder(request, run), jobs.ended_attempts(db, run_id)
-    last = ended_attempt(ended[-1]) if ended else None
+    last = ended_attempt(ended[-1], has_failed=run.state is State.FAILED) if ended else None
     failure = diagnose_failure(folder, last) if last else None
     story = Story(moves, ended, restarts.of_run(db, run_id), failure)
     contents = FolderContents(
