@@ -1,4 +1,4 @@
-"""The progress of a rank, from attempts/N.progress-R; bigbatch/injected/stall_notes.py writes the file."""
+"""The progress of a rank, from attempts/N.progress-R; bigbatch/injected/stalls/stall_notes.py writes the file."""
 
 from __future__ import annotations
 

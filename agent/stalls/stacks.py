@@ -1,8 +1,8 @@
 """The stacks of a rank's threads: by py-spy where it is installed and allowed, else by faulthandler on a signal.
 
-The hook in the program (bigbatch/injected/stack_notes.py) has registered faulthandler for SIGURG, which other programs
-ignore. A process that is stopped runs no handler, so it is continued for a moment; its rank ends soon in any case. If
-that fails too, the last stack that the hook has written remains.
+The hook in the program has registered faulthandler for SIGURG (bigbatch/injected/stalls/stack_notes.py), which other
+programs ignore. A process that is stopped runs no handler, so it is continued for a moment; its rank ends soon in any
+case. If that fails too, the last stack that the hook has written remains.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ import os
 from contextlib import suppress
 from types import ModuleType
 
-from bigbatch.injected.flight_record import prepare_flight_record
 from bigbatch.injected.import_hook import after_import
 from bigbatch.injected.process import RankProcess
 from bigbatch.injected.progress import Progress
-from bigbatch.injected.stall_notes import StallNotes
+from bigbatch.injected.stalls.flight_record import prepare_flight_record
+from bigbatch.injected.stalls.stall_notes import StallNotes
 from bigbatch.injected.step_timer import StepTimer
-from bigbatch.injected.time_split import TimeSplit
+from bigbatch.injected.times.time_split import TimeSplit
 from bigbatch.injected.torch_calls import TorchCalls
 from bigbatch.injected.watch import Watch, Writer
 

@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from bigbatch.injected import rank_tables, table_file
-from bigbatch.injected.merge import Merged
-from bigbatch.injected.points import LOGGING, Points
-from bigbatch.injected.rank_tables import RankTables
-from bigbatch.injected.table_file import TableFile, format_row
+from bigbatch.injected.times import rank_tables, table_file
+from bigbatch.injected.times.merge import Merged
+from bigbatch.injected.times.points import LOGGING, Points
+from bigbatch.injected.times.rank_tables import RankTables
+from bigbatch.injected.times.table_file import TableFile, format_row
 from contract.folder.events import Points as PointsEvent
 from contract.folder.events import event_reader
 from contract.folder.rank_times import read_rank_times

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from bigbatch.injected import parts
-from bigbatch.injected.merge import Merged, merge_next
-from bigbatch.injected.step_windows import MAX_ROWS_PER_S, StepWindows, Window
+from bigbatch.injected.times.merge import Merged, merge_next
+from bigbatch.injected.times.step_windows import MAX_ROWS_PER_S, StepWindows, Window
 from contract import metric_names
 from trainers.progress.step_metrics import split_times
 

@@ -10,7 +10,7 @@ from contract.folder.events import Points, event_reader
 from contract.folder.rank_times import RankTimes, read_rank_times
 from tests.testing.program_ranks import ROOT, run_ranks
 
-INJECTED = sorted((ROOT / "bigbatch" / "injected").glob("*.py"))
+INJECTED = sorted((ROOT / "bigbatch" / "injected").rglob("*.py"))
 TRAIN = """
 import os, sys, time, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -6,8 +6,8 @@ import os
 import time
 from contextlib import suppress
 
-from bigbatch.injected.merge import Merged, merge_next
-from bigbatch.injected.step_windows import Window
+from bigbatch.injected.times.merge import Merged, merge_next
+from bigbatch.injected.times.step_windows import Window
 
 READ_BYTES = 1 << 18  # of one table at once
 SILENT_S = 60.0  # a rank that writes nothing for so long, while others do, is left out

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import ModuleType
 
-from bigbatch.injected.merge import Merged
 from bigbatch.injected.parts import COMPUTE_S, SLOWEST_RANK, TIME_PARTS
+from bigbatch.injected.times.merge import Merged
 
 TAIL_BYTES = 1 << 16  # of what was appended to the events since the last look
 PACKAGE, LOGGING = "bigbatch", "bigbatch.running.calls"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from bigbatch.injected.step_windows import Window
+from bigbatch.injected.times.step_windows import Window
 
 
 class Merged(NamedTuple):

@@ -17,10 +17,10 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from bigbatch.injected.flight_record import write_flight_record
 from bigbatch.injected.process import RankProcess
 from bigbatch.injected.progress import Progress
-from bigbatch.injected.stack_notes import StackNotes, own_line
+from bigbatch.injected.stalls.flight_record import write_flight_record
+from bigbatch.injected.stalls.stack_notes import StackNotes, own_line
 
 BUSY_SHARE = 0.5  # of a core: a thread that uses more computes
 

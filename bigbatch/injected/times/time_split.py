@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from bigbatch.injected.merge import Merged
-from bigbatch.injected.points import Points
 from bigbatch.injected.process import RankProcess
-from bigbatch.injected.rank_tables import RankTables
 from bigbatch.injected.step_timer import StepTimer
-from bigbatch.injected.step_windows import StepWindows, Window
-from bigbatch.injected.table_file import TableFile, format_row
+from bigbatch.injected.times.merge import Merged
+from bigbatch.injected.times.points import Points
+from bigbatch.injected.times.rank_tables import RankTables
+from bigbatch.injected.times.step_windows import StepWindows, Window
+from bigbatch.injected.times.table_file import TableFile, format_row
 
 
 class TimeSplit:
