@@ -6,7 +6,7 @@ from fastapi import Request
 
 from api.errors import Invalid
 from contract.snapshot.blob_store import BlobStore, DamagedError
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
+from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue
 from store.session import transaction
 from store.snapshots import snapshots
@@ -26,7 +26,7 @@ def refuse_absent_code(request: Request, spec: ExperimentSpec) -> None:
         absent = snapshots.missing(db, list(uses))
     files = BlobStore(request.app.state.settings.snapshots_folder())
     issues = [
-        ValidationIssue(path=issue_path(issue.path, spec.axes), message=issue.message)
+        ValidationIssue(path=spec.grid.path_in_document(issue.path, 0), message=issue.message)
         for issue in _issues(files, uses, absent)
     ]
     if issues:

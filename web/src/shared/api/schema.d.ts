@@ -3503,7 +3503,9 @@ export interface components {
             preempted: number;
             /**
              * Time Limit
-             * @description Most retries after the time limit, as long as each attempt gets further than the attempt before.
+             * @description Most retries after the time limit. A run ends earlier if an attempt gets no further than the one before, if the
+             *     remaining steps need more attempts than are left, or if two attempts in a row train for less than a tenth of the
+             *     limit.
              * @default 100
              * @example 100
              */
