@@ -50,7 +50,7 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.model import check_module
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
+from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
 from store.lists.order import ListOrder, created_since
@@ -113,7 +113,9 @@ def create_experiment(
 
 
 def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
-    if experiment.spec != spec.model_dump(mode="json"):
+    # read again, since a version of this service may have stored it that had fewer fields
+    before = ExperimentSpec.from_stored(experiment.spec)
+    if before.model_dump(mode="json") != spec.model_dump(mode="json"):
         raise Conflict(f"experiment {experiment.id} was made with this Idempotency-Key, and it is another")
     return Created(id=experiment.id, runs=run_ids)
 
@@ -247,8 +249,8 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
     needs = {(run.resources, run.replica): number for number, (_, run) in reversed(list(enumerate(spec.points())))}
     issues = [
         ValidationIssue(
-            path=issue_path(issue.path, spec.axes),
-            message=f"{issue.message} (point {number})" if spec.axes else issue.message,
+            path=spec.grid.path_in_document(issue.path, number),
+            message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
         )
         for (need, replica), number in reversed(needs.items())
         if need.kind in reports
@@ -265,13 +267,15 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
 def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
     """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
     imports = {
-        (run.resources.kind, run.model.function): run.model
-        for _, run in spec.points()
+        (run.resources.kind, run.model.function): (number, run.model)
+        for number, (_, run) in enumerate(spec.points())
         if run.kind == "engine" and run.model.kind == "import"
     }
-    found = [(kind, check_module(model)) for (kind, _), model in imports.items()]
+    found = [(kind, number, check_module(model)) for (kind, _), (number, model) in imports.items()]
     return [
-        (kind, issue.model_copy(update={"path": issue_path(issue.path, spec.axes)})) for kind, issue in found if issue
+        (kind, issue.model_copy(update={"path": spec.grid.path_in_document(issue.path, number)}))
+        for kind, number, issue in found
+        if issue
     ]
 
 

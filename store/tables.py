@@ -99,6 +99,7 @@ class Run(Table):
     not_before: Mapped[datetime | None]  # the next attempt is not submitted before
     excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that the next attempts leave out
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file that are stored
+    rank_cursors: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the same of points/rank-R.jsonl, by rank
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported

@@ -2,6 +2,7 @@
 
 spec.json               the run's spec; the scheduler writes the file before it submits a job
 events.jsonl            the run's events; only rank 0 appends, always whole lines
+points/rank-R.jsonl     in a program: points of rank R above 0; only that rank appends, always whole lines
 times.csv               step times of every rank; only rank 0 appends, always whole lines
 collective.json         the choices of `auto`, the same for every attempt; only rank 0 writes
 binding.json            CPU and memory binding of each rank of the latest attempt; only rank 0 writes
@@ -12,6 +13,10 @@ attempts/N.rendezvous   where rank 0 of attempt N listens, and the attempt's sec
 attempts/N.beat         heartbeat of attempt N: the file's modification time counts
 attempts/N.again        the job of attempt N that the cluster started a second time, and that ended at once
 attempts/N.ranks        hosts and clock offsets of the ranks of attempt N; rank 0 writes the file at rendezvous
+attempts/N.pause        in a program: the call of `should_pause` after which the ranks of attempt N pause
+attempts/N.pause-request  in a program: a rank of attempt N received a signal that asks for a pause
+attempts/N.paused       in a program: attempt N pauses, and after which step
+attempts/sources.json   in a program: how far the sources of metrics were read (agent/sources)
 attempts/N.rank-R.json  why rank R of attempt N failed
 attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or "KILL"
 attempts/N.end          in a shared job: the exit code of attempt N; written once
@@ -54,7 +59,7 @@ ABANDONED = "nobody: its submission was given up"  # holder of an attempt that n
 # The largest files that are read. A record is larger than 1 MB only in a run of some ten thousand ranks.
 SMALL_BYTES = 1 << 16  # a claim, a request, an exit code
 RECORD_BYTES = 1 << 22  # a spec, the choices of `auto`, the bindings, the roster
-EVENTS, TIMES, LOG = "events.jsonl", "times.csv", "out.log"
+EVENTS, TIMES, LOG, POINTS = "events.jsonl", "times.csv", "out.log", "points"
 CLAIM_NAME, JOB_NAME = re.compile(r"([0-9]{1,9})\.json"), re.compile(r"[ -~]{1,300}")
 EXIT_CODES = range(-255, 256)  # negative: a signal
 

@@ -61,7 +61,7 @@ def test_why_of_an_experiment_has_a_line_for_each_run_that_failed(client: Client
 LAST: dict[State, tuple[list[State], str]] = {
     State.QUEUED: ([], "the run is not submitted to local yet"),
     State.SUBMITTING: ([State.SUBMITTING], "the run is being submitted to local"),
-    State.PENDING: (seed_runs.TO_RUNNING[:-1], "job 77 on local has not reported yet"),
+    State.PENDING: (seed_runs.TO_RUNNING[:-1], "the job has started, and its program loads its libraries"),
     State.RUNNING: (seed_runs.TO_RUNNING, "0 of {steps} steps are done"),
     State.PAUSED: (
         [*seed_runs.TO_RUNNING, State.PAUSED],

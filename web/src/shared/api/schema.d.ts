@@ -390,6 +390,98 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Adam
+         * @description Adam (Kingma & Ba, 2015) as in torch.optim.Adam.
+         */
+        Adam: {
+            /**
+             * Beta1
+             * @description Decay of the mean of the gradients.
+             * @default 0.9
+             * @example 0.9
+             */
+            beta1: number;
+            /**
+             * Beta2
+             * @description Decay of the mean of the squared gradients.
+             * @default 0.999
+             * @example 0.999
+             */
+            beta2: number;
+            /**
+             * Epsilon
+             * @description Number that is added to the denominator of the update.
+             * @default 1e-8
+             * @example 1e-8
+             */
+            epsilon: number;
+            /**
+             * @description Always "adam": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "adam";
+            /**
+             * No Weight Decay
+             * @description Parameters without weight decay.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Weight Decay
+             * @description Factor of the weights that is added to the gradient.
+             * @default 0
+             * @example 0
+             */
+            weight_decay: number;
+        };
+        /**
+         * AdamW
+         * @description Adam with decoupled weight decay (Loshchilov & Hutter, 2019) as in torch.optim.AdamW.
+         */
+        AdamW: {
+            /**
+             * Beta1
+             * @description Decay of the mean of the gradients.
+             * @default 0.9
+             * @example 0.9
+             */
+            beta1: number;
+            /**
+             * Beta2
+             * @description Decay of the mean of the squared gradients.
+             * @default 0.999
+             * @example 0.999
+             */
+            beta2: number;
+            /**
+             * Epsilon
+             * @description Number that is added to the denominator of the update.
+             * @default 1e-8
+             * @example 1e-8
+             */
+            epsilon: number;
+            /**
+             * @description Always "adamw": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "adamw";
+            /**
+             * No Weight Decay
+             * @description Parameters without weight decay.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Weight Decay
+             * @description Fraction of the weights, times the learning rate, by which a step shrinks them.
+             * @default 0.01
+             * @example 0.01
+             */
+            weight_decay: number;
+        };
+        /**
          * Advice
          * @description The best interval, or why there is no advice.
          */
@@ -748,6 +840,12 @@ export interface components {
              * @description The pending and running jobs of all users.
              */
             queue: components["schemas"]["QueuedJob"][];
+            /**
+             * Ranks
+             * @description Largest number of ranks that the service lets run at the same time; null: the cluster decides.
+             * @example 8
+             */
+            ranks?: number | null;
         };
         /**
          * ClusterView
@@ -1164,7 +1262,7 @@ export interface components {
             steps: number;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -1398,7 +1496,7 @@ export interface components {
         ExperimentSort: "id" | "-id" | "name" | "-name";
         /**
          * ExperimentSpec
-         * @description A base run and axes (dotted path: list of values). Every point of the grid is one run.
+         * @description A base run, variants, and axes (dotted path: list of values). Every point of the grid is one run.
          */
         ExperimentSpec: {
             /**
@@ -1454,6 +1552,29 @@ export interface components {
              * @example 4
              */
             pack?: number | null;
+            /**
+             * Variants
+             * @description Fields that change together: each variant maps dotted paths to values, and all variants set the same fields. With
+             *     axes, every variant has every point of the axes; the variants vary slowest.
+             * @default []
+             * @example [
+             *       {
+             *         "optimizer": {
+             *           "kind": "sgd"
+             *         },
+             *         "schedule.rate": 0.1
+             *       },
+             *       {
+             *         "optimizer": {
+             *           "kind": "lars"
+             *         },
+             *         "schedule.rate": 8
+             *       }
+             *     ]
+             */
+            variants: {
+                [key: string]: unknown;
+            }[];
         };
         /**
          * ExperimentView
@@ -1553,7 +1674,7 @@ export interface components {
             step: number;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -3458,7 +3579,7 @@ export interface components {
             unknown_since: string | null;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -3615,7 +3736,7 @@ export interface components {
              * Optimizer
              * @description The optimizer.
              */
-            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
+            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"];
             /**
              * Precision
              * @description Number format of forward and backward passes; weights, norms and updates are always float32.
@@ -3679,6 +3800,12 @@ export interface components {
              * @example 1
              */
             attempt: number;
+            /**
+             * Best Accuracy
+             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
+            best_accuracy: number | null;
             /**
              * Cluster
              * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
@@ -3779,7 +3906,7 @@ export interface components {
             unknown_since: string | null;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
