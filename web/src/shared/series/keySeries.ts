@@ -1,4 +1,4 @@
-/** The series that say most about a run: what tables and summaries show of a program, which may report any names. */
+/** The most useful series of a run: what tables and summaries show of a program, which may report any names. */
 import {
   BATCH,
   CHECKPOINT_SERIES,

@@ -21,7 +21,7 @@ export function ProgramPanel({ run, spec }: Props) {
         <h2>Program</h2>
       </PanelHeader>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
-      <pre className={styles.command} tabIndex={0} aria-label="Command">
+      <pre className={styles.commandLine} tabIndex={0} aria-label="Command">
         {commandText(spec, filesOf(run))}
       </pre>
       <div className={styles.programParts}>
