@@ -147,7 +147,7 @@ test("the page of programs has columns and tabs of what they report, and the fir
       latest: LATEST,
     }),
   );
-  const spec = { base: aProgram(), axes: { "parameters.lr": [0.1, 0.2] }, name: "a sweep" };
+  const spec = { base: aProgram(), variants: [], axes: { "parameters.lr": [0.1, 0.2] }, name: "a sweep" };
   const service = new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, best_accuracy: null }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
