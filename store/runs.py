@@ -47,6 +47,7 @@ def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tupl
             "values": values,
             "cluster": run.resources.kind,
             "need": need_of(run, []),
+            "code": run.code if run.kind == "program" else None,
             "queue": queue_of(run),
             "world": run.resources.world,
             "steps": run.steps,

@@ -29,6 +29,7 @@ from trainers.progress.event_history import end_torn_line
 
 RANKS, STEPS, KILLS = 4, 250_000, 50
 DISK_MB, CHECKPOINT_EVERY, SEED = 256, 1_000, 14
+AHEAD = 4_000  # steps that ranks may log beyond the one at which a rank is killed
 FULL_AT = 25  # the kill before which the disk is full
 FULL_S = 1.0  # for so long
 ROOT = Path(__file__).parents[2]
@@ -57,6 +58,7 @@ class Trial:
         home.mkdir()
         settings = Settings(home=home, runs=disk / "runs", token=token_hex())
         self.disk, self.marks, self.random = disk, Marks(home), random.Random(SEED)
+        self.kills_while_logging = 0
         self.testbed = Testbed.create(settings, 1)
         self.testbed.add_runs(1, "log")
         submit_queued(self.testbed.site)
@@ -80,12 +82,13 @@ class Trial:
     def _attempt(self, attempt: int, base: int) -> int:
         """Run one attempt from `base`; kill a rank, and end the others as the agent does. Return the next base."""
         self._report_start(attempt)
-        ranks = [self._start_rank(rank, attempt, base) for rank in range(RANKS)]
+        until = min(STEPS - AHEAD, STEPS * attempt // (KILLS + 1) + self.random.randrange(STEPS // KILLS // 2))
+        last = until + AHEAD if attempt <= KILLS else STEPS
+        ranks = [self._start_rank(rank, attempt, base, last) for rank in range(RANKS)]
         if attempt > KILLS:
             for process in ranks:
                 assert process.wait() == 0
             return STEPS
-        until = min(STEPS - 1, STEPS * attempt // (KILLS + 1) + self.random.randrange(STEPS // KILLS // 2))
         victim = self.random.randrange(RANKS)
         while self.marks.last_step(victim, attempt) < until:
             assert ranks[victim].poll() is None
@@ -93,17 +96,19 @@ class Trial:
         if attempt == FULL_AT:
             self._fill_disk()
         ranks[victim].send_signal(signal.SIGKILL)
+        self.kills_while_logging += self.marks.last_step(victim, attempt) < last
         for process in ranks:
             process.kill()
             process.wait()
         done = min(self.marks.last_step(rank, attempt) for rank in range(RANKS))
         return max(base, done // CHECKPOINT_EVERY * CHECKPOINT_EVERY)
 
-    def _start_rank(self, rank: int, attempt: int, base: int) -> subprocess.Popen[bytes]:
+    def _start_rank(self, rank: int, attempt: int, base: int, last: int) -> subprocess.Popen[bytes]:
         given = {"BIGBATCH_RUN_FOLDER": str(self.folder.path), "BIGBATCH_ATTEMPT": str(attempt), "RANK": str(rank)}
-        words = [sys.executable, "-S", "-m", "benchmarks.log.rank", str(base + 1), str(STEPS)]
+        words = [sys.executable, "-S", "-m", "benchmarks.log.rank", str(base + 1), str(last)]
         environment = os.environ | given | {"PYTHONPATH": str(ROOT)}
-        return subprocess.Popen([*words, str(self.marks.paths[rank])], env=environment)
+        waits = ["waits"] if last < STEPS else []
+        return subprocess.Popen([*words, str(self.marks.paths[rank]), *waits], env=environment)
 
     def _report_start(self, attempt: int) -> None:
         """Append an event as the agent does, which writes the same file as rank 0."""
@@ -163,6 +168,7 @@ class Trial:
             "points_written": sum(isinstance(event, Points) for events in written for event in events),
             "points_stored": stored,
             "kills": KILLS,
+            "kills_while_logging": self.kills_while_logging,
             "lost": lost,
             "doubled": doubled,
             "restarts": len(bases) - 1,

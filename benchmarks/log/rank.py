@@ -1,4 +1,4 @@
-"""One rank: it logs a step after the other, and marks each step for which `log` returned true, until it is killed.
+"""One rank: it logs a step after the other, and marks each step for which `log` returned true; then it may wait.
 
 The marks are in shared memory, which outlives the process. The value of a step is the attempt that logged it.
 """
@@ -6,14 +6,15 @@ The marks are in shared memory, which outlives the process. The value of a step 
 import mmap
 import os
 import sys
+import time
 
 import bigbatch
 
-MARK_BYTES = 1  # of each step: the last attempt for which `log` returned true
+WAITS = 4  # arguments of a rank that is killed
 
 
 def main() -> None:
-    """Log the steps from the first argument to the second one."""
+    """Log the steps from the first argument to the second one; with a fourth argument, wait then to be killed."""
     first, last, marks_path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     attempt = int(os.environ["BIGBATCH_ATTEMPT"])
     with open(marks_path, "r+b") as file, mmap.mmap(file.fileno(), 0) as marks:
@@ -22,6 +23,8 @@ def main() -> None:
                 marks[step] = attempt
     while not bigbatch.finish():
         pass
+    while len(sys.argv) > WAITS:
+        time.sleep(1)
 
 
 if __name__ == "__main__":
