@@ -28,6 +28,7 @@ from agent.ranks.rendezvous import Point, await_point, publish_point
 from agent.ranks.signals import Signals
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
+from agent.sources import MetricReader
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
@@ -54,6 +55,7 @@ class Attempt:
         point = self._meet()
         if point is None:
             return self._stopped_status()
+        self.metrics = MetricReader(self.folder.path, self._sources(), attempt=self.number)
         guard = Guard(marker_of(self.folder, self.number)) if self.placement.is_local else None
         try:
             self._carry_out(point)
@@ -62,6 +64,10 @@ class Attempt:
                 guard.dismiss()
             kill_left_behind()
         return self._report() if self.placement.is_first else self._status()
+
+    def _sources(self) -> list[dict[str, Any]]:
+        """Return the sources of metrics that this agent reads: all on the first agent, none on another one."""
+        return list(self.spec.get("metrics") or []) if self.placement.is_first else []
 
     def _meet(self) -> Point | None:
         place = self.placement
@@ -125,6 +131,7 @@ class Attempt:
             print(f"attempt {self.number} leaves: attempt {later} has begun", file=sys.stderr, flush=True)
             return REFUSED
         statuses = self._all_statuses()
+        self.metrics.finish()
         if self.folder.read(f"{self.number}.paused") is not None or (
             PAUSED in statuses.values() and all(status in (0, PAUSED) for status in statuses.values())
         ):

@@ -5,6 +5,7 @@ The agent of rank 0 reads them while they grow, and appends what they hold to th
 
 from __future__ import annotations
 
+from agent.sources.reader import MetricReader
 from agent.sources.sources import Sources
 
-__all__ = ["Sources"]
+__all__ = ["MetricReader", "Sources"]
