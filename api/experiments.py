@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
@@ -50,7 +51,8 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.model import check_module
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
+from contract.spec.checks.time_limit import warn_of_short_limit
+from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
 from store.lists.order import ListOrder, created_since
@@ -74,9 +76,11 @@ BODY = {
 
 def _spec(request: Request) -> ExperimentSpec:
     try:
-        return ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
+        spec = ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
     except ValidationError as error:
         raise Invalid("the experiment is not valid", issues_of(error)) from error
+    refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
+    return spec
 
 
 @router.post(
@@ -113,7 +117,9 @@ def create_experiment(
 
 
 def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
-    if experiment.spec != spec.model_dump(mode="json"):
+    # read again, since a version of this service may have stored it that had fewer fields
+    before = ExperimentSpec.from_stored(experiment.spec)
+    if before.model_dump(mode="json") != spec.model_dump(mode="json"):
         raise Conflict(f"experiment {experiment.id} was made with this Idempotency-Key, and it is another")
     return Created(id=experiment.id, runs=run_ids)
 
@@ -250,8 +256,8 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
     }
     issues = [
         ValidationIssue(
-            path=issue_path(issue.path, spec.axes),
-            message=f"{issue.message} (point {number})" if spec.axes else issue.message,
+            path=spec.grid.path_in_document(issue.path, number),
+            message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
         )
         for (_, replica), (number, need) in reversed(needs.items())
         if need.kind in reports
@@ -268,16 +274,25 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
 def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
     """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
     imports = {
-        (run.resources.kind, run.model.function): run.model
-        for _, run in spec.points()
+        (run.resources.kind, run.model.function): (number, run.model)
+        for number, (_, run) in enumerate(spec.points())
         if run.kind == "engine" and run.model.kind == "import"
     }
-    found = [(kind, check_module(model)) for (kind, _), model in imports.items()]
+    found = [(kind, number, check_module(model)) for (kind, _), (number, model) in imports.items()]
     return [
-        (kind, issue.model_copy(update={"path": issue_path(issue.path, spec.axes)})) for kind, issue in found if issue
+        (kind, issue.model_copy(update={"path": spec.grid.path_in_document(issue.path, number)}))
+        for kind, number, issue in found
+        if issue
     ]
 
 
 def _warnings(spec: ExperimentSpec) -> list[str]:
-    """Return what the service cannot decide: the jobs of a cluster may use another Python."""
-    return [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
+    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    numbers = {run.resources: number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    short = [
+        f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
+        for resources, number in reversed(numbers.items())
+        if (issue := warn_of_short_limit(resources))
+    ]
+    return [*modules, *dict.fromkeys(short)]

@@ -33,6 +33,7 @@ from scheduler.clusters.cluster import (
 )
 from scheduler.context import Context
 from scheduler.submit.answer import queue_again, store_id, withdraw
+from scheduler.submit.code_trees import make_code_trees
 from scheduler.submit.folders import FULL_FOR, Lease, write_array_folder, write_run_folders
 from scheduler.submit.select import SMALL, Selection, select_next
 from scheduler.submit.tools import install_tools
@@ -106,6 +107,7 @@ def _submission(context: Context, cluster: Cluster, selection: Selection) -> Ste
     yield 0.0
     lease = Lease(context, selection.name)
     pairs = [(run, job) for run in taken if (job := run.current_job)]
+    pairs = yield from make_code_trees(context, lease, pairs)
     ready = yield from write_run_folders(context, lease, pairs)
     if any(run.spec.get("kind") == "program" for run, _ in ready):
         try:

@@ -52,7 +52,7 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
         **_submitit_parameters(combined_resources(resources, pack) if pack else resources),
         **_task_parameters(launch, pack or 1),
         job_name=job.name,
-        comment=job.name,
+        comment=job.comment or job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
         setup=[_WITHOUT_SLURM_TOKEN, *setup],
         stderr_to_stdout=True,
