@@ -250,13 +250,16 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
         for row in clusters.reports(db)
         if row.report
     }
-    needs = {(run.resources, run.replica): number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    needs = {
+        (run.resources.model_dump_json(), run.replica): (number, run.resources)
+        for number, (_, run) in reversed(list(enumerate(spec.points())))
+    }
     issues = [
         ValidationIssue(
             path=spec.grid.path_in_document(issue.path, number),
             message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
         )
-        for (need, replica), number in reversed(needs.items())
+        for (_, replica), (number, need) in reversed(needs.items())
         if need.kind in reports
         for issue in check_cluster(need, reports[need.kind], replica=replica)
     ]
