@@ -6,6 +6,7 @@ from api.sentences.job_end import job_end_sentence
 from contract.lifecycle.reason import (
     Begun,
     CollectionFailed,
+    ExtensionRequested,
     FolderNotWritable,
     FoundByName,
     FreeText,
@@ -15,6 +16,7 @@ from contract.lifecycle.reason import (
     Reason,
     Retried,
     RetriesExhausted,
+    RetryRequested,
     RunFailed,
     RunPaused,
     StopRequested,
@@ -43,8 +45,17 @@ def reason_sentence(reason: Reason) -> str:
             return _job_ended(reason)
         case Retried() | RetriesExhausted() | NoProgress():
             return f"{reason_sentence(reason.after)}; {_what_follows(reason)}"
+        case RetryRequested() | ExtensionRequested():
+            return _requested(reason)
         case _:
             return _submission(reason)
+
+
+def _requested(reason: RetryRequested | ExtensionRequested) -> str:
+    by = f"{reason.by} asked" if reason.by else "somebody asked"
+    wish = f"it to go on to epoch {reason.epochs}" if isinstance(reason, ExtensionRequested) else "for a retry"
+    removed = "; the points of its earlier attempts were removed before" if reason.points_removed else ""
+    return f"{by} {wish}{removed}"
 
 
 def _submission(

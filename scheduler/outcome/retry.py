@@ -72,7 +72,7 @@ def refuse_retry(run: Run, cause: ExitCause, ending: Ending) -> Reason | None:
 
 
 def _count(run: Run, cause: ExitCause) -> int:
-    """Return how many attempts before the current one ended for `cause`."""
+    """Return how many attempts before the current one ended for `cause`, since somebody last asked for a start."""
     return len(_earlier(run, cause))
 
 
@@ -83,7 +83,7 @@ def _latest_step(run: Run, cause: ExitCause) -> int | None:
 
 
 def _earlier(run: Run, cause: ExitCause) -> list[Job]:
-    return [job for job in run.jobs if job.exit_cause == cause and job.attempt < run.attempt]
+    return [job for job in run.jobs if job.exit_cause == cause and run.retries_after < job.attempt < run.attempt]
 
 
 def _policy(run: Run) -> RetryPolicy:
