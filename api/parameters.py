@@ -12,7 +12,7 @@ from api.errors import Invalid
 from contract.api.list_sort import ExperimentSort, RunSort
 from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
-from store.lifecycle.labels import has_text, visible_experiments, visible_runs
+from store.lifecycle.labels import has_text, visible
 from store.lifecycle.tags import experiments_with, runs_with
 from store.lists.order import ListOrder, UnknownRowError, order_rows
 from store.tables import Experiment, Run
@@ -181,7 +181,7 @@ def _experiment_filter(
     project: ProjectName = None,
     archived: Archived = False,
 ) -> list[ColumnElement[bool]]:
-    which = [*visible_experiments(archived=archived)]
+    which = visible(Experiment, archived=archived)
     which += [] if q is None else [has_text(q)]
     which += [] if tag is None else [experiments_with(tag)]
     which += [] if owner is None else [Experiment.owner == owner]
@@ -189,7 +189,7 @@ def _experiment_filter(
 
 
 def _run_filter(tag: TagName = None, archived: Archived = False) -> list[ColumnElement[bool]]:
-    return [*visible_runs(archived=archived), *([] if tag is None else [runs_with(tag)])]
+    return visible(Run, archived=archived) + ([] if tag is None else [runs_with(tag)])
 
 
 ExperimentFilter = Annotated[list[ColumnElement[bool]], Depends(_experiment_filter)]

@@ -29,7 +29,8 @@ def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
 
 def page(db: Session, *which: ColumnElement[bool], order: ListOrder, limit: int) -> Sequence[Experiment]:
     """Return experiments for which `which` holds, in `order`; one more than `limit` if there is a next page."""
-    query = select(Experiment).options(defer(Experiment.spec)).order_by(*order.by).limit(limit + 1)
+    unseen = (Experiment.spec, Experiment.notes, Experiment.added_points, Experiment.key, Experiment.deleted_at)
+    query = select(Experiment).options(*map(defer, unseen)).order_by(*order.by).limit(limit + 1)
     return db.scalars(query.where(*which, *order.which)).all()
 
 

@@ -70,7 +70,9 @@ def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, 
         }
         for number, (values, run) in enumerate(points, first)
     ]
-    ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), rows)) if rows else []
+    if not rows:
+        return []
+    ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), rows))
     record_created(db, ids)
     return ids
 

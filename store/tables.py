@@ -89,6 +89,7 @@ class Run(Table):
         # what the tick `prune` may still remove
         Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
+        Index("ix_runs_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
         Index("ix_runs_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
     )
     id: Mapped[int] = mapped_column(primary_key=True)

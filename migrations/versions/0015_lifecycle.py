@@ -5,6 +5,8 @@ Revises: 0012
 Create Date: 2026-11-25 14:00:00
 """
 
+from itertools import product
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -28,7 +30,7 @@ def upgrade() -> None:
             op.add_column(table, sa.Column(name, sa.DateTime(timezone=True), nullable=True))
     for name in ("owner", "project"):
         op.create_index(f"ix_experiments_{name}", "experiments", [name, "id"])
-    for table, name in (("experiments", "archived_at"), ("experiments", "deleted_at"), ("runs", "deleted_at")):
+    for table, name in product(("experiments", "runs"), ("archived_at", "deleted_at")):
         where = sa.text(f"{name} IS NOT NULL")
         op.create_index(f"ix_{table}_{name}", table, [name], sqlite_where=where, postgresql_where=where)
     op.drop_index("ix_runs_summary", "runs")
@@ -49,7 +51,7 @@ def downgrade() -> None:
     op.drop_table("experiment_tags")
     op.drop_index("ix_runs_summary", "runs")
     op.create_index("ix_runs_summary", "runs", SUMMARY)
-    for table, name in (("experiments", "archived_at"), ("experiments", "deleted_at"), ("runs", "deleted_at")):
+    for table, name in product(("experiments", "runs"), ("archived_at", "deleted_at")):
         op.drop_index(f"ix_{table}_{name}", table)
     for name in ("owner", "project"):
         op.drop_index(f"ix_experiments_{name}", "experiments")

@@ -89,7 +89,7 @@ def remove_experiments(db: Session) -> None:
     newest = select(func.max(Experiment.id)).scalar_subquery()
     is_empty = ~select(Run.id).where(Run.experiment_id == Experiment.id).exists()
     mine = (Experiment.deleted_at.is_not(None), is_empty, Experiment.id < newest)
-    ids: Sequence[int] = db.scalars(select(Experiment.id).where(*mine).order_by(Experiment.id).limit(100)).all()
+    ids: Sequence[int] = db.scalars(select(Experiment.id).where(*mine).order_by(Experiment.deleted_at).limit(100)).all()
     if ids:
         db.execute(delete(ExperimentTag).where(ExperimentTag.experiment_id.in_(ids)))
         db.execute(delete(Experiment).where(Experiment.id.in_(ids)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from contract.api.labels import ExperimentChange, RunChange
@@ -19,7 +19,10 @@ class TooManyTagsError(ValueError):
 
 
 def change_experiment(db: Session, experiment_id: int, change: ExperimentChange) -> Experiment | None:
-    """Change the labels of an experiment; return None if there is none. Raise TooManyTagsError."""
+    """Change the labels of an experiment; return None if there is none. Raise TooManyTagsError.
+
+    Its runs go to the archive and return from it with the experiment.
+    """
     mine = (Experiment.id == experiment_id, Experiment.deleted_at.is_(None))
     experiment = db.scalar(select(Experiment).where(*mine).with_for_update(key_share=True))
     if experiment is None:
@@ -28,6 +31,8 @@ def change_experiment(db: Session, experiment_id: int, change: ExperimentChange)
         if (text := getattr(change, name)) is not None:
             setattr(experiment, name, text)
     _change_row(experiment, change)
+    if change.archived is not None:  # the list of all runs shows or hides them
+        db.execute(update(Run).where(Run.experiment_id == experiment_id).values(archived_at=experiment.archived_at))
     present = tags.of_experiments(db, [experiment_id]).get(experiment_id, [])
     tags.store_experiment_tags(db, experiment_id, present=present, wanted=_wanted(present, change))
     return experiment
@@ -57,18 +62,12 @@ def has_text(text: str) -> ColumnElement[bool]:
     return or_(*in_columns, in_tags.exists())
 
 
-def visible_experiments(*, archived: bool) -> Sequence[ColumnElement[bool]]:
-    """Return the conditions for experiments that a list shows: those of the archive, or the others."""
-    is_archived = Experiment.archived_at.is_not(None) if archived else Experiment.archived_at.is_(None)
-    return [Experiment.deleted_at.is_(None), is_archived]
-
-
-def visible_runs(*, archived: bool) -> Sequence[ColumnElement[bool]]:
-    """Return the conditions for runs that the list of all runs shows; an archived experiment takes its runs along."""
-    of_archive = select(Experiment.id).where(Experiment.archived_at.is_not(None))
-    in_archive = Run.experiment_id.in_(of_archive)
-    is_archived = Run.archived_at.is_not(None) | in_archive if archived else Run.archived_at.is_(None) & ~in_archive
-    return [Run.deleted_at.is_(None), is_archived]
+def visible(table: type[Experiment] | type[Run], *, archived: bool) -> list[ColumnElement[bool]]:
+    """Return the conditions for rows that a list shows: those of the archive, or the others."""
+    if not archived:
+        return [table.deleted_at.is_(None), table.archived_at.is_(None)]
+    # by ids, because SQLite would otherwise read the whole table in the order of the list
+    return [table.deleted_at.is_(None), table.id.in_(select(table.id).where(table.archived_at.is_not(None)))]
 
 
 def _change_row(row: Experiment | Run, change: RunChange) -> None:

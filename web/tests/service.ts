@@ -59,6 +59,8 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     step: 3,
     steps: 10,
     latest: { loss: 0.51234, heldout_accuracy: 0.9312 },
+    tags: [],
+    archived_at: null,
     ...change,
   };
 }
@@ -87,6 +89,7 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     best_accuracy: null,
     points_removed_at: null,
     history_removed_at: null,
+    notes: "",
     folder: "/runs/000007-ab",
     choices: null,
     bindings: null,
@@ -107,6 +110,13 @@ export function anExperiment(change: Partial<ExperimentDetail> = {}): Experiment
     counts: { running: 1, done: 1 },
     progress: 0.625,
     best_accuracy: 0.9312,
+    owner: "ada",
+    project: "",
+    tags: [],
+    archived_at: null,
+    origin: null,
+    notes: "",
+    added_points: [],
     spec,
     ...change,
   };

@@ -1411,7 +1411,7 @@ export interface components {
         ExperimentDetail: {
             /**
              * Added Points
-             * @description Points that were added beside the grid of the spec.
+             * @description Points that were added outside the grid of the spec.
              * @example [
              *       {
              *         "batch": 256,
@@ -2752,7 +2752,7 @@ export interface components {
         PointsAdded: {
             /**
              * Existing
-             * @description Number of requested points that the experiment had already.
+             * @description Number of points of the grown grid and of the list that the experiment had already.
              * @example 6
              */
             existing: number;
@@ -2793,7 +2793,7 @@ export interface components {
             };
             /**
              * Points
-             * @description Points by the dotted paths of their fields, beside the grid.
+             * @description Points by the dotted paths of their fields, outside the grid.
              * @default []
              * @example [
              *       {
