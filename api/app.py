@@ -10,6 +10,7 @@ from api import collectives, dashboard, errors, experiments, failures, health, m
 from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
+from api.code import snapshots
 from api.documents import DocumentMiddleware
 from api.http.etag import EtagMiddleware
 from api.http.methods import HeadMiddleware
@@ -41,7 +42,8 @@ def create_app(settings: Settings) -> FastAPI:
     errors.install(app)
     v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
     changes = (labels.router, retry.router, extension.router, deletion.router)
-    for router in (experiments.router, failures.router, runs.router, *changes, collectives.router, health.router):
+    routers = (experiments.router, failures.router, runs.router, *changes, snapshots.router, collectives.router)
+    for router in (*routers, health.router):
         v1.include_router(router)
     app.include_router(v1)
     app.include_router(metrics.router, responses=ACCESS)

@@ -1,14 +1,15 @@
 """Experiments: create, list, details, stop, and curves of their runs."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.errors import Conflict, Invalid
 from api.http.bodies import body_of, describe_body
@@ -53,7 +54,8 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.model import check_module
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec, issue_path
+from contract.spec.checks.time_limit import warn_of_short_limit
+from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue
 from store import clusters, experiments, runs
 from store.lifecycle import tags
@@ -65,6 +67,12 @@ from store.tables import Experiment, Run
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
 BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
+
+
+def _spec(request: Request) -> ExperimentSpec:
+    spec = body_of(ExperimentSpec, what="the experiment")(request)
+    refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
+    return spec
 
 
 @router.post(
@@ -101,7 +109,9 @@ def create_experiment(
 
 
 def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
-    if experiment.spec != spec.model_dump(mode="json"):
+    # read again, since a version of this service may have stored it that had fewer fields
+    before = ExperimentSpec.from_stored(experiment.spec)
+    if before.model_dump(mode="json") != spec.model_dump(mode="json"):
         raise Conflict(f"experiment {experiment.id} was made with this Idempotency-Key, and it is another")
     return Created(id=experiment.id, runs=run_ids)
 
@@ -181,7 +191,7 @@ def get_experiment_points(
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
     spec = found_experiment(db, experiment_id).spec
-    every = Checkpoint.model_validate(spec["base"].get("checkpoint", {})).every_minutes
+    every = _checkpoint_minutes(spec["base"])
     return [
         advise_interval(one)
         for one in interruptions.observed(db, experiment_id, interval_s=60 * every if every else None)
@@ -193,6 +203,13 @@ def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
     """Request that every run of the experiment stops."""
     see_experiment(db, experiment_id)
     return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))
+
+
+def _checkpoint_minutes(base: dict[str, Any]) -> float | None:
+    """Return the checkpoint interval of an engine run; a program has its own intervals, which are not known."""
+    if base.get("kind") == "program":
+        return None
+    return Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:
@@ -230,8 +247,8 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
     needs = {(run.resources, run.replica): number for number, (_, run) in reversed(list(enumerate(spec.points())))}
     issues = [
         ValidationIssue(
-            path=issue_path(issue.path, spec.axes),
-            message=f"{issue.message} (point {number})" if spec.axes else issue.message,
+            path=spec.grid.path_in_document(issue.path, number),
+            message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
         )
         for (need, replica), number in reversed(needs.items())
         if need.kind in reports
@@ -248,14 +265,25 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
 def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
     """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
     imports = {
-        (run.resources.kind, run.model.function): run.model for _, run in spec.points() if run.model.kind == "import"
+        (run.resources.kind, run.model.function): (number, run.model)
+        for number, (_, run) in enumerate(spec.points())
+        if run.kind == "engine" and run.model.kind == "import"
     }
-    found = [(kind, check_module(model)) for (kind, _), model in imports.items()]
+    found = [(kind, number, check_module(model)) for (kind, _), (number, model) in imports.items()]
     return [
-        (kind, issue.model_copy(update={"path": issue_path(issue.path, spec.axes)})) for kind, issue in found if issue
+        (kind, issue.model_copy(update={"path": spec.grid.path_in_document(issue.path, number)}))
+        for kind, number, issue in found
+        if issue
     ]
 
 
 def _warnings(spec: ExperimentSpec) -> list[str]:
-    """Return what the service cannot decide: the jobs of a cluster may use another Python."""
-    return [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
+    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    needs = {run.resources: number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    short = {
+        f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
+        for need, number in needs.items()
+        if (issue := warn_of_short_limit(need))
+    }
+    return [*modules, *sorted(short)]

@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from secrets import token_hex
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -17,8 +17,9 @@ from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import ENDED, LIVE, State
-from contract.spec.experiment import ExperimentSpec, Values
-from contract.spec.run import RunSpec
+from contract.spec.any_run import AnyRun
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
 from store.lifecycle import tags
 from store.locks import lock_runs
 from store.tables import IS_CURRENT, Experiment, Job, Run, now
@@ -53,7 +54,7 @@ def create(
     return experiment.id, insert_runs(db, experiment.id, spec.points(), first=0)
 
 
-def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, RunSpec]], *, first: int) -> list[int]:
+def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, AnyRun]], *, first: int) -> list[int]:
     """Store a queued run for each point of an experiment, with numbers from `first` on; return their ids."""
     rows = [
         {
@@ -64,6 +65,7 @@ def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, 
             "values": values,
             "cluster": run.resources.kind,
             "need": need_of(run, []),
+            "code": run.code if run.kind == "program" else None,
             "queue": queue_of(run),
             "world": run.resources.world,
             "steps": run.steps,
@@ -77,14 +79,14 @@ def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, 
     return ids
 
 
-def need_of(run: RunSpec, excluded: Sequence[str]) -> str:
+def need_of(run: AnyRun, excluded: Sequence[str]) -> str:
     """Return a text that is equal for runs whose scripts ask a cluster for the same: they may share a submission."""
-    asked = [run.resources.model_dump(mode="json"), run.rule.survives_workers, sorted(excluded)]
+    asked = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
     text = json.dumps(asked, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
 
-def queue_of(run: RunSpec) -> str:
+def queue_of(run: AnyRun) -> str:
     """Return the partition, account and QOS of the run's jobs: a cluster may limit the number of jobs of each."""
     need = run.resources
     return "/".join(name or "" for name in (need.partition, need.account, need.qos)) if need.kind == "slurm" else ""
@@ -127,12 +129,13 @@ class LiveRun(NamedTuple):
     observed_cause: ExitCause | None
     observed_at: datetime | None
     reported_cause: ExitCause | None
+    rank_cursors: Mapping[str, int]
 
 
 _LIVE_COLUMNS = (
     *(Run.id, Run.key, Run.cluster, Run.state, Run.attempt, Run.cursor, Job.id, Job.name, Job.external_id),
     *(Job.pack_member, Job.unknown_since, Job.pending_reason, Job.observed_end, Job.observed_cause, Job.observed_at),
-    Job.reported_cause,
+    *(Job.reported_cause, Run.rank_cursors),
 )
 
 
@@ -175,28 +178,29 @@ def request_stop(db: Session, which: ColumnElement[bool], source: StopSource = S
     return len(locked)
 
 
+_READ_COLUMNS = (Run.id, Run.cursor, Run.attempt, Run.rank_cursors)
+
+
 class Advance(NamedTuple):
-    """How far a run's events were read: the next byte, the newest value of every series, the newest step."""
+    """How far a run's files were read: the next bytes, the newest value of every series, the newest step."""
 
     run: LiveRun
     cursor: int
     latest: dict[str, float | None]
     step: int
+    rank_cursors: Mapping[str, int] = {}
 
 
 def advance(db: Session, several: Sequence[Advance]) -> set[int]:
     """Store how far runs were read; return the runs that no other worker has read meanwhile. Read no whole row."""
     by_id = {one.run.id: one for one in several}
-    query = select(Run.id, Run.cursor, Run.attempt, Run.latest, Run.step).where(Run.id.in_(by_id)).order_by(Run.id)
-    rows = [
-        row
-        for row in db.execute(query.with_for_update(key_share=True))
-        if (row.cursor, row.attempt) == (by_id[row.id].run.cursor, by_id[row.id].run.attempt)
-    ]
+    query = select(*_READ_COLUMNS, Run.latest, Run.step).where(Run.id.in_(by_id)).order_by(Run.id)
+    rows = [row for row in db.execute(query.with_for_update(key_share=True)) if _is_as_read(row, by_id[row.id].run)]
     changes = [
         {
             "id": row.id,
             "cursor": by_id[row.id].cursor,
+            "rank_cursors": dict(by_id[row.id].rank_cursors),
             "latest": merge_latest(row.latest, by_id[row.id].latest),
             "step": max(row.step, by_id[row.id].step),
         }
@@ -216,10 +220,24 @@ def merge_latest(stored: Mapping[str, float | None], new: Mapping[str, float | N
 
 def lock_as_read(db: Session, read: Sequence[LiveRun]) -> dict[int, Run]:
     """Lock these runs and load them with all their jobs, except the runs that another worker has read meanwhile."""
-    seen = {run.id: (run.cursor, run.attempt) for run in read}
+    seen = {run.id: run for run in read}
     query = select(Run).where(Run.id.in_(seen)).order_by(Run.id).options(selectinload(Run.jobs))
     rows = db.scalars(query.with_for_update(key_share=True))
-    return {run.id: run for run in rows if (run.cursor, run.attempt) == seen[run.id]}
+    return {run.id: run for run in rows if _is_as_read(run, seen[run.id])}
+
+
+class _Read(Protocol):
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def cursor(self) -> int: ...
+    @property
+    def rank_cursors(self) -> Mapping[str, int]: ...
+
+
+def _is_as_read(row: _Read, read: LiveRun) -> bool:
+    """Return whether no other worker has read the run's files meanwhile, and no attempt has begun."""
+    return (row.cursor, row.attempt, row.rank_cursors) == (read.cursor, read.attempt, read.rank_cursors)
 
 
 def counts(db: Session) -> dict[State, int]:

@@ -19,6 +19,7 @@ REASON = ModelJson(reason_adapter)
 JOB_END = ModelJson(TypeAdapter(JobEnd))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
 IS_ARCHIVED, IS_DELETED = text("archived_at IS NOT NULL"), text("deleted_at IS NOT NULL")
+HAS_CODE = text("code IS NOT NULL")
 HAS_ENDED = text("ended_at IS NOT NULL")
 IS_GIVEN_UP = text("given_up_at IS NOT NULL")  # of a job
 
@@ -91,6 +92,7 @@ class Run(Table):
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
         Index("ix_runs_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
         Index("ix_runs_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
+        Index("ix_runs_code", "code", sqlite_where=HAS_CODE, postgresql_where=HAS_CODE),
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"))
@@ -100,6 +102,7 @@ class Run(Table):
     values: Mapped[dict[str, Any]] = mapped_column("axis_values")
     cluster: Mapped[str]
     need: Mapped[str] = mapped_column(default="")  # runs of one need may share a submission
+    code: Mapped[str | None]  # the snapshot that it runs
     queue: Mapped[str] = mapped_column(default="")  # where a cluster limits jobs: partition, account and QOS
     world: Mapped[int]
     steps: Mapped[int]
@@ -115,6 +118,7 @@ class Run(Table):
     not_before: Mapped[datetime | None]  # the next attempt is not submitted before
     excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that the next attempts leave out
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file that are stored
+    rank_cursors: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the same of points/rank-R.jsonl, by rank
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported

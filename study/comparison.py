@@ -12,6 +12,7 @@ from typing import Any
 
 from contract.lifecycle.state import State
 from contract.spec.choices.data import Synthetic
+from contract.spec.run import RunSpec
 from study.trial import Mark, Trial
 
 SAME = ("model", "data")  # runs with another net or data set solve another problem
@@ -95,6 +96,6 @@ def _remarks(baseline: Trial, other: Trial) -> Iterator[str]:
         yield f"the baseline has {ranks} ranks: this is not a speed-up over one rank"
     if baseline.spec.resources.kind != other.spec.resources.kind:
         yield "the runs used different kinds of resources"
-    if isinstance(baseline.spec.data, Synthetic):
+    if isinstance(baseline.spec, RunSpec) and isinstance(baseline.spec.data, Synthetic):
         yield "the data are synthetic: their accuracies do not transfer to other data"
     yield "there is one run of each: repeat both with other seeds before you rely on the speed-up"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from contract import metric_names
 from contract.lifecycle.state import State
-from contract.spec.run import RunSpec
+from contract.spec.any_run import AnyRun
 
 Points = Mapping[str, Sequence[tuple[int, float | None]]]  # name of a series -> its steps and values
 NAMES = (metric_names.EPOCH, metric_names.TRAINED_S, metric_names.HELDOUT_ACCURACY)
@@ -32,7 +32,7 @@ class Trial:
 
     name: str
     state: State
-    spec: RunSpec
+    spec: AnyRun
     marks: Sequence[Mark]
 
     @property
@@ -45,7 +45,7 @@ class Trial:
         return next((mark for mark in self.marks if mark.accuracy >= accuracy), None)
 
 
-def trial(name: str, state: State, spec: RunSpec, points: Points) -> Trial:
+def trial(name: str, state: State, spec: AnyRun, points: Points) -> Trial:
     """Return the trial of a run; `points` must contain the series NAMES from the first step on."""
     epochs, seconds = dict(points.get(metric_names.EPOCH, ())), dict(points.get(metric_names.TRAINED_S, ()))
     marks = [

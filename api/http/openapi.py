@@ -10,6 +10,7 @@ from api.http.bodies import REFERENCE
 from contract.api.labels import ExperimentChange, RunChange
 from contract.api.lifecycle import ExtensionRequest, PointsRequest, RetryRequest
 from contract.api.problem import Problem
+from contract.api.snapshots import SnapshotRequest
 
 TAGS = [
     {
@@ -20,10 +21,11 @@ TAGS = [
         "name": "runs",
         "description": "Runs: list, read, label, stop, retry, extend, delete; points, log, and times of ranks.",
     },
+    {"name": "snapshots", "description": "Code snapshots: upload, read, compare."},
     {"name": "collectives", "description": "Predicted costs of collectives on a network, and their plans."},
     {"name": "service", "description": "The state of the service and of its clusters."},
 ]
-BODIES = (ExperimentChange, RunChange, RetryRequest, PointsRequest, ExtensionRequest)  # besides ExperimentSpec
+BODIES = (ExperimentChange, RunChange, RetryRequest, PointsRequest, ExtensionRequest, SnapshotRequest)
 NO_SCALAR = ("const", "enum", "$ref", "oneOf")  # schemas that list their values, or that lead to fields
 
 

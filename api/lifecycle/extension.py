@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
+from api.code.references import refuse_absent_code
 from api.errors import Conflict, Invalid
 from api.experiments import refuse_impossible
 from api.http.bodies import body_of, describe_body
@@ -15,8 +16,10 @@ from contract.api.lifecycle import ExtensionRequest, PointsAdded, PointsRequest,
 from contract.folder.run_folder import RunFolder
 from contract.folder.stored_checkpoints import StoredCheckpoint, newest_checkpoint
 from contract.lifecycle.state import State
+from contract.spec.any_run import read_run
 from contract.spec.checks.extension import check_extension
-from contract.spec.experiment import MAX_POINTS
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import MAX_POINTS
 from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue
 from store.lifecycle import added_points, going_on
@@ -47,13 +50,14 @@ def add_points(
         read = found_experiment(db, experiment_id).spec
     # ten thousand points take a second, and no other request waits for them
     grid, extra = grown_grid(read, asked.axes), extra_points(read, asked.points)
+    spec = grid or ExperimentSpec.from_stored(read)
+    refuse_absent_code(request, spec.with_points([*([] if grid is None else grid.points()), *extra]))
     with transaction(engine) as db:
         experiment = added_points.lock(db, experiment_id)
         if experiment is None or experiment.spec != read:
             raise Conflict(f"experiment {experiment_id} has changed meanwhile: send the request again")
         new = added_points.new_points(db, experiment_id, [] if grid is None else grid.points(), extra)
         _check_number(new)
-        spec = grid or added_points.spec_of(experiment)
         refuse_impossible(db, spec.with_points([*new.grid, *new.extra]), force=force)
         run_ids = added_points.add(db, experiment, grid, new)
     return PointsAdded(id=experiment_id, runs=run_ids, existing=new.existing)
@@ -81,7 +85,10 @@ def extend_run(
     engine = request.app.state.engine
     with snapshot(engine) as db:
         run = found_run(db, run_id)
-    spec = RunSpec.model_validate(run.spec)
+    spec = read_run(run.spec)
+    if not isinstance(spec, RunSpec):
+        message = "a program has no epochs of which the service knows: retry or clone the run with other parameters"
+        raise Invalid("the run cannot be extended", [ValidationIssue(path="epochs", message=message)])
     if asked.epochs == spec.epochs:
         return RunExtended(id=run_id, epochs=spec.epochs, steps=run.steps, from_step=None, state=run.state)
     longer = _longer(run, spec, asked.epochs)

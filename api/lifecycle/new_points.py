@@ -6,8 +6,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from api.errors import Invalid
-from contract.spec.experiment import ExperimentSpec, Values
-from contract.spec.run import RunSpec
+from contract.spec.any_run import AnyRun
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
 from contract.validation import ValidationIssue, issues_of
 
 MAX_EXTRA = 1000  # points outside the grid in a request: each is validated by itself
@@ -29,15 +30,15 @@ def grown_grid(stored: dict[str, Any], axes: dict[str, list[Any]]) -> Experiment
         raise Invalid("the points are not valid", issues_of(error)) from error
 
 
-def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple[Values, RunSpec]]:
+def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple[Values, AnyRun]]:
     """Return the runs of points by their values; raise Invalid."""
     if len(points) > MAX_EXTRA:
         message = f"{len(points):,} points are more than the limit of {MAX_EXTRA:,} in a request"
         raise Invalid("the points are not valid", [ValidationIssue(path="points", message=message)])
-    found: list[tuple[Values, RunSpec]] = []
+    found: list[tuple[Values, AnyRun]] = []
     issues: list[ValidationIssue] = []
     for number, values in enumerate(points):
-        grid = {"axes": {path: [value] for path, value in values.items()}}
+        grid = {"axes": {path: [value] for path, value in values.items()}, "variants": []}
         try:
             found += ExperimentSpec.model_validate({**stored, **grid}).points()
         except ValidationError as error:

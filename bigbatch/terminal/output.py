@@ -11,7 +11,7 @@ from rich.table import Table
 
 from contract.api.responses import RunView
 from contract.metric_names import HELDOUT_ACCURACY
-from contract.spec.experiment import Values
+from contract.spec.grid.grid import Values
 
 DEFAULT_WIDTH = 250  # columns if the output is not a terminal
 
@@ -53,6 +53,12 @@ def format_percent(share: float | None, digits: int = 0) -> str:
 def format_accuracy(run: RunView) -> str:
     """Return the run's newest held-out accuracy as a percentage."""
     return format_percent(run.latest.get(HELDOUT_ACCURACY), 2)
+
+
+def format_accuracies(run: RunView) -> str:
+    """Return the run's newest held-out accuracy, and its best one if that is another."""
+    last, best = format_accuracy(run), format_percent(run.best_accuracy, 2)
+    return last if best in (last, "-") else f"{last} (best {best})"
 
 
 def format_age(moment: datetime) -> str:

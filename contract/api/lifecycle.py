@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from contract.described_model import DescribedModel
 from contract.lifecycle.state import State
-from contract.spec.experiment import Values
+from contract.spec.grid.grid import Values
 from contract.spec.numbers import Count
 
 RetriedState = Literal["failed", "cancelled"]

@@ -13,8 +13,9 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import PendingKind
 from contract.lifecycle.state import State
-from contract.spec.experiment import ExperimentSpec, Values
-from contract.spec.run import RunSpec
+from contract.spec.any_run import AnyRun
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
 
 T = TypeVar("T")
 MOMENT = "2026-11-23T08:00:00Z"
@@ -42,7 +43,7 @@ class RunView(DescribedModel):
     number: int = Field(examples=[0])
     """Index in the experiment's grid, from 0."""
     values: Values = Field(examples=[VALUES])
-    """The value of each axis at this point of the grid, by dotted path; empty without axes."""
+    """The value of each field that the grid sets, by dotted path; empty without axes and variants."""
     state: State
     """State of the run."""
     reason: str | None = Field(examples=["rank 3 on n2: CUDA out of memory"])
@@ -79,6 +80,8 @@ class RunView(DescribedModel):
     """Tags of the run, in alphabetical order."""
     archived_at: datetime | None = Field(examples=[MOMENT])
     """When the run was archived, so that lists hide it; null: it is not archived."""
+    best_accuracy: float | None = Field(examples=[0.983])
+    """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
 
 
 class MoveView(DescribedModel):
@@ -129,7 +132,7 @@ class RestartView(DescribedModel):
 class RunDetail(RunView):
     """A run with its spec, history and failure."""
 
-    spec: RunSpec
+    spec: AnyRun
     """The complete spec of the run."""
     choices: CollectiveChoices | None
     """The choices of the collective `auto`; null without any."""
@@ -149,8 +152,6 @@ class RunDetail(RunView):
     """The failure of the last ended attempt; null if that attempt did not fail."""
     series: list[str] = Field(examples=[["loss", "learning_rate"]])
     """Names of the series that have points."""
-    best_accuracy: float | None = Field(examples=[0.983])
-    """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
     points_removed_at: datetime | None = Field(examples=[MOMENT])
     """When the service removed the points of this old run; null: all points are stored."""
     history_removed_at: datetime | None = Field(examples=[MOMENT])
@@ -169,7 +170,7 @@ class FailedRun(DescribedModel):
     number: int = Field(examples=[0])
     """Index in the experiment's grid, from 0."""
     values: Values = Field(examples=[VALUES])
-    """The value of each axis at this point of the grid, by dotted path; empty without axes."""
+    """The value of each field that the grid sets, by dotted path; empty without axes and variants."""
     step: int = Field(examples=[1200])
     """The last stored step."""
     reason: str | None = Field(examples=["rank 3 on n2: CUDA out of memory"])
@@ -242,7 +243,7 @@ class DraftRun(DescribedModel):
     number: int = Field(examples=[0])
     """Index in the experiment's grid, from 0."""
     values: Values = Field(examples=[VALUES])
-    """The value of each axis at this point of the grid, by dotted path; empty without axes."""
+    """The value of each field that the grid sets, by dotted path; empty without axes and variants."""
     cluster: str = Field(examples=["slurm"])
     """The cluster of the run's jobs."""
     world: int = Field(examples=[8])

@@ -1,30 +1,23 @@
 """The spec of an experiment: a base run and the axes of its grid."""
 
-import json
-from collections.abc import Hashable, Iterator
-from itertools import product
-from math import prod
+from itertools import islice
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from contract.spec.any_run import AnyRun, read_run
 from contract.spec.base import Spec
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
 from contract.spec.checks.stored_size import check_stored_size
+from contract.spec.grid.grid import Grid, Values
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
-from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue, issues_of, validation_error
 
-MAX_POINTS = 10_000  # a larger grid is usually a mistake
-MAX_AXES = 100  # a run has fewer fields, besides the options of an imported net
-MAX_PATH_PARTS = 20  # of a dotted path
 MAX_ISSUES = 100  # a longer list does not help a person
-
-Values = dict[str, Any]  # dotted path -> the value of this point
 
 
 class ExperimentSpec(Spec):
-    """A base run and axes (dotted path: list of values). Every point of the grid is one run."""
+    """A base run, variants, and axes (dotted path: list of values). Every point of the grid is one run."""
 
     name: Name = Field(examples=["torus against ring"])
     """Name of the experiment: one line that is not blank. Several experiments may have the same name."""
@@ -38,32 +31,48 @@ class ExperimentSpec(Spec):
     """Project of the experiment."""
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS)] = Field(default=[], examples=[["baseline", "lars"]])
     """Tags of the experiment; they can be changed later."""
-    base: RunSpec
+    base: AnyRun
     """The run of which every point of the grid is a variation."""
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
         default={}, examples=[{"collective": [{"kind": "native"}, {"kind": "ring"}], "optimizer.momentum": [0.9, 0.95]}]
     )
     """The grid: for each dotted path of a run's field the values that it takes. The last axis varies fastest; without
     axes the experiment has one run."""
+    variants: list[Annotated[dict[str, Any], Field(min_length=1)]] = Field(
+        default=[],
+        examples=[
+            [
+                {"optimizer": {"kind": "sgd"}, "schedule.rate": 0.1},
+                {"optimizer": {"kind": "lars"}, "schedule.rate": 8.0},
+            ]
+        ],
+    )
+    """Fields that change together: each variant maps dotted paths to values, and all variants set the same fields. With
+    axes, every variant has every point of the axes; the variants vary slowest."""
     max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = Field(default=None, examples=[8])
     """Largest number of runs at the same time on Slurm; null: no limit."""
     pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = Field(default=None, examples=[4])
     """Number of runs in one Slurm job, side by side on one node; null: each run has its own job."""
-    _points: list[tuple[Values, RunSpec]] = PrivateAttr(default=[])
+    _points: list[tuple[Values, AnyRun]] = PrivateAttr(default=[])
     _was_checked: bool = PrivateAttr(default=False)
 
     @classmethod
     def from_stored(cls, stored: dict[str, Any]) -> Self:
         """Return the spec of an accepted experiment, without building and checking its points again."""
-        spec = cls.model_construct(**{**stored, "base": RunSpec.model_validate(stored["base"])})
+        spec = cls.model_construct(**{**stored, "base": read_run(stored["base"])})
         spec._was_checked = True
         return spec
 
-    def points(self) -> list[tuple[Values, RunSpec]]:
-        """Return the values and the complete run of every point; the last axis varies fastest."""
+    @property
+    def grid(self) -> Grid:
+        """The variants and axes."""
+        return Grid(self.variants, self.axes)
+
+    def points(self) -> list[tuple[Values, AnyRun]]:
+        """Return the values and the complete run of every point, in the order of the grid."""
         return self._points
 
-    def with_points(self, points: list[tuple[Values, RunSpec]]) -> Self:
+    def with_points(self, points: list[tuple[Values, AnyRun]]) -> Self:
         """Return the same spec with other points, which were checked elsewhere."""
         spec = self.model_copy()
         spec._points, spec._was_checked = points, True
@@ -73,20 +82,15 @@ class ExperimentSpec(Spec):
     def _check_every_point(self) -> Self:
         if self._was_checked:  # pydantic validates a spec again as part of a response
             return self
-        if len(self.axes) > MAX_AXES:
-            message = f"{len(self.axes):,} axes are more than the limit of {MAX_AXES}"
-            raise validation_error([ValidationIssue(path="axes", message=message)])
-        size = prod(len(values) for values in self.axes.values())
-        if size > MAX_POINTS:
-            factors = " x ".join(str(len(values)) for values in self.axes.values())
-            message = f"the grid has {factors} = {size:,} points, more than the limit of {MAX_POINTS:,}"
-            raise validation_error([ValidationIssue(path="axes", message=message)])
-        if issues := list(_axis_issues(self.axes)):
-            raise validation_error(issues)
-        base = self.base.model_dump(mode="json")
-        if issue := check_stored_size(base, self.axes, points=size):
+        grid = self.grid
+        if issue := grid.size_issue():
             raise validation_error([issue])
-        points, issues = _expand(base, self.axes)
+        if issues := list(islice(grid.issues(list(type(self.base).model_fields)), MAX_ISSUES)):
+            raise validation_error(issues)
+        base = _base_document(self.base, grid)
+        if issue := check_stored_size(self.base.model_dump(mode="json"), grid.columns, points=grid.size):
+            raise validation_error([issue])
+        points, issues = _expand(base, grid)
         if issues := issues or list(check_packing(self.pack, self.max_parallel, [run for _, run in points])):
             raise validation_error(issues)
         # the attribute is private, so the spec's fields remain frozen
@@ -94,57 +98,38 @@ class ExperimentSpec(Spec):
         return self
 
 
-def _axis_issues(axes: dict[str, list[Any]]) -> Iterator[ValidationIssue]:
-    for path, values in axes.items():
-        if not all(path.split(".")):
-            yield ValidationIssue(path=f"axes.{path}", message=f"'{path}' is not a dotted path of a run's fields")
-        if (parts := path.count(".") + 1) > MAX_PATH_PARTS:
-            message = f"the path has {parts:,} parts, more than the limit of {MAX_PATH_PARTS}"
-            yield ValidationIssue(path=f"axes.{path[:80]}", message=message)
-        for other in axes:
-            if path.startswith(f"{other}."):
-                yield ValidationIssue(path=f"axes.{path}", message=f"the axis '{other}' also sets this field")
-        if twice := list(_repeated_values(values)):
-            yield ValidationIssue(path=f"axes.{path}", message=f"{twice[0]!r:.80} is listed twice")
+def _base_document(base: AnyRun, grid: Grid) -> dict[str, Any]:
+    """Return the base as a document; a part whose kind varies has no fields but those that the base writes.
+
+    The defaults of one kind are often no fields of another kind.
+    """
+    document = base.model_dump(mode="json")
+    written = base.model_dump(mode="json", exclude_unset=True)
+    for path in grid.paths:
+        part, _, field = path.partition(".")
+        if field == "kind" and part in document:
+            document[part] = written.get(part, {})
+    return document
 
 
-def _repeated_values(values: list[Any]) -> Iterator[Any]:
-    """Yield each value that is equal to an earlier value."""
-    seen: set[Any] = set()
-    for value in values:
-        key = value if isinstance(value, Hashable) else json.dumps(value, sort_keys=True, default=str)
-        if key in seen:
-            yield value
-        seen.add(key)
-
-
-def _expand(
-    base: dict[str, Any], axes: dict[str, list[Any]]
-) -> tuple[list[tuple[Values, RunSpec]], list[ValidationIssue]]:
+def _expand(base: dict[str, Any], grid: Grid) -> tuple[list[tuple[Values, AnyRun]], list[ValidationIssue]]:
     """Return the points of the grid, and the issues of the points that are not valid runs, each for its first point."""
-    points: list[tuple[Values, RunSpec]] = []
+    points: list[tuple[Values, AnyRun]] = []
     issues: list[ValidationIssue] = []
     found: set[tuple[str, str]] = set()
-    for number, chosen in enumerate(product(*axes.values())):
-        values = dict(zip(axes, chosen, strict=True))
+    for number, values in enumerate(grid.points()):
         try:
-            points.append((values, RunSpec.model_validate(_with_values(base, values))))
+            points.append((values, read_run(_with_values(base, values))))
         except ValidationError as error:
             where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
             new = [issue for issue in issues_of(error) if (issue.path, issue.message) not in found]
             found.update((issue.path, issue.message) for issue in new)
             for issue in new[: MAX_ISSUES - len(issues)]:
                 message = f"{issue.message} (point {number}: {where})" if where else issue.message
-                issues.append(ValidationIssue(path=issue_path(issue.path, axes), message=message))
+                issues.append(ValidationIssue(path=grid.path_in_document(issue.path, number), message=message))
             if max(len(issues), number + 1 - len(points)) >= MAX_ISSUES:  # the latter: points that are not valid
                 break
     return points, issues
-
-
-def issue_path(path: str, axes: dict[str, list[Any]]) -> str:
-    """Return the field's path in the document: in an axis that sets the field or a part of it, else in the base."""
-    is_in_axis = any(f"{path}.".startswith(f"{axis}.") or f"{axis}.".startswith(f"{path}.") for axis in axes)
-    return f"{'axes' if is_in_axis else 'base'}.{path}"
 
 
 def _with_values(base: dict[str, Any], values: Values) -> dict[str, Any]:

@@ -32,8 +32,10 @@ Precision = Literal["float32", "bfloat16", "float16"]
 
 
 class RunSpec(Spec):
-    """A complete run. Every valid RunSpec can be carried out."""
+    """A complete run of the training engine. Every valid RunSpec can be carried out."""
 
+    kind: Literal["engine"] = "engine"
+    """Kind of the run: this project's training engine. `program` stands for the user's own program."""
     model: Model = ConvNet()
     """The net."""
     data: Data = Digits()
@@ -98,6 +100,11 @@ class RunSpec(Spec):
     def steps(self) -> int:
         """The number of steps."""
         return self.batch_schedule.steps
+
+    @property
+    def survives_workers(self) -> bool:
+        """Whether the run goes on when a rank other than rank 0 is lost."""
+        return self.rule.survives_workers
 
     @property
     def replica(self) -> ReplicaMemory | None:

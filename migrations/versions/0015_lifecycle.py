@@ -1,7 +1,7 @@
 """lifecycle: notes, owner, project, tags, the archive and deletions; runs that go on after their end
 
 Revision ID: 0015
-Revises: 0012
+Revises: 0014
 Create Date: 2026-11-25 14:00:00
 """
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0015"
-down_revision = "0012"
+down_revision = "0014"
 branch_labels = None
 depends_on = None
 

@@ -10,7 +10,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import CAUSE_OF, EndKind, JobEnd
 from contract.lifecycle.pending_reason import Pending
 from contract.settings import SLURM_TOKEN, setting_of
-from contract.spec.run import RunSpec
+from contract.spec.any_run import AnyRun
 
 SETTINGS_OF_JOBS = frozenset({"cache"})  # the other settings are the service's own, and some are secrets
 
@@ -27,8 +27,9 @@ class JobRequest(NamedTuple):
     name: str  # made from run and attempt, so that the cluster can be asked for the job by its name
     folder: RunFolder
     attempt: int
-    spec: RunSpec
+    spec: AnyRun
     excluded: Sequence[str] = ()  # hosts on which the run failed
+    comment: str = ""  # for people who read the cluster's queue; the name alone identifies the job
 
 
 class ArrayRequest(NamedTuple):
@@ -37,11 +38,12 @@ class ArrayRequest(NamedTuple):
     name: str
     folder: ArrayFolder
     attempt: int
-    spec: RunSpec  # of any of the runs
+    spec: AnyRun  # of any of the runs
     tasks: Sequence[int]
     parallel: int | None = None  # tasks that may run at once
     excluded: Sequence[str] = ()
     pack: int | None = None  # runs that share each task's job; None: each task is one run
+    comment: str = ""  # as of a job
 
 
 class JobHandle(NamedTuple):

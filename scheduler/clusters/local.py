@@ -46,7 +46,9 @@ class Local:
 
     is_local = True
 
-    def __init__(self) -> None:
+    def __init__(self, ranks: int | None = None) -> None:
+        """`ranks` is the number of ranks that may run at once, which the report shows."""
+        self._ranks = ranks
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._exit_codes: dict[str, int] = {}  # of children that have ended; negative: the signal
         self._queue_full_until = 0.0
@@ -124,7 +126,7 @@ class Local:
             time_limit="none",
             gres="",
         )
-        return ClusterReport(partitions=[partition], nodes=[node], queue=jobs)
+        return ClusterReport(partitions=[partition], nodes=[node], queue=jobs, ranks=self._ranks)
 
     def script(self, job: JobRequest | ArrayRequest) -> str:
         assert isinstance(job, JobRequest), "a local cluster has no arrays"

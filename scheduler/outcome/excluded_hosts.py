@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from contract.api.cluster_report import ClusterReport, Node
+from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
-from contract.spec.run import RunSpec
 from store.tables import Job, Run
 
 OUT_OF_SERVICE = ("down", "drain", "fail", "error", "unknown", "reboot")
@@ -21,7 +21,7 @@ def next_excluded(run: Run, job: Job, report: ClusterReport | None, *, a_host_fa
         return []
     failed = failed_hosts(job.hosts, report) if a_host_failed else []
     hosts = [*(host for host in run.excluded if host not in failed), *failed]
-    need = RunSpec.model_validate(run.spec).resources
+    need = read_run(run.spec).resources
     if not report or not isinstance(need, Slurm):
         return hosts
     serving = {node.name for node in _suitable(report, need) if not _is_out(node)}

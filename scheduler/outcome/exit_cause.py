@@ -8,8 +8,8 @@ from contract.folder.events import Event, Paused, Started
 from contract.folder.job_identity import PAUSED_EXIT_CODE, time_limit_warning_s
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
+from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
-from contract.spec.run import RunSpec
 from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
 from scheduler.outcome.excluded_hosts import failed_hosts
 from store.tables import Job, Run
@@ -66,16 +66,23 @@ def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
     return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
 
 
-def reported_pause_cause(run: Run, paused: Paused, events: Sequence[Event], at: datetime) -> ExitCause:
-    """Return why a run paused: SIGUSR2 in a job that is about to reach its time limit is the warning of the limit.
+def trained_for(run: Run, paused: Paused, events: Sequence[Event], at: datetime) -> timedelta:
+    """Return for how long an attempt trained before it paused.
 
-    Some clusters warn of a preemption by the same signal. `events` were read together with `paused`, `at` is now.
+    `events` were read together with `paused`, `at` is now.
     """
-    need = RunSpec.model_validate(run.spec).resources
-    if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
-        return ExitCause.PREEMPTED
     mine = (event for event in events if isinstance(event, Started) and event.attempt == paused.attempt)
     started = next(mine, None)  # else it was read before, and its moment stored
-    ran = timedelta(seconds=paused.at - started.at) if started else at - run.moved_at
+    return timedelta(seconds=paused.at - started.at) if started else at - run.moved_at
+
+
+def reported_pause_cause(run: Run, paused: Paused, trained: timedelta) -> ExitCause:
+    """Return why a run paused: SIGUSR2 in a job that is about to reach its time limit is the warning of the limit.
+
+    Some clusters warn of a preemption by the same signal.
+    """
+    need = read_run(run.spec).resources
+    if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
+        return ExitCause.PREEMPTED
     warned = timedelta(minutes=need.minutes, seconds=-time_limit_warning_s(need.minutes))
-    return ExitCause.TIME_LIMIT if ran + STARTUP >= warned else ExitCause.PREEMPTED
+    return ExitCause.TIME_LIMIT if trained + STARTUP >= warned else ExitCause.PREEMPTED

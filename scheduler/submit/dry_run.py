@@ -7,12 +7,13 @@ from contract.api.cluster_report import ClusterReport, SubmitLimits
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
+from contract.spec.any_run import AnyRun
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
-from contract.spec.experiment import ExperimentSpec, Values
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
 from contract.spec.many_core import ManyCore
-from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.local import Local
 from scheduler.clusters.slurm.cluster import Slurm
@@ -48,11 +49,15 @@ def describe_submissions(
         yield _script(run, len(numbers), experiment, settings, most=_max_tasks(admits))
 
 
-def _describe_run(values: Values, run: RunSpec) -> str:
+def _describe_run(values: Values, run: AnyRun) -> str:
     chosen = " ".join(f"{path}={value}" for path, value in values.items()) or "as in base"
     need = run.resources
-    line = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {run.steps} steps of {run.batch}"
+    line = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {_describe_work(run)}"
     return f"{line}; {_describe_chip(need.many_core, run.replica)}" if need.kind == "slurm" and need.many_core else line
+
+
+def _describe_work(run: AnyRun) -> str:
+    return f"{run.steps} steps of {run.batch}" if run.kind == "engine" else f"a program by {run.launcher}"
 
 
 def _describe_chip(many_core: ManyCore, replica: ReplicaMemory | None) -> str:
@@ -67,7 +72,7 @@ def _max_tasks(admits: SubmitLimits | None) -> int:
     return admits.tasks if admits else DEFAULT_TASKS
 
 
-def _describe_plan(run: RunSpec, runs: int, pack: int | None, admits: SubmitLimits | None) -> str:
+def _describe_plan(run: AnyRun, runs: int, pack: int | None, admits: SubmitLimits | None) -> str:
     """Return the number of jobs and submissions."""
     if run.resources.kind == "local" or runs == 1:
         return ""
@@ -82,7 +87,7 @@ def _describe_plan(run: RunSpec, runs: int, pack: int | None, admits: SubmitLimi
     return f"{packed}: {many} ({_limit_source(admits)})"
 
 
-def _packing_advice(run: RunSpec, runs: int, experiment: ExperimentSpec, report: ClusterReport | None) -> Iterator[str]:
+def _packing_advice(run: AnyRun, runs: int, experiment: ExperimentSpec, report: ClusterReport | None) -> Iterator[str]:
     """Yield advice on `pack`, from the nodes of the runs' partition."""
     need = run.resources
     if not report or need.kind == "local" or need.nodes > 1 or need.many_core:
@@ -124,10 +129,10 @@ def _limit_source(admits: SubmitLimits | None) -> str:
     return "MaxArraySize of this Slurm" + (f"; at most {admits.jobs} jobs at a time" if admits.jobs else "")
 
 
-def _script(run: RunSpec, runs: int, experiment: ExperimentSpec, settings: Settings, *, most: int) -> str:
+def _script(run: AnyRun, runs: int, experiment: ExperimentSpec, settings: Settings, *, most: int) -> str:
     """Return the script; RUN stands for the id and key of a stored run."""
     folder = RunFolder(settings.runs_folder() / "RUN")
-    job = JobRequest(job_name("RUN", 1), folder, 1, run)
+    job = JobRequest(job_name("RUN", 1), folder, 1, run, comment="bigbatch experiment EXPERIMENT, run RUN, attempt 1")
     if run.resources.kind == "local":
         return Local().script(job)
     slurm = Slurm(settings.slurm_python, settings.slurm_setup)
@@ -137,4 +142,6 @@ def _script(run: RunSpec, runs: int, experiment: ExperimentSpec, settings: Setti
     tasks = min(-(-runs // each), most)
     at_once = min(experiment.max_parallel // each, tasks) if experiment.max_parallel else None
     pack = each if experiment.pack else None
-    return slurm.script(ArrayRequest(job.name, folder_of_array, 1, run, range(tasks), at_once, pack=pack))
+    return slurm.script(
+        ArrayRequest(job.name, folder_of_array, 1, run, range(tasks), at_once, pack=pack, comment=job.comment)
+    )

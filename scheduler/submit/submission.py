@@ -33,6 +33,7 @@ from scheduler.clusters.cluster import (
 )
 from scheduler.context import Context
 from scheduler.submit.answer import queue_again, store_id, withdraw
+from scheduler.submit.code_trees import make_code_trees
 from scheduler.submit.folders import FULL_FOR, Lease, write_array_folder, write_run_folders
 from scheduler.submit.select import SMALL, Selection, select_next
 from store import jobs, submissions, transitions
@@ -105,6 +106,7 @@ def _submission(context: Context, cluster: Cluster, selection: Selection) -> Ste
     yield 0.0
     lease = Lease(context, selection.name)
     pairs = [(run, job) for run in taken if (job := run.current_job)]
+    pairs = yield from make_code_trees(context, lease, pairs)
     ready = yield from write_run_folders(context, lease, pairs)
     if len(taken) > 1 and ready:
         array = context.array_request_of(ready, parallel=selection.parallel)

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from contract.spec.experiment import ExperimentSpec, Values
-from contract.spec.run import RunSpec
+from contract.spec.any_run import AnyRun
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
 from store import runs
 from store.tables import Experiment, Run
 
-Points = Sequence[tuple[Values, RunSpec]]
+Points = Sequence[tuple[Values, AnyRun]]
 
 
 class NewPoints(NamedTuple):
@@ -41,11 +42,6 @@ def new_points(db: Session, experiment_id: int, grid: Points, extra: Points) -> 
     new = [point for key, point in others.items() if key not in known]
     added = len(in_grid) + len(new)
     return NewPoints(in_grid, new, len(grid) + len(others) - added, len(stored) + added)
-
-
-def spec_of(experiment: Experiment) -> ExperimentSpec:
-    """Return the stored spec of an experiment, without its points."""
-    return ExperimentSpec.from_stored(experiment.spec)
 
 
 def add(db: Session, experiment: Experiment, grid: ExperimentSpec | None, new: NewPoints) -> list[int]:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.reason import ExtensionRequested, RetryRequested
 from contract.lifecycle.state import State
+from contract.spec.any_run import read_run
 from contract.spec.run import RunSpec
 from store import runs, transitions
 from store.locks import lock_runs
@@ -51,9 +52,7 @@ def _forget_exclusions(db: Session, run_ids: Sequence[int]) -> None:
     """Let the next attempts use the hosts again that earlier attempts excluded."""
     rows = db.execute(select(Run.id, Run.spec, Run.excluded).where(Run.id.in_(run_ids))).all()
     changes = [
-        {"id": row.id, "excluded": [], "need": runs.need_of(RunSpec.model_validate(row.spec), [])}
-        for row in rows
-        if row.excluded
+        {"id": row.id, "excluded": [], "need": runs.need_of(read_run(row.spec), [])} for row in rows if row.excluded
     ]
     if changes:
         db.execute(update(Run), changes)

@@ -34,6 +34,7 @@ class ListedRun(NamedTuple):
     steps: int
     latest: dict[str, float | None]
     archived_at: datetime | None
+    best_accuracy: float | None
     stop_requested_at: datetime | None
     job: "ListedJob | None"
 

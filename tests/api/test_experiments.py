@@ -18,7 +18,7 @@ from contract.yaml_reader import read_document
 from store import clusters
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run, now
+from store.tables import Experiment, Run, now
 from tests.testing.api import SPEC, post
 
 AXES = SPEC + "axes: {seed: [0, 1, 2]}\n"
@@ -53,6 +53,30 @@ def test_the_runs_of_an_experiment_come_in_pages_in_the_order_of_its_grid(client
     rest = client.get("/api/v1/experiments/1/runs", params={"limit": 2, "after": first["next"]}).json()
     assert [run["values"] for run in first["items"] + rest["items"]] == [{"seed": n} for n in range(3)]
     assert rest["next"] is None
+
+
+def test_the_runs_of_variants_show_all_fields_that_change_together(client: TestClient) -> None:
+    variants = [
+        {"optimizer": {"kind": "sgd"}, "schedule.rate": 0.1},
+        {"optimizer": {"kind": "adamw"}, "schedule.rate": 1e-3},
+    ]
+    document = {**read_document(SPEC), "variants": variants, "axes": {"seed": [0, 1]}}
+    assert len(post(client, json.dumps(document), "application/json").json()["runs"]) == 4
+    shown = client.get("/api/v1/experiments/1/runs").json()["items"]
+    assert [run["values"] for run in shown] == [{**variant, "seed": seed} for variant in variants for seed in (0, 1)]
+    assert client.get("/api/v1/experiments/1").json()["spec"]["variants"] == variants
+
+
+def test_a_key_of_an_experiment_that_was_stored_before_a_field_existed_is_known(
+    client: TestClient, sqlite_engine: Engine
+) -> None:
+    key = {"Idempotency-Key": "one"}
+    first = client.post("/api/v1/experiments", content=AXES, headers={"Content-Type": "application/yaml", **key})
+    with transaction(sqlite_engine) as db:
+        row = db.get_one(Experiment, 1)
+        row.spec = {name: value for name, value in row.spec.items() if name != "variants"}
+    again = client.post("/api/v1/experiments", content=AXES, headers={"Content-Type": "application/yaml", **key})
+    assert (again.status_code, again.json()["runs"]) == (201, first.json()["runs"])
 
 
 def test_all_runs_come_in_pages_newest_first_and_by_their_state(client: TestClient) -> None:
@@ -252,3 +276,20 @@ def test_a_dry_run_of_an_impossible_experiment_names_the_field(client: TestClien
     )
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"path": "base.batch", "message": "batch 7 does not divide over 4 ranks"}]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "axes", "warned"),
+    [
+        (1, "{}", "base.resources.minutes: a limit of 60 s less 15 s to save leaves 45 s"),
+        (2, "{}", None),
+        (60, "{resources.minutes: [1, 90]}", "axes.resources.minutes: a limit of 60 s less 15 s to save leaves 45 s"),
+    ],
+)
+def test_a_time_limit_that_start_up_may_take_is_a_warning(
+    client: TestClient, minutes: int, axes: str, warned: str | None
+) -> None:
+    resources = f"{{kind: slurm, ranks_per_node: 4, minutes: {minutes}}}"
+    spec = SPEC.replace("{kind: local, ranks_per_node: 4}", resources).split("axes:")[0] + f"axes: {axes}\n"
+    warnings = post(client, spec).json()["warnings"]
+    assert [text.split(", ")[0] for text in warnings] == ([warned] if warned else [])

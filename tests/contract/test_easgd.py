@@ -48,6 +48,8 @@ def test_a_period_of_0_is_refused() -> None:
 def test_an_optimizer_that_the_equations_do_not_know_is_refused() -> None:
     [issue] = issues(rule={"kind": "async_sgd"}, optimizer={"kind": "lars"})
     assert issue == "optimizer.kind: async_sgd is defined for SGD only; use the rule sync with lars"
+    [issue] = issues(rule={"kind": "easgd"}, optimizer={"kind": "adamw"})
+    assert issue == "optimizer.kind: easgd is defined for SGD only; use the rule sync with adamw"
     [issue] = issues(rule={"kind": "easgd"}, optimizer={"kind": "sgd", "momentum": 0.9, "nesterov": True})
     assert issue.startswith("optimizer.nesterov")
     [issue] = issues(rule={"kind": "async_sgd", "variant": "hogwild"}, optimizer={"kind": "sgd", "momentum": 0.9})

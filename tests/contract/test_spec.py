@@ -198,7 +198,8 @@ def test_a_sweep_of_a_million_points_is_refused_with_its_size() -> None:
 @pytest.mark.parametrize(
     ("axes", "complaint"),
     [
-        ({"optimiser.x": [1]}, "axes.optimiser: unknown field"),
+        ({"optimiser.x": [1]}, "axes.optimiser.x: unknown field; did you mean 'optimizer'?"),
+        ({"optimizer.momentun": [1]}, "axes.optimizer.momentun: unknown field"),
         ({"seed": [1, 1]}, "axes.seed: 1 is listed twice"),
         ({"seed": []}, "axes.seed: list should have at least 1 item"),
         ({"seed..x": [1]}, "axes.seed..x: 'seed..x' is not a dotted path"),
@@ -214,7 +215,10 @@ def test_a_bad_axis_is_named(axes: dict[str, Any], complaint: str) -> None:
 
 def test_an_issue_of_many_points_is_listed_once() -> None:
     assert complaints({}, {"optimiser": ["sgd"], "seed": [0, 1, 2]}) == [
-        "axes.optimiser: unknown field (point 0: optimiser=sgd, seed=0)"
+        "axes.optimiser: unknown field; did you mean 'optimizer'?"
+    ]
+    assert complaints({}, {"optimizer.momentun": [0.1, 0.9], "seed": [0, 1, 2]}) == [
+        "axes.optimizer.momentun: unknown field (point 0: optimizer.momentun=0.1, seed=0)"
     ]
     assert len(complaints({}, {"batch": [7, 9], "seed": [0, 1]})) == 2
 

@@ -19,7 +19,14 @@ CHOICES: dict[str, list[Any]] = {
         {"kind": "gnmt", "units": 4, "layers": 2},
     ],
     "data": [SMALL_IMAGES, {"kind": "digits"}, SENTENCES, SMALL_IMAGES | {"channels": 1, "height": 28, "width": 28}],
-    "optimizer": [{"kind": "sgd"}, {"kind": "sgd", "momentum": 0.0}, {"kind": "lars"}, {"kind": "lamb"}],
+    "optimizer": [
+        {"kind": "sgd"},
+        {"kind": "sgd", "momentum": 0.0},
+        {"kind": "lars"},
+        {"kind": "lamb"},
+        {"kind": "adam"},
+        {"kind": "adamw"},
+    ],
     "schedule": [
         {"kind": "constant", "rate": 0.01},
         {"kind": "polynomial", "rate": 0.01, "warmup_epochs": 1.0},

@@ -20,6 +20,8 @@ CHOICES: list[dict[str, Any]] = [
     {"kind": "lars"},
     {"kind": "lars", "form": "larc_clip", "skip": "none"},
     {"kind": "lamb"},
+    {"kind": "adam", "weight_decay": 0.1, "no_weight_decay": "bias_and_norm"},
+    {"kind": "adamw"},
 ]
 
 

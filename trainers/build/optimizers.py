@@ -7,6 +7,7 @@ from torch import nn
 
 from contract.spec.choices import optimizers as choices
 from contract.spec.run import RunSpec
+from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import adapting_groups, decaying_groups
 from trainers.optimizers.lamb import LAMB
@@ -48,6 +49,14 @@ def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer
             return LAMB(
                 adapting_groups(model, choice.skip),
                 lr=0.0,
+                betas=(choice.beta1, choice.beta2),
+                weight_decay=choice.weight_decay,
+                epsilon=choice.epsilon,
+            )
+        case choices.Adam() | choices.AdamW():
+            return make_adam(
+                decaying_groups(model, choice.no_weight_decay),
+                decoupled=choice.kind == "adamw",
                 betas=(choice.beta1, choice.beta2),
                 weight_decay=choice.weight_decay,
                 epsilon=choice.epsilon,

@@ -15,7 +15,7 @@ function grid() {
       return aRun({ id: 10 + number, number, values: { "schedule.rate": rate, batch }, latest });
     }),
   );
-  const spec = { base: { epochs: 2 }, axes: AXES, name: "a grid" };
+  const spec = { base: { epochs: 2 }, axes: AXES, variants: [], name: "a grid" };
   return new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 4 }, runs: 4 }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
@@ -38,6 +38,25 @@ test("the axes are columns, and every run has its row", async () => {
   expect(row).toHaveTextContent(/0\.4.*128.*running.*3 of 10.*91\.00%/);
   expect(screen.getByRole("columnheader", { name: "rate" })).toBeVisible();
   expect(screen.getAllByRole("row")).toHaveLength(5);
+});
+
+test("the fields of variants are columns too, and the legend has each of their values once", async () => {
+  const variants = [0.4, 0.1, 8].map((rate) => ({
+    "optimizer.kind": rate < 1 ? "sgd" : "lars",
+    "schedule.rate": rate,
+  }));
+  const runs = variants.map((values, number) => aRun({ id: 10 + number, number, values }));
+  const spec = { base: { epochs: 2 }, axes: {}, variants, name: "a grid" };
+  new Service({
+    "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 3 }, runs: 3 }),
+    "GET /experiments/3/runs": () => ({ items: runs, next: null }),
+    "GET /experiments/3/points": () => ({ name: "loss", curves: [], more: false }),
+  });
+  openPage("/experiments/3");
+  const row = (await screen.findByRole("link", { name: "Run 12" })).closest("tr");
+  expect(row).toHaveTextContent(/lars.*8/);
+  expect(screen.getByRole("columnheader", { name: "optimizer kind" })).toBeVisible();
+  expect(await screen.findAllByRole("button", { name: "sgd" })).toHaveLength(1);
 });
 
 test("the pointer on an axis value highlights its curves, a click hides them", async () => {

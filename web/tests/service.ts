@@ -61,6 +61,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     latest: { loss: 0.51234, heldout_accuracy: 0.9312 },
     tags: [],
     archived_at: null,
+    best_accuracy: 0.9312,
     ...change,
   };
 }
@@ -86,7 +87,6 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     excluded: [],
     lost_ranks: [],
     series: ["loss"],
-    best_accuracy: null,
     points_removed_at: null,
     history_removed_at: null,
     notes: "",
@@ -99,7 +99,12 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
 }
 
 export function anExperiment(change: Partial<ExperimentDetail> = {}): ExperimentDetail {
-  const spec = { base: { epochs: 2 }, axes: {}, name: "a grid" } as unknown as ExperimentDetail["spec"];
+  const spec = {
+    base: { epochs: 2 },
+    axes: {},
+    variants: [],
+    name: "a grid",
+  } as unknown as ExperimentDetail["spec"];
   return {
     id: 3,
     name: "a grid",

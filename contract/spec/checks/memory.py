@@ -12,7 +12,7 @@ from typing import NamedTuple, assert_never
 
 from contract.spec.checks.model_size import FLOAT_BYTES, ModelSize
 from contract.spec.choices.data import Data, Digits, Folder, Glyphs, Pairs, Reversal, Synthetic
-from contract.spec.choices.optimizers import LAMB, LARS, SGD, Optimizer
+from contract.spec.choices.optimizers import LAMB, LARS, SGD, Adam, AdamW, Optimizer
 from contract.spec.choices.rules import EASGD, AsyncSGD, Rule, Sync
 from contract.spec.many_core import ManyCore
 from contract.validation import ValidationIssue
@@ -80,7 +80,7 @@ def _state(optimizer: Optimizer) -> int:
             return int(momentum > 0)
         case LARS():
             return 1
-        case LAMB():
+        case LAMB() | Adam() | AdamW():
             return 2
         case _:
             assert_never(optimizer)

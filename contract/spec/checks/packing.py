@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from contract.api.cluster_report import Node
+from contract.spec.any_run import AnyRun
 from contract.spec.resources import Local, Resources, Slurm
-from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue
 
 MAX_RUNS_PER_JOB = 64
@@ -39,7 +39,7 @@ def node_capacity(need: Slurm, node: Node) -> int:
     return min(parts)
 
 
-def check_packing(pack: int | None, max_parallel: int | None, runs: Sequence[RunSpec]) -> Iterator[ValidationIssue]:
+def check_packing(pack: int | None, max_parallel: int | None, runs: Sequence[AnyRun]) -> Iterator[ValidationIssue]:
     """Yield an issue for each distinct reason why the runs of an experiment cannot share jobs."""
     if pack is None:
         return

@@ -8,17 +8,16 @@ from contract.validation import ValidationIssue
 MAX_STORED_BYTES = 50_000_000  # 10,000 points of an ordinary run, of 2 KB, need 20 MB
 
 
-def check_stored_size(base: dict[str, Any], axes: dict[str, list[Any]], *, points: int) -> ValidationIssue | None:
+def check_stored_size(base: dict[str, Any], columns: dict[str, list[Any]], *, points: int) -> ValidationIssue | None:
     """Return an issue that names the largest field if `points` specs exceed the limit, else None.
 
-    An axis replaces a field of the base by a value, which is stored in the run's spec and again as the axis value.
+    `columns`: the values of each field that the grid sets, by its path in the document. A value replaces a field of the
+    base, and is stored in the run's spec and again among the values of the run.
     """
     base_bytes = {f"base.{name}": _json_bytes(value) for name, value in base.items()}
-    # the mean over the axis: each value is in points / len(values) points
-    axis_bytes = {
-        f"axes.{path}": 2 * sum(_json_bytes(value) for value in values) // len(values) for path, values in axes.items()
-    }
-    fields = base_bytes | axis_bytes
+    # the mean over the values: each is in points / len(values) points
+    grid_bytes = {path: 2 * sum(map(_json_bytes, values)) // len(values) for path, values in columns.items()}
+    fields = base_bytes | grid_bytes
     one = sum(fields.values())
     if points * one <= MAX_STORED_BYTES:
         return None

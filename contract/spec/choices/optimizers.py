@@ -58,4 +58,36 @@ class LAMB(Spec):
     """Parameters that use Adam without weight decay."""
 
 
-Optimizer = Annotated[SGD | LARS | LAMB, Field(discriminator="kind")]
+class Adam(Spec):
+    """Adam (Kingma & Ba, 2015) as in torch.optim.Adam."""
+
+    kind: Literal["adam"] = "adam"
+    beta1: Fraction = 0.9
+    """Decay of the mean of the gradients."""
+    beta2: Fraction = 0.999
+    """Decay of the mean of the squared gradients."""
+    weight_decay: NonNegative = 0.0
+    """Factor of the weights that is added to the gradient."""
+    no_weight_decay: Exempt = "none"
+    """Parameters without weight decay."""
+    epsilon: NonNegative = 1e-8
+    """Number that is added to the denominator of the update."""
+
+
+class AdamW(Spec):
+    """Adam with decoupled weight decay (Loshchilov & Hutter, 2019) as in torch.optim.AdamW."""
+
+    kind: Literal["adamw"] = "adamw"
+    beta1: Fraction = 0.9
+    """Decay of the mean of the gradients."""
+    beta2: Fraction = 0.999
+    """Decay of the mean of the squared gradients."""
+    weight_decay: NonNegative = 0.01
+    """Fraction of the weights, times the learning rate, by which a step shrinks them."""
+    no_weight_decay: Exempt = "none"
+    """Parameters without weight decay."""
+    epsilon: NonNegative = 1e-8
+    """Number that is added to the denominator of the update."""
+
+
+Optimizer = Annotated[SGD | LARS | LAMB | Adam | AdamW, Field(discriminator="kind")]

@@ -40,12 +40,12 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
     folder, log = _folder_and_log(job)
     pack = job.pack if isinstance(job, ArrayRequest) else None
     # trainers/packed_runs.py replaces {} by each run's folder
-    srun_options = _srun_options(job.spec.rule.survives_workers, resources, "{}/out.log" if pack else log)
+    srun_options = _srun_options(job.spec.survives_workers, resources, "{}/out.log" if pack else log)
     executor = _Executor(folder=job.folder.path)
     executor.update_parameters(
         **_submitit_parameters(combined_resources(resources, pack) if pack else resources),
         job_name=job.name,
-        comment=job.name,
+        comment=job.comment or job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
         setup=[_WITHOUT_SLURM_TOKEN, *setup],
         stderr_to_stdout=True,

@@ -38,6 +38,7 @@ def resumed(folder: RunFolder) -> list[Resumed]:
         ("", {}),
         ("", {"optimizer": {"kind": "lars"}, "schedule": {"kind": "constant", "rate": 5.0}}),
         ("dropout", {"optimizer": {"kind": "lamb"}, "schedule": {"kind": "constant", "rate": 0.01}, "ema_decay": 0.8}),
+        ("", {"optimizer": {"kind": "adamw"}, "schedule": {"kind": "constant", "rate": 0.01}}),
         ("", {"precision": "float16"}),
         (
             "",
@@ -50,7 +51,7 @@ def resumed(folder: RunFolder) -> list[Resumed]:
             },
         ),
     ],
-    ids=["nesterov", "lars", "dropout-lamb-average", "float16-loss-scale", "stages-passes-group-norm"],
+    ids=["nesterov", "lars", "dropout-lamb-average", "adamw", "float16-loss-scale", "stages-passes-group-norm"],
 )
 def test_a_run_killed_several_times_has_the_losses_of_an_uninterrupted_run(
     net: str, choices: dict[str, Any], tmp_path: Path

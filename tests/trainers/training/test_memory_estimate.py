@@ -114,9 +114,16 @@ def peak_vectors(spec: str) -> int:
     return round(most / (4 * flatten_weights))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("variant", rule["kind"]))
-def test_the_number_of_vectors_of_a_rule_is_exact(rule: dict[str, Any]) -> None:
-    optimizer = {"kind": "sgd", "momentum": 0.9}
+SGD = {"kind": "sgd", "momentum": 0.9}
+OTHERS = [{"kind": "lars"}, {"kind": "lamb"}, {"kind": "adam"}, {"kind": "adamw"}]
+
+
+@pytest.mark.parametrize(
+    ("rule", "optimizer"),
+    [*((rule, SGD) for rule in RULES), *(({"kind": "sync"}, optimizer) for optimizer in OTHERS)],
+    ids=lambda choice: choice.get("variant", choice["kind"]),
+)
+def test_the_number_of_vectors_of_a_rule_is_exact(rule: dict[str, Any], optimizer: dict[str, Any]) -> None:
     run = RunSpec.model_validate(
         {
             "rule": rule,

@@ -11,6 +11,7 @@ from torch.nn.functional import mse_loss
 
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.collectives.runners import native
+from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
@@ -71,6 +72,9 @@ OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], torch.optim.Optimizer]] = {
     "sgd": lambda params: torch.optim.SGD(params, lr=0.5, momentum=0.9, weight_decay=0.1),
     "lars": lambda params: LARS(params, lr=0.5, weight_decay=0.1),
     "lamb": lambda params: LAMB(params, lr=0.5, weight_decay=0.1),
+    "adamw": lambda params: make_adam(
+        [{"params": params, "lr": 0.5}], decoupled=True, betas=(0.9, 0.99), epsilon=1e-8, weight_decay=0.1
+    ),
 }
 
 

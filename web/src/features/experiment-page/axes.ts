@@ -8,10 +8,21 @@ export interface Axis {
   values: unknown[];
 }
 
+/** Return the fields that the experiment varies: first those that its variants set together, then its axes. */
 export function axesOf(experiment: ExperimentDetail): Axis[] {
-  const axes = experiment.spec.axes;
-  const names = axisNames(Object.keys(axes));
-  return Object.entries(axes).map(([path, values]) => ({ path, name: names.get(path) ?? path, values }));
+  const { axes, variants } = experiment.spec;
+  const together = Object.keys(variants[0] ?? {}).map((path): [string, unknown[]] => [
+    path,
+    distinct(variants.map((variant) => variant[path])),
+  ]);
+  const columns = [...together, ...Object.entries(axes)];
+  const names = axisNames(columns.map(([path]) => path));
+  return columns.map(([path, values]) => ({ path, name: names.get(path) ?? path, values }));
+}
+
+/** Return the values without repeats: two variants may have one value in common. */
+function distinct(values: unknown[]): unknown[] {
+  return [...new Map(values.map((value) => [valueText(value), value])).values()];
 }
 
 /** Return the runs whose value at `axis` is `value`. */

@@ -98,18 +98,10 @@ export interface paths {
         get: operations["get_experiment"];
         put?: never;
         post?: never;
-        /**
-         * Delete Experiment
-         * @description Delete an experiment whose runs have all ended, with its files; `confirm` must be its name.
-         */
-        delete: operations["delete_experiment"];
+        delete?: never;
         options?: never;
         head?: never;
-        /**
-         * Patch Experiment
-         * @description Change the labels of an experiment; its spec stays as it was submitted.
-         */
-        patch: operations["patch_experiment"];
+        patch?: never;
         trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/checkpoints": {
@@ -165,31 +157,7 @@ export interface paths {
          */
         get: operations["get_experiment_points"];
         put?: never;
-        /**
-         * Add Points
-         * @description Queue runs for further points of an experiment; a point that it has already is not repeated.
-         */
-        post: operations["add_points"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/experiments/{experiment_id}/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Retry Experiment
-         * @description Queue the runs that failed or were cancelled as their next attempts; other runs stay as they are.
-         */
-        post: operations["retry_experiment"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -208,26 +176,6 @@ export interface paths {
          * @description Return the runs in the order of the experiment's grid; `after=next` gives the next page.
          */
         get: operations["list_experiment_runs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/experiments/{experiment_id}/size": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Experiment Size
-         * @description Return what a deletion of the experiment would remove, and the text that confirms the deletion.
-         */
-        get: operations["get_experiment_size"];
         put?: never;
         post?: never;
         delete?: never;
@@ -331,34 +279,6 @@ export interface paths {
         get: operations["get_run"];
         put?: never;
         post?: never;
-        /**
-         * Delete Run
-         * @description Delete a run that has ended, with its files; `confirm` must be the name of its folder.
-         */
-        delete: operations["delete_run"];
-        options?: never;
-        head?: never;
-        /**
-         * Patch Run
-         * @description Change the labels of a run.
-         */
-        patch: operations["patch_run"];
-        trace?: never;
-    };
-    "/api/v1/runs/{run_id}/extend": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Extend Run
-         * @description Queue a run that is done, to go on from its newest checkpoint to more epochs.
-         */
-        post: operations["extend_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -425,46 +345,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/runs/{run_id}/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Retry Run
-         * @description Queue a run that failed or was cancelled as its next attempt; another run stays as it is.
-         */
-        post: operations["retry_run"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/runs/{run_id}/size": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Run Size
-         * @description Return what a deletion of the run would remove, and the text that confirms the deletion.
-         */
-        get: operations["get_run_size"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/runs/{run_id}/stop": {
         parameters: {
             query?: never;
@@ -479,6 +359,126 @@ export interface paths {
          * @description Request that the run stops; a run that has ended stays as it is.
          */
         post: operations["stop_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store Snapshot
+         * @description Store a snapshot whose contents the service has; otherwise name the contents that it lacks.
+         */
+        post: operations["store_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/blobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload Blobs
+         * @description Store contents of files, each checked against its hash; contents that arrived whole stay.
+         */
+        post: operations["upload_blobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot
+         * @description Return one snapshot: its size, and where its tree came from.
+         */
+        get: operations["get_snapshot"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot Differences
+         * @description Return the files that differ between this snapshot and another one, with their differences as text.
+         */
+        get: operations["get_snapshot_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot File
+         * @description Return the content of one file, at most its first megabyte.
+         */
+        get: operations["get_snapshot_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Snapshot Files
+         * @description Return the files and links of a snapshot in the order of their paths.
+         */
+        get: operations["list_snapshot_files"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -509,6 +509,98 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Adam
+         * @description Adam (Kingma & Ba, 2015) as in torch.optim.Adam.
+         */
+        Adam: {
+            /**
+             * Beta1
+             * @description Decay of the mean of the gradients.
+             * @default 0.9
+             * @example 0.9
+             */
+            beta1: number;
+            /**
+             * Beta2
+             * @description Decay of the mean of the squared gradients.
+             * @default 0.999
+             * @example 0.999
+             */
+            beta2: number;
+            /**
+             * Epsilon
+             * @description Number that is added to the denominator of the update.
+             * @default 1e-8
+             * @example 1e-8
+             */
+            epsilon: number;
+            /**
+             * @description Always "adam": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "adam";
+            /**
+             * No Weight Decay
+             * @description Parameters without weight decay.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Weight Decay
+             * @description Factor of the weights that is added to the gradient.
+             * @default 0
+             * @example 0
+             */
+            weight_decay: number;
+        };
+        /**
+         * AdamW
+         * @description Adam with decoupled weight decay (Loshchilov & Hutter, 2019) as in torch.optim.AdamW.
+         */
+        AdamW: {
+            /**
+             * Beta1
+             * @description Decay of the mean of the gradients.
+             * @default 0.9
+             * @example 0.9
+             */
+            beta1: number;
+            /**
+             * Beta2
+             * @description Decay of the mean of the squared gradients.
+             * @default 0.999
+             * @example 0.999
+             */
+            beta2: number;
+            /**
+             * Epsilon
+             * @description Number that is added to the denominator of the update.
+             * @default 1e-8
+             * @example 1e-8
+             */
+            epsilon: number;
+            /**
+             * @description Always "adamw": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "adamw";
+            /**
+             * No Weight Decay
+             * @description Parameters without weight decay.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Weight Decay
+             * @description Fraction of the weights, times the learning rate, by which a step shrinks them.
+             * @default 0.01
+             * @example 0.01
+             */
+            weight_decay: number;
+        };
         /**
          * Advice
          * @description The best interval, or why there is no advice.
@@ -806,6 +898,12 @@ export interface components {
             epoch: number;
         };
         /**
+         * Change
+         * @description How a file of one snapshot differs from the other.
+         * @enum {string}
+         */
+        Change: "added" | "removed" | "changed";
+        /**
          * Checkpoint
          * @description When to save: as soon as any of these intervals has passed, and before every requested pause.
          *
@@ -868,6 +966,12 @@ export interface components {
              * @description The pending and running jobs of all users.
              */
             queue: components["schemas"]["QueuedJob"][];
+            /**
+             * Ranks
+             * @description Largest number of ranks that the service lets run at the same time; null: the cluster decides.
+             * @example 8
+             */
+            ranks?: number | null;
         };
         /**
          * ClusterView
@@ -1041,6 +1145,43 @@ export interface components {
             warmup_epochs: number;
         };
         /**
+         * Container
+         * @description A container in which the ranks run.
+         */
+        Container: {
+            /**
+             * Gpus
+             * @description Whether the container shows the host's NVIDIA devices (`--nv` of Apptainer; Pyxis shows them always).
+             * @default false
+             * @example false
+             */
+            gpus: boolean;
+            /**
+             * Image
+             * @description Path of the image file, or its address in a container registry.
+             * @example /images/torch.sif
+             */
+            image: string;
+            /**
+             * Kind
+             * @description The program that runs containers: Apptainer, or NVIDIA's plugin Pyxis for srun.
+             * @default apptainer
+             * @enum {string}
+             */
+            kind: "apptainer" | "pyxis";
+            /**
+             * Mounts
+             * @description Folders that the container shows, as `FOLDER` or `FOLDER:PLACE`; the run's folder and its code are always
+             *     shown.
+             * @default []
+             * @example [
+             *       "/data",
+             *       "/scratch:/scratch"
+             *     ]
+             */
+            mounts: string[];
+        };
+        /**
          * ConvNet
          * @description A small convolutional net with batch normalization: three convolutions and one linear layer.
          */
@@ -1212,18 +1353,6 @@ export interface components {
             warnings: string[];
         };
         /**
-         * Deleted
-         * @description The result of a deletion.
-         */
-        Deleted: {
-            /**
-             * Runs
-             * @description Number of runs that were deleted; their files are removed in the background. 0: they were deleted before.
-             * @example 3
-             */
-            runs: number;
-        };
-        /**
          * Digits
          * @description scikit-learn's handwritten digits: 1,797 real 8 x 8 images, every fifth of a fixed shuffle held out.
          */
@@ -1259,7 +1388,7 @@ export interface components {
             steps: number;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -1320,6 +1449,55 @@ export interface components {
             variant: "original" | "async" | "hogwild" | "sync1" | "sync2" | "sync3";
         };
         /**
+         * Environment
+         * @description The environment of the ranks, set up in this order: setup lines, modules, conda or venv, variables.
+         */
+        Environment: {
+            /**
+             * Conda
+             * @description Name or path of a conda environment; null: none.
+             * @example torch
+             */
+            conda?: string | null;
+            /** @description Container in which the ranks run; null: none. */
+            container?: components["schemas"]["Container"] | null;
+            /**
+             * Modules
+             * @description Environment modules that are loaded (`module load`).
+             * @default []
+             * @example [
+             *       "cuda/12.4"
+             *     ]
+             */
+            modules: string[];
+            /**
+             * Setup
+             * @description Lines of bash that run before the ranks start, on each node.
+             * @default []
+             * @example [
+             *       "ulimit -n 4096"
+             *     ]
+             */
+            setup: string[];
+            /**
+             * Variables
+             * @description Environment variables of the ranks.
+             * @default {}
+             * @example {
+             *       "OMP_NUM_THREADS": "4"
+             *     }
+             */
+            variables: {
+                [key: string]: string;
+            };
+            /**
+             * Venv
+             * @description Folder of a Python virtual environment; null: none.
+             * @example /home/ann/venvs/torch
+             */
+            venv?: string | null;
+        };
+        /**
          * ExitCause
          * @description The causes of an attempt's end, as far as they differ in what the scheduler does next.
          *
@@ -1331,105 +1509,10 @@ export interface components {
          */
         ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
         /**
-         * ExperimentChange
-         * @description Changes of an experiment's labels; a field that is absent or null changes nothing.
-         */
-        ExperimentChange: {
-            /**
-             * Add Tags
-             * @description Tags to add.
-             * @default []
-             * @example [
-             *       "baseline",
-             *       "lars"
-             *     ]
-             */
-            add_tags: string[];
-            /**
-             * Archived
-             * @description true: hide it from lists; false: show it in lists again.
-             * @default null
-             * @example true
-             */
-            archived: boolean | null;
-            /**
-             * Description
-             * @description New description.
-             * @default null
-             * @example All collectives compute the same sums.
-             */
-            description: string | null;
-            /**
-             * Name
-             * @description New name.
-             * @default null
-             * @example torus against ring, repeated
-             */
-            name: string | null;
-            /**
-             * Notes
-             * @description New notes, in Markdown.
-             * @default null
-             * @example The loss has a spike at step 900.
-             */
-            notes: string | null;
-            /**
-             * Owner
-             * @description New owner.
-             * @default null
-             * @example ada
-             */
-            owner: string | null;
-            /**
-             * Project
-             * @description New project; an empty text: no project.
-             * @default null
-             * @example vision
-             */
-            project: string | null;
-            /**
-             * Remove Tags
-             * @description Tags to remove; a tag that is not there is no error.
-             * @default []
-             * @example [
-             *       "baseline",
-             *       "lars"
-             *     ]
-             */
-            remove_tags: string[];
-            /**
-             * Tags
-             * @description All tags; they replace the present ones.
-             * @default null
-             */
-            tags: string[] | null;
-        };
-        /**
          * ExperimentDetail
          * @description An experiment with its spec.
          */
         ExperimentDetail: {
-            /**
-             * Added Points
-             * @description Points that were added outside the grid of the spec.
-             * @example [
-             *       {
-             *         "batch": 256,
-             *         "collective": {
-             *           "kind": "ring"
-             *         }
-             *       }
-             *     ]
-             */
-            added_points: {
-                [key: string]: unknown;
-            }[];
-            /**
-             * Archived At
-             * @description When the experiment was archived, so that lists hide it; null: it is not archived.
-             * @example 2026-11-23T08:00:00Z
-             */
-            archived_at: string | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
@@ -1473,57 +1556,24 @@ export interface components {
              */
             name: string;
             /**
-             * Notes
-             * @description Notes on the experiment, in Markdown; may be empty.
-             * @example Compare with experiment 12.
-             */
-            notes: string;
-            /**
-             * Origin
-             * @description Id of the experiment from which this one was made, by a rerun or as a clone; null without one.
-             * @example 12
-             */
-            origin: number | null;
-            /**
-             * Owner
-             * @description Owner of the experiment; may be empty.
-             * @example ada
-             */
-            owner: string;
-            /**
              * Progress
              * @description Completed steps over all steps of all runs, 0 to 1.
              * @example 0.75
              */
             progress: number;
             /**
-             * Project
-             * @description Project of the experiment; may be empty.
-             * @example vision
-             */
-            project: string;
-            /**
              * Runs
              * @description Number of runs.
              * @example 3
              */
             runs: number;
-            /** @description The complete spec of the experiment, with the name and labels that it had when it was stored. */
+            /** @description The complete spec of the experiment. */
             spec: components["schemas"]["ExperimentSpec"];
             /**
              * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
              *     before done.
              */
             state: components["schemas"]["State"];
-            /**
-             * Tags
-             * @description Tags of the experiment, in alphabetical order.
-             * @example [
-             *       "baseline",
-             *       "lars"
-             *     ]
-             */
-            tags: string[];
         };
         /**
          * ExperimentDraft
@@ -1572,7 +1622,7 @@ export interface components {
         ExperimentSort: "id" | "-id" | "name" | "-name";
         /**
          * ExperimentSpec
-         * @description A base run and axes (dotted path: list of values). Every point of the grid is one run.
+         * @description A base run, variants, and axes (dotted path: list of values). Every point of the grid is one run.
          */
         ExperimentSpec: {
             /**
@@ -1598,8 +1648,11 @@ export interface components {
             axes: {
                 [key: string]: unknown[];
             };
-            /** @description The run of which every point of the grid is a variation. */
-            base: components["schemas"]["RunSpec"];
+            /**
+             * Base
+             * @description The run of which every point of the grid is a variation.
+             */
+            base: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
             /**
              * Description
              * @description Text for people.
@@ -1620,53 +1673,40 @@ export interface components {
              */
             name: string;
             /**
-             * Notes
-             * @description Notes on the experiment, in Markdown; they can be changed later.
-             * @default
-             * @example Compare with experiment 12.
-             */
-            notes: string;
-            /**
-             * Owner
-             * @description Owner of the experiment; null: the user of the client that submits the experiment.
-             * @example ada
-             */
-            owner?: string | null;
-            /**
              * Pack
              * @description Number of runs in one Slurm job, side by side on one node; null: each run has its own job.
              * @example 4
              */
             pack?: number | null;
             /**
-             * Project
-             * @description Project of the experiment.
-             * @default
-             * @example vision
-             */
-            project: string;
-            /**
-             * Tags
-             * @description Tags of the experiment; they can be changed later.
+             * Variants
+             * @description Fields that change together: each variant maps dotted paths to values, and all variants set the same fields. With
+             *     axes, every variant has every point of the axes; the variants vary slowest.
              * @default []
              * @example [
-             *       "baseline",
-             *       "lars"
+             *       {
+             *         "optimizer": {
+             *           "kind": "sgd"
+             *         },
+             *         "schedule.rate": 0.1
+             *       },
+             *       {
+             *         "optimizer": {
+             *           "kind": "lars"
+             *         },
+             *         "schedule.rate": 8
+             *       }
              *     ]
              */
-            tags: string[];
+            variants: {
+                [key: string]: unknown;
+            }[];
         };
         /**
          * ExperimentView
          * @description An experiment in a list.
          */
         ExperimentView: {
-            /**
-             * Archived At
-             * @description When the experiment was archived, so that lists hide it; null: it is not archived.
-             * @example 2026-11-23T08:00:00Z
-             */
-            archived_at: string | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
@@ -1710,29 +1750,11 @@ export interface components {
              */
             name: string;
             /**
-             * Origin
-             * @description Id of the experiment from which this one was made, by a rerun or as a clone; null without one.
-             * @example 12
-             */
-            origin: number | null;
-            /**
-             * Owner
-             * @description Owner of the experiment; may be empty.
-             * @example ada
-             */
-            owner: string;
-            /**
              * Progress
              * @description Completed steps over all steps of all runs, 0 to 1.
              * @example 0.75
              */
             progress: number;
-            /**
-             * Project
-             * @description Project of the experiment; may be empty.
-             * @example vision
-             */
-            project: string;
             /**
              * Runs
              * @description Number of runs.
@@ -1744,27 +1766,6 @@ export interface components {
              *     before done.
              */
             state: components["schemas"]["State"];
-            /**
-             * Tags
-             * @description Tags of the experiment, in alphabetical order.
-             * @example [
-             *       "baseline",
-             *       "lars"
-             *     ]
-             */
-            tags: string[];
-        };
-        /**
-         * ExtensionRequest
-         * @description How long a run that is done shall go on.
-         */
-        ExtensionRequest: {
-            /**
-             * Epochs
-             * @description The new total number of epochs. A request with the run's own number changes nothing.
-             * @example 50
-             */
-            epochs: number;
         };
         /**
          * FailedRun
@@ -1799,7 +1800,7 @@ export interface components {
             step: number;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -1886,6 +1887,89 @@ export interface components {
          * @enum {string}
          */
         FailureKind: "out_of_memory" | "collective_timeout" | "python_error" | "signal" | "wrong_environment" | "node_failure" | "time_limit" | "unknown";
+        /**
+         * FileContent
+         * @description A file of a snapshot.
+         */
+        FileContent: {
+            /**
+             * Is Shortened
+             * @description Whether `text` has only the beginning of the file.
+             */
+            is_shortened: boolean;
+            /**
+             * Path
+             * @description Path of the file in the tree.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Size
+             * @description Number of bytes of the whole file.
+             * @example 4096
+             */
+            size: number;
+            /**
+             * Text
+             * @description The content; null if the file is no UTF-8 text.
+             * @example import torch
+             */
+            text: string | null;
+        };
+        /**
+         * FileDifference
+         * @description A file that differs between two snapshots.
+         */
+        FileDifference: {
+            /**
+             * @description How the file of the other snapshot differs from that of the first.
+             * @example changed
+             */
+            change: components["schemas"]["Change"];
+            /**
+             * Diff
+             * @description The difference in the unified format; null with a note.
+             * @example --- a/train.py
+             *     +++ b/train.py
+             *     @@ -1 +1 @@
+             *     -lr = 0.1
+             *     +lr = 0.2
+             */
+            diff: string | null;
+            /**
+             * Note
+             * @description Why there is no difference in the unified format; null if there is one.
+             * @example no text
+             */
+            note: string | null;
+            /**
+             * Path
+             * @description Path of the file in the trees.
+             * @example models/net.py
+             */
+            path: string;
+        };
+        /**
+         * FilePage
+         * @description A part of a snapshot's list of files, in the order of the paths.
+         */
+        FilePage: {
+            /**
+             * Files
+             * @description The files.
+             */
+            files: components["schemas"]["SnapshotFile"][];
+            /**
+             * Links
+             * @description The symbolic links.
+             */
+            links: components["schemas"]["SnapshotLink"][];
+            /**
+             * More
+             * @description Whether there are more behind the last path.
+             */
+            more: boolean;
+        };
         /**
          * Folder
          * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec.
@@ -2005,6 +2089,54 @@ export interface components {
              * @example 1024
              */
             units: number;
+        };
+        /**
+         * GitSource
+         * @description The commit and the changes beside it.
+         */
+        GitSource: {
+            /**
+             * Branch
+             * @description The branch that was checked out; null for a commit without a branch.
+             * @default null
+             * @example main
+             */
+            branch: string | null;
+            /**
+             * Commit
+             * @description The commit that was checked out; null before the first commit.
+             * @default null
+             * @example 5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c
+             */
+            commit: string | null;
+            /**
+             * Staged
+             * @description Number of files with staged changes.
+             * @default 0
+             * @example 1
+             */
+            staged: number;
+            /**
+             * Unpushed
+             * @description Number of commits that the upstream branch lacks; null without an upstream branch.
+             * @default null
+             * @example 3
+             */
+            unpushed: number | null;
+            /**
+             * Unstaged
+             * @description Number of files with changes that are not staged, deleted ones too.
+             * @default 0
+             * @example 2
+             */
+            unstaged: number;
+            /**
+             * Untracked
+             * @description Number of files and folders that git does not track and does not ignore.
+             * @default 0
+             * @example 1
+             */
+            untracked: number;
         };
         /**
          * Glyphs
@@ -2746,67 +2878,6 @@ export interface components {
             rounds: components["schemas"]["RoundView"][];
         };
         /**
-         * PointsAdded
-         * @description The result of a request to add points.
-         */
-        PointsAdded: {
-            /**
-             * Existing
-             * @description Number of points of the grown grid and of the list that the experiment had already.
-             * @example 6
-             */
-            existing: number;
-            /**
-             * Id
-             * @description Id of the experiment.
-             * @example 17
-             */
-            id: number;
-            /**
-             * Runs
-             * @description Ids of the new runs, whose numbers follow those of the experiment's runs.
-             * @example [
-             *       45,
-             *       46
-             *     ]
-             */
-            runs: number[];
-        };
-        /**
-         * PointsRequest
-         * @description Points to add to an experiment: further values of axes, or a list of points.
-         */
-        PointsRequest: {
-            /**
-             * Axes
-             * @description Further values of the experiment's axes: the grid grows by every combination that it lacks.
-             * @default {}
-             * @example {
-             *       "batch": [
-             *         512,
-             *         1024
-             *       ]
-             *     }
-             */
-            axes: {
-                [key: string]: unknown[];
-            };
-            /**
-             * Points
-             * @description Points by the dotted paths of their fields, outside the grid.
-             * @default []
-             * @example [
-             *       {
-             *         "batch": 2048,
-             *         "seed": 1
-             *       }
-             *     ]
-             */
-            points: {
-                [key: string]: unknown;
-            }[];
-        };
-        /**
          * Polynomial
          * @description A warm-up, then end_rate + (rate - end_rate) x (1 - t/T)^power.
          */
@@ -2990,6 +3061,131 @@ export interface components {
              * @example urn:bigbatch:problem:invalid
              */
             type: string;
+        };
+        /**
+         * ProgramSpec
+         * @description A complete run of a program: a command, its launcher, its environment and its parameters.
+         */
+        ProgramSpec: {
+            /**
+             * Code
+             * @description Hash of the code snapshot that every attempt runs; null: the files as they are when the job starts.
+             * @example 5e885e885e885e885e885e885e885e885e885e885e885e885e885e885e885e88
+             */
+            code?: string | null;
+            /**
+             * Command
+             * @description The command of each rank: a text is a line for bash, a list is a program with its arguments. `{lr}` stands for
+             *     the parameter `lr`; `{parameters_json}`, `{parameters_yaml}`, `{run_folder}` and `{checkpoint_folder}` stand for
+             *     paths.
+             * @example python train.py --lr {lr}
+             * @example [
+             *       "python",
+             *       "train.py",
+             *       "--lr",
+             *       "{lr}"
+             *     ]
+             */
+            command: string | string[];
+            /**
+             * @description What is set up before the ranks start.
+             * @default {
+             *       "modules": [],
+             *       "setup": [],
+             *       "variables": {}
+             *     }
+             */
+            environment: components["schemas"]["Environment"];
+            /**
+             * Kind
+             * @description Always "program": the name by which a spec selects this choice.
+             * @default program
+             * @constant
+             */
+            kind: "program";
+            /**
+             * Launcher
+             * @description How the ranks start: `srun`: one process for each rank; `torchrun`: torchrun on each node, which starts the
+             *     node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node.
+             * @default srun
+             * @enum {string}
+             */
+            launcher: "srun" | "torchrun" | "mpirun" | "plain";
+            /**
+             * Parameter Prefix
+             * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
+             * @example PARAM_
+             */
+            parameter_prefix?: string | null;
+            /**
+             * Parameters
+             * @description Parameters of the program, which axes vary: as placeholders of the command, in the files parameters.json and
+             *     parameters.yaml of the run's folder, and with `parameter_prefix` as environment variables.
+             * @default {}
+             * @example {
+             *       "lr": 0.1,
+             *       "optimizer": "lars"
+             *     }
+             */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /**
+             * Resources
+             * @description The cluster, and the nodes, cpus and devices of each job.
+             * @default {
+             *       "kind": "local",
+             *       "ranks_per_node": 1
+             *     }
+             */
+            resources: components["schemas"]["Local"] | components["schemas"]["Slurm"];
+            /**
+             * @description How often a run is retried after each exit cause.
+             * @default {
+             *       "backoff_most_s": 1800,
+             *       "backoff_s": 30,
+             *       "failure": 0,
+             *       "node_failure": 5,
+             *       "out_of_memory": 0,
+             *       "preempted": 100,
+             *       "time_limit": 100
+             *     }
+             */
+            retries: components["schemas"]["RetryPolicy"];
+            /**
+             * Stall Minutes
+             * @description Minutes without progress of a rank after which the run fails and names the rank; null: no limit. Only programs
+             *     that report progress (by torch or by `bigbatch.log`) can stall.
+             * @default 10
+             * @example 10
+             */
+            stall_minutes: number | null;
+            /**
+             * Steps
+             * @description Number of steps of the whole run, for its progress; 0: unknown.
+             * @default 0
+             * @example 0
+             */
+            steps: number;
+            /**
+             * Subfolder
+             * @description Folder inside the code snapshot in which the ranks start; null: its top folder.
+             * @example experiments/lars
+             */
+            subfolder?: string | null;
+            /**
+             * Time Split
+             * @description Whether Python programs with torch measure the split of each step into compute, communication and input.
+             * @default true
+             * @example true
+             */
+            time_split: boolean;
+            /**
+             * Working Folder
+             * @description Folder in which the ranks start; null: the folder of the code snapshot, else the run's folder.
+             * @example /home/ann/project
+             */
+            working_folder?: string | null;
         };
         /**
          * QueuedJob
@@ -3187,6 +3383,18 @@ export interface components {
             scheduler_seen_at: string | null;
         };
         /**
+         * Received
+         * @description The result of an upload.
+         */
+        Received: {
+            /**
+             * Blobs
+             * @description Number of contents that were stored.
+             * @example 12
+             */
+            blobs: number;
+        };
+        /**
          * ResNet
          * @description ResNet (He et al., 2015): 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters.
          */
@@ -3295,58 +3503,13 @@ export interface components {
             preempted: number;
             /**
              * Time Limit
-             * @description Most retries after the time limit, as long as each attempt gets further than the attempt before.
+             * @description Most retries after the time limit. A run ends earlier if an attempt gets no further than the attempt before, if
+             *     its remaining steps need more attempts than are left, or if two attempts in a row train for less than a tenth of
+             *     the limit.
              * @default 100
              * @example 100
              */
             time_limit: number;
-        };
-        /**
-         * RetryRequest
-         * @description Which ended runs are retried.
-         */
-        RetryRequest: {
-            /**
-             * States
-             * @description The states of the runs that are retried; other runs do not change.
-             * @default [
-             *       "failed",
-             *       "cancelled"
-             *     ]
-             * @example [
-             *       "failed",
-             *       "cancelled"
-             *     ]
-             */
-            states: ("failed" | "cancelled")[];
-        };
-        /**
-         * RetryResult
-         * @description The result of a request to retry runs.
-         */
-        RetryResult: {
-            /**
-             * Queued
-             * @description Ids of the runs that go on as their next attempt, from their newest checkpoint.
-             * @example [
-             *       42,
-             *       44
-             *     ]
-             */
-            queued: number[];
-            /**
-             * Unchanged
-             * @description The other runs.
-             */
-            unchanged: components["schemas"]["UnchangedRun"][];
-            /**
-             * Waiting
-             * @description Those of them whose last job has not left yet: the next attempt is submitted when it has.
-             * @example [
-             *       44
-             *     ]
-             */
-            waiting: number[];
         };
         /**
          * Reversal
@@ -3473,52 +3636,6 @@ export interface components {
             start: number[];
         };
         /**
-         * RunChange
-         * @description Changes of a run's labels; a field that is absent or null changes nothing.
-         */
-        RunChange: {
-            /**
-             * Add Tags
-             * @description Tags to add.
-             * @default []
-             * @example [
-             *       "baseline",
-             *       "lars"
-             *     ]
-             */
-            add_tags: string[];
-            /**
-             * Archived
-             * @description true: hide it from lists; false: show it in lists again.
-             * @default null
-             * @example true
-             */
-            archived: boolean | null;
-            /**
-             * Notes
-             * @description New notes, in Markdown.
-             * @default null
-             * @example The loss has a spike at step 900.
-             */
-            notes: string | null;
-            /**
-             * Remove Tags
-             * @description Tags to remove; a tag that is not there is no error.
-             * @default []
-             * @example [
-             *       "baseline",
-             *       "lars"
-             *     ]
-             */
-            remove_tags: string[];
-            /**
-             * Tags
-             * @description All tags; they replace the present ones.
-             * @default null
-             */
-            tags: string[] | null;
-        };
-        /**
          * RunCurve
          * @description One series of one run.
          */
@@ -3555,12 +3672,6 @@ export interface components {
          * @description A run with its spec, history and failure.
          */
         RunDetail: {
-            /**
-             * Archived At
-             * @description When the run was archived, so that lists hide it; null: it is not archived.
-             * @example 2026-11-23T08:00:00Z
-             */
-            archived_at: string | null;
             /**
              * Attempt
              * @description Number of the current attempt, from 1; 0 before the first submission.
@@ -3669,12 +3780,6 @@ export interface components {
              */
             not_before: string | null;
             /**
-             * Notes
-             * @description Notes on the run, in Markdown; may be empty.
-             * @example The loss has a spike at step 900.
-             */
-            notes: string;
-            /**
              * Number
              * @description Index in the experiment's grid, from 0.
              * @example 0
@@ -3706,8 +3811,11 @@ export interface components {
              *     ]
              */
             series: string[];
-            /** @description The complete spec of the run. */
-            spec: components["schemas"]["RunSpec"];
+            /**
+             * Spec
+             * @description The complete spec of the run.
+             */
+            spec: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
             /**
              * Started At
              * @description When the first attempt began to train; null before.
@@ -3735,14 +3843,6 @@ export interface components {
              */
             stopping: boolean;
             /**
-             * Tags
-             * @description Tags of the run, in alphabetical order.
-             * @example [
-             *       "baseline"
-             *     ]
-             */
-            tags: string[];
-            /**
              * Unknown Since
              * @description Since when the cluster gives no answer about the job; null if it answers.
              * @example 2026-11-23T08:00:00Z
@@ -3750,7 +3850,7 @@ export interface components {
             unknown_since: string | null;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -3769,70 +3869,6 @@ export interface components {
              * @example 8
              */
             world: number;
-        };
-        /**
-         * RunExtended
-         * @description The result of a request to extend a run.
-         */
-        RunExtended: {
-            /**
-             * Epochs
-             * @description Number of epochs of the run.
-             * @example 50
-             */
-            epochs: number;
-            /**
-             * From Step
-             * @description Step of the checkpoint from which the run goes on; null if the request changed nothing.
-             * @example 4875
-             */
-            from_step: number | null;
-            /**
-             * Id
-             * @description Id of the run.
-             * @example 42
-             */
-            id: number;
-            /** @description State of the run. */
-            state: components["schemas"]["State"];
-            /**
-             * Steps
-             * @description Number of steps of the run.
-             * @example 9750
-             */
-            steps: number;
-        };
-        /**
-         * RunLabels
-         * @description The labels of a run.
-         */
-        RunLabels: {
-            /**
-             * Archived At
-             * @description When the run was archived, so that lists hide it; null: it is not archived.
-             * @example 2026-11-23T08:00:00Z
-             */
-            archived_at: string | null;
-            /**
-             * Id
-             * @description Id of the run.
-             * @example 42
-             */
-            id: number;
-            /**
-             * Notes
-             * @description Notes on the run, in Markdown; may be empty.
-             * @example The loss has a spike at step 900.
-             */
-            notes: string;
-            /**
-             * Tags
-             * @description Tags of the run, in alphabetical order.
-             * @example [
-             *       "baseline"
-             *     ]
-             */
-            tags: string[];
         };
         /**
          * RunPoints
@@ -3864,7 +3900,7 @@ export interface components {
         RunSort: "id" | "-id" | "ended_at" | "-ended_at";
         /**
          * RunSpec
-         * @description A complete run. Every valid RunSpec can be carried out.
+         * @description A complete run of the training engine. Every valid RunSpec can be carried out.
          */
         RunSpec: {
             /**
@@ -3939,6 +3975,13 @@ export interface components {
              */
             epochs: number;
             /**
+             * Kind
+             * @description Kind of the run: this project's training engine. `program` stands for the user's own program.
+             * @default engine
+             * @constant
+             */
+            kind: "engine";
+            /**
              * Label Smoothing
              * @description The fraction of a label that is distributed over all classes.
              * @default 0
@@ -3964,7 +4007,7 @@ export interface components {
              * Optimizer
              * @description The optimizer.
              */
-            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"];
+            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"];
             /**
              * Precision
              * @description Number format of forward and backward passes; weights, norms and updates are always float32.
@@ -4023,17 +4066,17 @@ export interface components {
          */
         RunView: {
             /**
-             * Archived At
-             * @description When the run was archived, so that lists hide it; null: it is not archived.
-             * @example 2026-11-23T08:00:00Z
-             */
-            archived_at: string | null;
-            /**
              * Attempt
              * @description Number of the current attempt, from 1; 0 before the first submission.
              * @example 1
              */
             attempt: number;
+            /**
+             * Best Accuracy
+             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
+            best_accuracy: number | null;
             /**
              * Cluster
              * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
@@ -4127,14 +4170,6 @@ export interface components {
              */
             stopping: boolean;
             /**
-             * Tags
-             * @description Tags of the run, in alphabetical order.
-             * @example [
-             *       "baseline"
-             *     ]
-             */
-            tags: string[];
-            /**
              * Unknown Since
              * @description Since when the cluster gives no answer about the job; null if it answers.
              * @example 2026-11-23T08:00:00Z
@@ -4142,7 +4177,7 @@ export interface components {
             unknown_since: string | null;
             /**
              * Values
-             * @description The value of each axis at this point of the grid, by dotted path; empty without axes.
+             * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
              * @example {
              *       "batch": 256,
              *       "collective": {
@@ -4331,13 +4366,180 @@ export interface components {
             ranks_per_node: number;
         };
         /**
+         * SnapshotDifferences
+         * @description The differences between the trees of two snapshots.
+         */
+        SnapshotDifferences: {
+            /**
+             * Files
+             * @description The files that differ, in the order of the paths.
+             */
+            files: components["schemas"]["FileDifference"][];
+            /**
+             * Total
+             * @description Number of all files that differ; `files` has at most the first 500.
+             * @example 3
+             */
+            total: number;
+        };
+        /**
+         * SnapshotFile
+         * @description A regular file of a snapshot.
+         */
+        SnapshotFile: {
+            /**
+             * Executable
+             * @description Whether the owner may execute the file; a tree has no other permissions.
+             * @default false
+             * @example false
+             */
+            executable: boolean;
+            /**
+             * Path
+             * @description Path of the file in the tree, with "/" between its parts.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Sha256
+             * @description SHA-256 of the content.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            sha256: string;
+            /**
+             * Size
+             * @description Number of bytes.
+             * @example 4096
+             */
+            size: number;
+        };
+        /**
+         * SnapshotLink
+         * @description A symbolic link of a snapshot.
+         */
+        SnapshotLink: {
+            /**
+             * Path
+             * @description Path of the link in the tree, with "/" between its parts.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Target
+             * @description Target of the link, relative to the link's folder; the target is inside the tree.
+             * @example models/net.py
+             */
+            target: string;
+        };
+        /**
+         * SnapshotRequest
+         * @description A tree: a whole one, or the changes to a tree that the service has.
+         */
+        SnapshotRequest: {
+            /**
+             * Base
+             * @description Hash of a stored snapshot of which only the changes follow; null: the request lists the whole tree.
+             * @default null
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            base: string | null;
+            /**
+             * Files
+             * @description The files, or those that `base` lacks or that differ there.
+             * @default []
+             */
+            files: components["schemas"]["SnapshotFile"][];
+            /**
+             * Links
+             * @description The symbolic links, or those that `base` lacks or that differ there.
+             * @default []
+             */
+            links: components["schemas"]["SnapshotLink"][];
+            /**
+             * Removed
+             * @description Paths of `base` that the tree lacks.
+             * @default []
+             * @example [
+             *       "old.py"
+             *     ]
+             */
+            removed: string[];
+            /**
+             * @description Where the tree comes from; null for a folder without git.
+             * @default null
+             */
+            source: components["schemas"]["GitSource"] | null;
+        };
+        /**
+         * SnapshotState
+         * @description Whether the service has a snapshot, and what it lacks.
+         */
+        SnapshotState: {
+            /**
+             * Hash
+             * @description Hash of the snapshot: `code` of a program's spec.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            hash: string;
+            /**
+             * Is Stored
+             * @description Whether the snapshot is complete and can be run.
+             */
+            is_stored: boolean;
+            /**
+             * Missing
+             * @description Hashes of the contents that the service lacks: upload them and send the request again.
+             * @example [
+             *       "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+             *     ]
+             */
+            missing: string[];
+        };
+        /**
+         * SnapshotView
+         * @description A stored snapshot.
+         */
+        SnapshotView: {
+            /**
+             * Created At
+             * Format: date-time
+             * @description When the snapshot was stored first.
+             * @example 2026-11-23T08:00:00Z
+             */
+            created_at: string;
+            /**
+             * Files
+             * @description Number of files and links.
+             * @example 120
+             */
+            files: number;
+            /**
+             * Hash
+             * @description Hash of the snapshot: `code` of a program's spec.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            hash: string;
+            /**
+             * Is Dirty
+             * @description Whether the tree differs from the commit.
+             */
+            is_dirty: boolean;
+            /**
+             * Size
+             * @description Number of bytes of all files.
+             * @example 1200000
+             */
+            size: number;
+            /** @description Where the tree came from when the snapshot was stored first; null for a folder without git. */
+            source: components["schemas"]["GitSource"] | null;
+        };
+        /**
          * State
          * @description The states of a run.
          *
          *     queued: no cluster has a job of the run. submitting: a worker submits its job. pending: the cluster has its job, and
          *     the run has reported nothing yet. running: it trains. paused: the run reported that it paused or failed; when its
-         *     job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended, until somebody asks for
-         *     more: a retry, or further epochs.
+         *     job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended.
          * @enum {string}
          */
         State: "queued" | "submitting" | "pending" | "running" | "paused" | "done" | "failed" | "cancelled";
@@ -4415,50 +4617,6 @@ export interface components {
              * @example 2
              */
             stopping: number;
-        };
-        /**
-         * StoredSize
-         * @description What a deletion would remove.
-         */
-        StoredSize: {
-            /**
-             * Blocked By
-             * @description Ids of runs that have not ended, at most 100: a deletion is refused while there are any.
-             * @example [
-             *       43
-             *     ]
-             */
-            blocked_by: number[];
-            /**
-             * Confirm
-             * @description The text that a DELETE must have as its parameter `confirm`.
-             * @example torus against ring
-             */
-            confirm: string;
-            /**
-             * Files
-             * @description Number of files in the run folders.
-             * @example 412
-             */
-            files: number;
-            /**
-             * Is Complete
-             * @description Whether all files were counted; false: counting took too long, and there are more.
-             * @example true
-             */
-            is_complete: boolean;
-            /**
-             * Runs
-             * @description Number of runs.
-             * @example 3
-             */
-            runs: number;
-            /**
-             * Size Bytes
-             * @description Size of the files in the run folders.
-             * @example 1250000000
-             */
-            size_bytes: number;
         };
         /**
          * SubmitLimits
@@ -4611,26 +4769,6 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
-         * UnchangedRun
-         * @description A run that a request left as it is.
-         */
-        UnchangedRun: {
-            /**
-             * Id
-             * @description Id of the run.
-             * @example 43
-             */
-            id: number;
-            /** @description State of the run. */
-            state: components["schemas"]["State"];
-            /**
-             * Why
-             * @description Why the run did not change.
-             * @example the run has not ended
-             */
-            why: string;
-        };
-        /**
          * ValidationIssue
          * @description One wrong field: its dotted path and the reason, with the calculation if there is one.
          */
@@ -4693,15 +4831,6 @@ export interface operations {
             };
             /** @description The host name or the origin is not allowed. */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4904,16 +5033,6 @@ export interface operations {
                 sort?: components["schemas"]["ExperimentSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
-                /** @description Return only experiments with this text in the name, the description, the notes, a tag, the owner or the project; capitals and small letters differ. */
-                q?: string | null;
-                /** @description Return only items with this tag. */
-                tag?: string | null;
-                /** @description Return only experiments of this owner. */
-                owner?: string | null;
-                /** @description Return only experiments of this project. */
-                project?: string | null;
-                /** @description Return what is archived, instead of what is not. */
-                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -4987,8 +5106,6 @@ export interface operations {
     create_experiment: {
         parameters: {
             query?: {
-                /** @description Id of the experiment that the new one repeats or varies. */
-                origin?: number | null;
                 /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find. */
                 force?: boolean;
                 /** @description Only check the experiment: store nothing, and answer 200 with the runs that it describes. */
@@ -4997,8 +5114,6 @@ export interface operations {
             header?: {
                 /** @description A text that the client chooses for this request, so that it can repeat the request safely: the service carries out a key's document once. */
                 "idempotency-key"?: string | null;
-                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
-                "Bigbatch-User"?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -5056,7 +5171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a file of the run that cannot be read. */
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5158,234 +5273,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    delete_experiment: {
-        parameters: {
-            query?: {
-                /** @description The text `confirm` of the size, which shows that the deletion is meant. */
-                confirm?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the experiment. */
-                experiment_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Deleted"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a file of the run that cannot be read. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    patch_experiment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the experiment. */
-                experiment_id: number;
-            };
-            cookie?: never;
-        };
-        /** @description The changes, as JSON or YAML. */
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["ExperimentChange"];
-                "application/yaml": components["schemas"]["ExperimentChange"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ExperimentDetail"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5468,7 +5357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5557,7 +5446,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5648,243 +5537,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    add_points: {
-        parameters: {
-            query?: {
-                /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find. */
-                force?: boolean;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the experiment. */
-                experiment_id: number;
-            };
-            cookie?: never;
-        };
-        /** @description The points, as JSON or YAML. */
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PointsRequest"];
-                "application/yaml": components["schemas"]["PointsRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PointsAdded"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a file of the run that cannot be read. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    retry_experiment: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
-                "Bigbatch-User"?: string | null;
-            };
-            path: {
-                /** @description Id of the experiment. */
-                experiment_id: number;
-            };
-            cookie?: never;
-        };
-        /** @description Which ended runs are retried; without a body, all that can be. */
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["RetryRequest"];
-                "application/yaml": components["schemas"]["RetryRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RetryResult"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5974,91 +5628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_experiment_size: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the experiment. */
-                experiment_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StoredSize"];
-                };
-            };
-            /** @description The response has not changed since the one with the ETag in If-None-Match. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6144,7 +5714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6243,15 +5813,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
             429: {
                 headers: {
@@ -6306,15 +5867,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
             429: {
                 headers: {
@@ -6349,10 +5901,6 @@ export interface operations {
                 sort?: components["schemas"]["RunSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
-                /** @description Return only items with this tag. */
-                tag?: string | null;
-                /** @description Return what is archived, instead of what is not. */
-                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -6469,356 +6017,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    delete_run: {
-        parameters: {
-            query?: {
-                /** @description The text `confirm` of the size, which shows that the deletion is meant. */
-                confirm?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the run. */
-                run_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Deleted"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a file of the run that cannot be read. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    patch_run: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the run. */
-                run_id: number;
-            };
-            cookie?: never;
-        };
-        /** @description The changes, as JSON or YAML. */
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["RunChange"];
-                "application/yaml": components["schemas"]["RunChange"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunLabels"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    extend_run: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
-                "Bigbatch-User"?: string | null;
-            };
-            path: {
-                /** @description Id of the run. */
-                run_id: number;
-            };
-            cookie?: never;
-        };
-        /** @description The new total number of epochs. */
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ExtensionRequest"];
-                "application/yaml": components["schemas"]["ExtensionRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunExtended"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a file of the run that cannot be read. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6906,7 +6106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6997,7 +6197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7081,204 +6281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    retry_run: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
-                "Bigbatch-User"?: string | null;
-            };
-            path: {
-                /** @description Id of the run. */
-                run_id: number;
-            };
-            cookie?: never;
-        };
-        /** @description Which ended runs are retried; without a body, all that can be. */
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["RetryRequest"];
-                "application/yaml": components["schemas"]["RetryRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RetryResult"];
-                };
-            };
-            /** @description The body is not a valid JSON or YAML document. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The content type of the body is not supported. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database does not answer, or the service is busy. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_run_size: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the run. */
-                run_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StoredSize"];
-                };
-            };
-            /** @description The response has not changed since the one with the ETag in If-None-Match. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The token is missing or wrong. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The host name or the origin is not allowed. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7364,7 +6367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7384,6 +6387,611 @@ export interface operations {
             };
             /** @description The content type of the body is not supported. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    store_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The tree as JSON, of up to 1 MB; a larger one is compressed by gzip. */
+        requestBody: {
+            content: {
+                "application/gzip": string;
+                "application/json": components["schemas"]["SnapshotRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotState"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_blobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description For each content its SHA-256 (32 bytes), its length (8 bytes, big endian), and its bytes. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Received"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotView"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot_differences: {
+        parameters: {
+            query: {
+                /** @description Hash of the snapshot to compare with. */
+                other: string;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotDifferences"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot_file: {
+        parameters: {
+            query: {
+                /** @description Path of the file in the tree. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileContent"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_snapshot_files: {
+        parameters: {
+            query?: {
+                /** @description Return only files whose path comes after this one: the last path of the page before. */
+                after?: string;
+                /** @description Largest number of files and links. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilePage"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7449,15 +7057,6 @@ export interface operations {
             };
             /** @description The host name or the origin is not allowed. */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field or parameter is not valid; `errors` names it. */
-            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -4,7 +4,8 @@ import type { Column, ExperimentDetail, RunView } from "@/shared/api/types";
 
 /** Return the steps per epoch of each run. */
 export function useStepsPerEpoch(experiment: ExperimentDetail, runs: RunView[]): ReadonlyMap<number, number> {
-  const { epochs } = experiment.spec.base;
+  const { base } = experiment.spec;
+  const epochs = base.kind === "program" ? 1 : base.epochs; // the steps of a program form no epochs
   const serialized = JSON.stringify(runs.map((run) => [run.id, run.steps / (epochsOf(run) ?? epochs)]));
   return useMemo(() => new Map(JSON.parse(serialized) as [number, number][]), [serialized]);
 }

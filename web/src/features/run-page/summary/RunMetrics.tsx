@@ -24,32 +24,52 @@ interface Props {
 
 export function RunMetrics({ run, series }: Props) {
   const rate = recentMean(series[SAMPLES_PER_S]?.values ?? []);
-  const batch = run.latest[BATCH] ?? run.spec.batch;
-  const memory = run.latest[PEAK_MEMORY_BYTES];
-  const best = bestOf(series[HELDOUT_ACCURACY]?.values ?? []);
-  const epochs = formatNumber(run.latest[EPOCH] ?? 0, 3);
+  const spec = run.spec.kind === "program" ? null : run.spec;
+  const batch = batchOf(run);
+  const steps = run.steps ? `of ${formatCount(run.steps)}` : "";
   return (
     <section className={styles.metrics} aria-label="Metrics">
       <StepMeter run={run} />
       <dl>
-        <Metric name="Steps" value={formatCount(run.step)} note={`of ${formatCount(run.steps)}`} />
-        <Metric name="Epochs" value={epochs} note={`of ${run.spec.epochs}`} />
+        <Metric name="Steps" value={formatCount(run.step)} note={steps} />
+        {spec && <Epochs run={run} epochs={spec.epochs} />}
         <Metric name="Loss" value={formatNumber(run.latest[LOSS])} />
-        <Metric
-          name="Held-out accuracy"
-          value={formatPercent(run.latest[HELDOUT_ACCURACY])}
-          note={best !== null && `best ${formatPercent(best)}`}
-        />
-        <Metric name="Samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
-        {memory ? <Metric name="Peak memory" value={formatMemory(memory)} note="per rank" /> : null}
+        {spec && <Accuracy run={run} series={series} />}
+        {batch && <Metric name="Samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />}
+        <PeakMemory run={run} />
         {run.started_at && <ElapsedTime run={run} from={run.started_at} rate={rate} batch={batch} />}
       </dl>
     </section>
   );
 }
 
+function Epochs({ run, epochs }: { run: RunDetail; epochs: number }) {
+  return <Metric name="Epochs" value={formatNumber(run.latest[EPOCH] ?? 0, 3)} note={`of ${epochs}`} />;
+}
+
+function PeakMemory({ run }: { run: RunDetail }) {
+  const memory = run.latest[PEAK_MEMORY_BYTES];
+  return memory ? <Metric name="Peak memory" value={formatMemory(memory)} note="per rank" /> : null;
+}
+
+/** Return the global batch; null for a program that reports none. */
+function batchOf(run: RunDetail): number | null {
+  return run.latest[BATCH] ?? (run.spec.kind === "program" ? null : run.spec.batch);
+}
+
+function Accuracy({ run, series }: Props) {
+  const best = bestOf(series[HELDOUT_ACCURACY]?.values ?? []);
+  return (
+    <Metric
+      name="Held-out accuracy"
+      value={formatPercent(run.latest[HELDOUT_ACCURACY])}
+      note={best !== null && `best ${formatPercent(best)}`}
+    />
+  );
+}
+
 function StepMeter({ run }: { run: RunDetail }) {
-  const share = run.step / run.steps;
+  const share = run.steps ? Math.min(1, run.step / run.steps) : 0; // 0 steps: their number is not known
   return (
     <div
       className={styles.stepMeter}
@@ -67,13 +87,13 @@ interface ElapsedTimeProps {
   run: RunDetail;
   from: string;
   rate: number | null; // samples per second
-  batch: number;
+  batch: number | null; // null: a program, whose batch is not known
 }
 
 function ElapsedTime({ run, from, rate, batch }: ElapsedTimeProps) {
   const now = useNow();
   const elapsed_s = secondsBetween(from, run.ended_at ?? now);
-  const remaining_s = rate === null ? null : ((run.steps - run.step) * batch) / rate;
+  const remaining_s = rate === null || batch === null ? null : ((run.steps - run.step) * batch) / rate;
   return (
     <Metric
       name="Time"

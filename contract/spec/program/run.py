@@ -1,0 +1,133 @@
+"""The spec of a run of the user's own program."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from contract.spec.base import Spec
+from contract.spec.many_core import check_many_core
+from contract.spec.numbers import Positive
+from contract.spec.program.environment import AbsolutePath, Environment, check_environment
+from contract.spec.program.placeholders import flatten, names_in
+from contract.spec.resources import Local, Resources
+from contract.spec.retry import RetryPolicy
+from contract.validation import ValidationIssue, validation_error
+
+Launcher = Literal["srun", "torchrun", "mpirun", "plain"]
+Word = Annotated[str, Field(pattern=r"^[^\x00]*$", max_length=100_000)]
+ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
+MAX_WORDS, MAX_PARAMETERS = 10_000, 1_000
+FILES = ("parameters_json", "parameters_yaml", "run_folder", "checkpoint_folder")  # placeholders that are always there
+
+
+class ProgramSpec(Spec):
+    """A complete run of a program: a command, its launcher, its environment and its parameters."""
+
+    kind: Literal["program"] = "program"
+    command: (
+        Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
+        | Annotated[list[Word], Field(min_length=1, max_length=MAX_WORDS)]
+    ) = Field(examples=["python train.py --lr {lr}", ["python", "train.py", "--lr", "{lr}"]])
+    """The command of each rank: a text is a line for bash, a list is a program with its arguments. `{lr}` stands for
+    the parameter `lr`; `{parameters_json}`, `{parameters_yaml}`, `{run_folder}` and `{checkpoint_folder}` stand for
+    paths."""
+    launcher: Launcher = "srun"
+    """How the ranks start: `srun`: one process for each rank; `torchrun`: torchrun on each node, which starts the
+    node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node."""
+    resources: Resources = Local()
+    """The cluster, and the nodes, cpus and devices of each job."""
+    environment: Environment = Environment()
+    """What is set up before the ranks start."""
+    working_folder: AbsolutePath | None = Field(default=None, examples=["/home/ann/project"])
+    """Folder in which the ranks start; null: the folder of the code snapshot, else the run's folder."""
+    code: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(default=None, examples=["5e88" * 16])
+    """Hash of the code snapshot that every attempt runs; null: the files as they are when the job starts."""
+    subfolder: Annotated[str, Field(pattern=r"^[^/\x00-\x1f\x7f][^\x00-\x1f\x7f]*$", max_length=4096)] | None = Field(
+        default=None, examples=["experiments/lars"]
+    )
+    """Folder inside the code snapshot in which the ranks start; null: its top folder."""
+    parameters: Annotated[dict[ParameterName, Any], Field(max_length=MAX_PARAMETERS)] = Field(
+        default={}, examples=[{"lr": 0.1, "optimizer": "lars"}]
+    )
+    """Parameters of the program, which axes vary: as placeholders of the command, in the files parameters.json and
+    parameters.yaml of the run's folder, and with `parameter_prefix` as environment variables."""
+    parameter_prefix: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)] | None = Field(
+        default=None, examples=["PARAM_"]
+    )
+    """Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables."""
+    steps: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    """Number of steps of the whole run, for its progress; 0: unknown."""
+    time_split: bool = True
+    """Whether Python programs with torch measure the split of each step into compute, communication and input."""
+    stall_minutes: Positive | None = 10.0
+    """Minutes without progress of a rank after which the run fails and names the rank; null: no limit. Only programs
+    that report progress (by torch or by `bigbatch.log`) can stall."""
+    retries: RetryPolicy = RetryPolicy()
+    """How often a run is retried after each exit cause."""
+
+    @property
+    def survives_workers(self) -> bool:
+        """Whether the run goes on when a rank other than rank 0 is lost."""
+        return False
+
+    @property
+    def replica(self) -> None:
+        """The memory of each replica: not known for a program."""
+        return
+
+    @property
+    def tasks(self) -> tuple[int, int]:
+        """The number of nodes on which a launcher starts, and of processes that it starts on each of them."""
+        return {
+            "srun": (self.resources.nodes, self.resources.node_ranks),
+            "torchrun": (self.resources.nodes, 1),
+            "mpirun": (1, 1),
+            "plain": (1, 1),
+        }[self.launcher]
+
+    @model_validator(mode="after")
+    def _check_whole_run(self) -> Self:
+        if issues := list(self._issues()):
+            raise validation_error(issues)
+        return self
+
+    def _issues(self) -> Iterator[ValidationIssue]:
+        yield from self._command_issues()
+        for issue in check_environment(self.environment):
+            yield ValidationIssue(path=f"environment.{issue.path}", message=issue.message)
+        yield from self._folder_issues()
+        need = self.resources
+        if self.launcher == "plain" and need.world > 1:
+            message = f"the launcher plain starts one process, but the resources have {need.world} ranks"
+            yield ValidationIssue(path="launcher", message=message)
+        if not isinstance(need, Local) and need.many_core:
+            asked = {"ranks_per_node": need.ranks_per_node, "cpus_per_rank": need.cpus_per_rank}
+            for issue in check_many_core(need.many_core, **asked, constraint=need.constraint):
+                yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)
+        if isinstance(need, Local) and self.environment.container and self.environment.container.kind == "pyxis":
+            yield ValidationIssue(path="environment.container.kind", message="pyxis needs Slurm; use apptainer")
+
+    def _command_issues(self) -> Iterator[ValidationIssue]:
+        known = [*flatten(self.parameters), *FILES]
+        words = [self.command] if isinstance(self.command, str) else self.command
+        if not words[0].strip():
+            yield ValidationIssue(path="command", message="the first word is empty")
+        unknown = dict.fromkeys(name for word in words for name in names_in(word) if name not in known)
+        for name in unknown:
+            names = f"the parameters are {', '.join(known)}"
+            message = f"{{{name}}} is no parameter; {names}; write {{{{{name}}}}} for the text itself"
+            yield ValidationIssue(path="command", message=message)
+        for name in FILES:
+            if name in self.parameters:
+                message = f"the placeholder {{{name}}} stands for a path of the run: choose another name"
+                yield ValidationIssue(path=f"parameters.{name}", message=message)
+
+    def _folder_issues(self) -> Iterator[ValidationIssue]:
+        if self.code and self.working_folder:
+            message = "the code snapshot decides the working folder: remove `code` or `working_folder`"
+            yield ValidationIssue(path="working_folder", message=message)
+        if self.subfolder and not self.code:
+            yield ValidationIssue(path="subfolder", message="a folder inside a code snapshot needs `code`")
+        if self.subfolder and ".." in self.subfolder.split("/"):
+            yield ValidationIssue(path="subfolder", message="'..' leaves the code snapshot")

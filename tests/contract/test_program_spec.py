@@ -1,0 +1,83 @@
+"""A program run's spec: what it accepts, and what it refuses with the field's path."""
+
+import pytest
+from pydantic import ValidationError
+
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.program.placeholders import fill
+from contract.spec.program.run import ProgramSpec
+from contract.spec.run import RunSpec
+from contract.validation import issues_of
+
+SLURM = {"kind": "slurm", "partition": "gpu", "nodes": 2, "ranks_per_node": 4}
+
+
+def program(**fields: object) -> ExperimentSpec:
+    base = {"kind": "program", "command": "python train.py", **fields}
+    return ExperimentSpec.model_validate({"name": "own script", "base": base})
+
+
+def issues(**fields: object) -> dict[str, str]:
+    with pytest.raises(ValidationError) as refused:
+        program(**fields)
+    return {issue.path: issue.message for issue in issues_of(refused.value)}
+
+
+def test_axes_vary_the_parameters_of_a_program() -> None:
+    base = {"kind": "program", "command": "python train.py --lr {lr}", "parameters": {"lr": 0.1}}
+    spec = ExperimentSpec.model_validate({"name": "sweep", "base": base, "axes": {"parameters.lr": [0.1, 0.2]}})
+    runs = [run for _, run in spec.points()]
+    assert [run.parameters for run in runs if isinstance(run, ProgramSpec)] == [{"lr": 0.1}, {"lr": 0.2}]
+
+
+def test_a_document_without_a_kind_is_an_engine_run() -> None:
+    base = {"optimizer": {"kind": "sgd"}, "schedule": {"kind": "constant", "rate": 0.1}, "batch": 64, "epochs": 1}
+    assert isinstance(ExperimentSpec.model_validate({"name": "engine", "base": base}).base, RunSpec)
+
+
+def test_an_issue_of_the_base_has_the_documents_path_for_both_kinds() -> None:
+    assert issues(launcher="ssh").keys() == {"base.launcher"}
+    with pytest.raises(ValidationError) as refused:
+        ExperimentSpec.model_validate({"name": "x", "base": {"optimizer": {"kind": "sgd", "momentum": 2.0}}})
+    assert "base.optimizer.momentum" in {issue.path for issue in issues_of(refused.value)}
+
+
+def test_a_stored_program_is_read_back_equal() -> None:
+    spec = program(parameters={"lr": 0.1}, resources=SLURM)
+    assert ExperimentSpec.from_stored(spec.model_dump(mode="json")).base == spec.base
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "part"),
+    [
+        ({"command": "python train.py --lr {rate}", "parameters": {"lr": 1}}, "base.command", "{rate} is no parameter"),
+        ({"command": []}, "base.command", "at least 1"),
+        ({"command": ["", "x"]}, "base.command", "first word is empty"),
+        ({"parameters": {"run_folder": 1}}, "base.parameters.run_folder", "choose another name"),
+        ({"launcher": "plain", "resources": SLURM}, "base.launcher", "8 ranks"),
+        ({"environment": {"conda": "a", "venv": "/b"}}, "base.environment.venv", "one Python"),
+        ({"environment": {"variables": {"SLURM_JOB_ID": "1"}}}, "base.environment.variables.SLURM_JOB_ID", "reserved"),
+        ({"environment": {"setup": ["a\nb"]}}, "base.environment.setup.0", "pattern"),
+        ({"subfolder": "a"}, "base.subfolder", "needs `code`"),
+        ({"code": "0" * 64, "subfolder": "a/../.."}, "base.subfolder", "leaves"),
+        ({"code": "0" * 64, "working_folder": "/a"}, "base.working_folder", "remove"),
+        ({"environment": {"container": {"kind": "pyxis", "image": "i"}}}, "base.environment.container.kind", "Slurm"),
+    ],
+)
+def test_a_contradiction_is_refused_with_its_field(fields: dict[str, object], path: str, part: str) -> None:
+    found = issues(**fields)
+    assert any(one.startswith(path) and part in message for one, message in found.items()), found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_shell", "filled"),
+    [
+        ("--lr {lr}", True, "--lr 0.1"),
+        ("--name {name}", True, "--name 'two words'"),
+        ("--name={name}", False, "--name=two words"),
+        ('{{lr}} {"a": {"b": 1}} { echo; } {list}', False, '{lr} {"a": {"b": 1}} { echo; } [1, 2]'),
+    ],
+)
+def test_placeholders_are_filled_and_other_braces_stay(text: str, is_shell: bool, filled: str) -> None:
+    values = {"lr": 0.1, "name": "two words", "list": [1, 2]}
+    assert fill(text, values, is_shell=is_shell) == filled
