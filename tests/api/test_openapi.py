@@ -14,10 +14,15 @@ Schema = dict[str, Any]
 
 # Generated clients name their functions by these ids: a changed id breaks them, so it belongs in the changelog.
 OPERATION_IDS = [
+    "add_points",
     "create_experiment",
+    "delete_experiment",
+    "delete_run",
+    "extend_run",
     "get_checkpoint_advice",
     "get_experiment",
     "get_experiment_points",
+    "get_experiment_size",
     "get_health",
     "get_metrics",
     "get_plan",
@@ -27,13 +32,24 @@ OPERATION_IDS = [
     "get_run",
     "get_run_log",
     "get_run_points",
+    "get_run_size",
+    "get_snapshot",
+    "get_snapshot_differences",
+    "get_snapshot_file",
     "list_clusters",
     "list_experiment_runs",
     "list_experiments",
     "list_failures",
     "list_runs",
+    "list_snapshot_files",
+    "patch_experiment",
+    "patch_run",
+    "retry_experiment",
+    "retry_run",
     "stop_experiment",
     "stop_run",
+    "store_snapshot",
+    "upload_blobs",
 ]
 
 
