@@ -115,7 +115,7 @@ export function anExperiment(change: Partial<ExperimentDetail> = {}): Experiment
     counts: { running: 1, done: 1 },
     progress: 0.625,
     best_accuracy: 0.9312,
-    owner: "ada",
+    owner: "",
     project: "",
     tags: [],
     archived_at: null,
