@@ -28,7 +28,7 @@ from agent.ranks.rendezvous import Point, await_point, publish_point
 from agent.ranks.signals import Signals
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
-from agent.sources import MetricReader
+from agent.stalls.watch import watch_stalls
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
@@ -55,7 +55,6 @@ class Attempt:
         point = self._meet()
         if point is None:
             return self._stopped_status()
-        self.metrics = MetricReader(self.folder.path, self._sources(), attempt=self.number)
         guard = Guard(marker_of(self.folder, self.number)) if self.placement.is_local else None
         try:
             self._carry_out(point)
@@ -64,10 +63,6 @@ class Attempt:
                 guard.dismiss()
             kill_left_behind()
         return self._report() if self.placement.is_first else self._status()
-
-    def _sources(self) -> list[dict[str, Any]]:
-        """Return the sources of metrics that this agent reads: all on the first agent, none on another one."""
-        return list(self.spec.get("metrics") or []) if self.placement.is_first else []
 
     def _meet(self) -> Point | None:
         place = self.placement
@@ -101,7 +96,9 @@ class Attempt:
                 versions={},
             )
             start_heartbeat(self.folder, self.number, on_superseded=self.supervisor.supersede)
-        self.supervisor.observe(started, what)
+        pids = {process.rank: process.pid for process in started}
+        stalls = None if what else watch_stalls(self.folder, self.number, self.spec, pids=pids, hosts=place.hosts)
+        self.supervisor.observe(started, what, stalls=stalls)
 
     def _record(self, end: RankEnd) -> None:
         """Record the end of a rank; a launcher's own failure counts only if none of its ranks recorded one."""
@@ -119,7 +116,7 @@ class Attempt:
         """Return the exit status of an agent that does not report: srun ends all others for any but 0."""
         if self.supervisor.superseded_by is not None:
             return REFUSED
-        if any(end.is_failure for end in self.supervisor.ends):
+        if self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends):
             return FAILED
         # a stopped rank of one agent must not end the others before they have paused
         return self._stopped_status() if self.signals.asks_for_end and not self._has_paused() else 0
@@ -131,7 +128,6 @@ class Attempt:
             print(f"attempt {self.number} leaves: attempt {later} has begun", file=sys.stderr, flush=True)
             return REFUSED
         statuses = self._all_statuses()
-        self.metrics.finish()
         if self.folder.read(f"{self.number}.paused") is not None or (
             PAUSED in statuses.values() and all(status in (0, PAUSED) for status in statuses.values())
         ):

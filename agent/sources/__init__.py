@@ -5,7 +5,6 @@ The agent of rank 0 reads them while they grow, and appends what they hold to th
 
 from __future__ import annotations
 
-from agent.sources.reader import MetricReader
 from agent.sources.sources import Sources
 
-__all__ = ["MetricReader", "Sources"]
+__all__ = ["Sources"]
