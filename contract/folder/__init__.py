@@ -4,7 +4,7 @@ spec.json               the run's spec; the scheduler writes the file before it 
 events.jsonl            the run's events; only rank 0 appends, always whole lines
 points/rank-R.jsonl     in a program: points of rank R above 0; only that rank appends, always whole lines
 times.csv               step times of every rank; only rank 0 appends, always whole lines
-times/rank-R.csv        in a program: step times of rank R; only that rank appends, and rank 0 merges them into times.csv
+times/rank-R.csv        in a program: step times of rank R, which only that rank appends; rank 0 merges the tables
 collective.json         the choices of `auto`, the same for every attempt; only rank 0 writes
 binding.json            CPU and memory binding of each rank of the latest attempt; only rank 0 writes
 lost.jsonl              ranks without which the run continued; only rank 0 appends, always whole lines
