@@ -36,7 +36,7 @@ class SnapshotState(DescribedModel):
 
     hash: Hash
     """Hash of the snapshot: `code` of a program's spec."""
-    is_stored: bool
+    is_stored: bool = Field(examples=[True])
     """Whether the snapshot is complete and can be run."""
     missing: list[Hash] = Field(examples=[[EXAMPLE_HASH]])
     """Hashes of the contents that the service lacks: upload them and send the request again."""
@@ -60,7 +60,7 @@ class SnapshotView(DescribedModel):
     """Number of files and links."""
     size: int = Field(examples=[1_200_000])
     """Number of bytes of all files."""
-    is_dirty: bool
+    is_dirty: bool = Field(examples=[True])
     """Whether the tree differs from the commit."""
     source: GitSource | None
     """Where the tree came from when the snapshot was stored first; null for a folder without git."""
@@ -73,7 +73,7 @@ class FilePage(DescribedModel):
     """The files."""
     links: list[SnapshotLink]
     """The symbolic links."""
-    more: bool
+    more: bool = Field(examples=[False])
     """Whether there are more behind the last path."""
 
 
@@ -86,7 +86,7 @@ class FileContent(DescribedModel):
     """Number of bytes of the whole file."""
     text: str | None = Field(examples=["import torch\n"])
     """The content; null if the file is no UTF-8 text."""
-    is_shortened: bool
+    is_shortened: bool = Field(examples=[True])
     """Whether `text` has only the beginning of the file."""
 
 

@@ -28,7 +28,7 @@ class SnapshotFile(DescribedModel):
     """SHA-256 of the content."""
     size: int = Field(ge=0, le=MAX_FILE_BYTES, examples=[4096])
     """Number of bytes."""
-    executable: bool = False
+    executable: bool = Field(default=False, examples=[False])
     """Whether the owner may execute the file; a tree has no other permissions."""
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,9 @@ from contract.snapshot.blob_store import BlobStore, blob_name
 from contract.snapshot.manifest import MAX_FILES
 from contract.snapshot.pack import pack_header
 from tests.testing.api import post
+from tests.testing.snapshots import file_document as entry
+from tests.testing.snapshots import post_tree as stored
+from tests.testing.snapshots import tree_document as tree
 
 FILES = {"train.py": b"lr = 0.1\nprint(lr)\n", "lib/net.py": b"net = 1\n", "data.bin": b"\x00\xff"}
 PROGRAM = """
@@ -32,14 +34,6 @@ def store(tmp_path: Path) -> BlobStore:
     return BlobStore(tmp_path / "runs" / ".snapshots")
 
 
-def entry(path: str, content: bytes) -> dict[str, Any]:
-    return {"path": path, "sha256": sha256(content).hexdigest(), "size": len(content)}
-
-
-def tree(files: Mapping[str, bytes], **more: Any) -> dict[str, Any]:
-    return {"files": [entry(path, content) for path, content in files.items()], **more}
-
-
 def send(client: TestClient, request: dict[str, Any]) -> Any:
     body = gzip.compress(json.dumps(request).encode())
     return client.post("/api/v1/snapshots", content=body, headers={"content-type": "application/gzip"})
@@ -52,14 +46,6 @@ def upload(client: TestClient, *contents: bytes) -> Any:
 
 def send_pack(client: TestClient, pack: bytes) -> Any:
     return client.post("/api/v1/snapshots/blobs", content=pack, headers={"content-type": "application/octet-stream"})
-
-
-def stored(client: TestClient, files: Mapping[str, bytes], **more: Any) -> str:
-    """Store a snapshot as a client does; return its hash."""
-    assert upload(client, *files.values()).status_code == 200
-    answer = send(client, tree(files, **more))
-    assert answer.json()["is_stored"], answer.text
-    return str(answer.json()["hash"])
 
 
 def test_a_snapshot_is_stored_once_its_contents_are_there(client: TestClient) -> None:
@@ -185,6 +171,7 @@ def test_a_hostile_tree_is_refused_with_its_path(client: TestClient, document: d
         (gzip.compress(b" " * (MAX_REQUEST_BYTES + 1)), 413),
         (b"", 400),
     ],
+    ids=["no gzip", "torn", "no JSON", "too large", "empty"],
 )
 def test_a_damaged_request_is_refused(client: TestClient, body: bytes, status: int) -> None:
     answer = client.post("/api/v1/snapshots", content=body, headers={"content-type": "application/gzip"})
@@ -196,7 +183,11 @@ def test_a_tree_with_too_many_files_is_refused(client: TestClient) -> None:
     assert send(client, {"files": files}).status_code == 422
 
 
-@pytest.mark.parametrize("pack", [b"torn", pack_header("0" * 64, 5) + b"1234", pack_header("0" * 64, 4) + b"1234"])
+@pytest.mark.parametrize(
+    "pack",
+    [b"torn", pack_header("0" * 64, 5) + b"1234", pack_header("0" * 64, 4) + b"1234"],
+    ids=["torn header", "torn content", "wrong hash"],
+)
 def test_a_torn_or_wrong_upload_is_refused_and_leaves_nothing(
     client: TestClient, store: BlobStore, pack: bytes
 ) -> None:

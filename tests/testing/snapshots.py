@@ -4,9 +4,15 @@ import subprocess
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
 
 from contract.snapshot.blob_store import BlobStore
 from contract.snapshot.manifest import Manifest, SnapshotFile, SnapshotLink, make_manifest
+from contract.snapshot.pack import pack_header
+
+EMPTY_TREE = make_manifest([]).hash()
 
 
 def git(folder: Path, *words: str) -> str:
@@ -34,6 +40,26 @@ def repository(folder: Path, files: Mapping[str, str]) -> Path:
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "first")
     return folder
+
+
+def post_tree(client: TestClient, files: Mapping[str, bytes], **more: Any) -> str:
+    """Store a snapshot over HTTP as a client does; return its hash."""
+    packed = [pack_header(sha256(content).hexdigest(), len(content)) + content for content in files.values()]
+    kind = {"content-type": "application/octet-stream"}
+    assert client.post("/api/v1/snapshots/blobs", content=b"".join(packed), headers=kind).status_code == 200
+    answer = client.post("/api/v1/snapshots", json=tree_document(files, **more))
+    assert answer.json()["is_stored"], answer.text
+    return str(answer.json()["hash"])
+
+
+def tree_document(files: Mapping[str, bytes], **more: Any) -> dict[str, Any]:
+    """Return the request that lists a whole tree."""
+    return {"files": [file_document(path, content) for path, content in files.items()], **more}
+
+
+def file_document(path: str, content: bytes) -> dict[str, Any]:
+    """Return a file as a request lists it."""
+    return {"path": path, "sha256": sha256(content).hexdigest(), "size": len(content)}
 
 
 def store_tree(store: BlobStore, files: Mapping[str, bytes], *links: SnapshotLink) -> tuple[str, Manifest]:

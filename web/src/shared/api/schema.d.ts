@@ -1895,6 +1895,7 @@ export interface components {
             /**
              * Is Shortened
              * @description Whether `text` has only the beginning of the file.
+             * @example true
              */
             is_shortened: boolean;
             /**
@@ -1967,6 +1968,7 @@ export interface components {
             /**
              * More
              * @description Whether there are more behind the last path.
+             * @example false
              */
             more: boolean;
         };
@@ -4484,6 +4486,7 @@ export interface components {
             /**
              * Is Stored
              * @description Whether the snapshot is complete and can be run.
+             * @example true
              */
             is_stored: boolean;
             /**
@@ -4522,6 +4525,7 @@ export interface components {
             /**
              * Is Dirty
              * @description Whether the tree differs from the commit.
+             * @example true
              */
             is_dirty: boolean;
             /**
