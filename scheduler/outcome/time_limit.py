@@ -37,10 +37,12 @@ def _too_short(run: Run, ending: Ending, latest: Job, retries_left: int) -> Limi
     times = [_trained_s(ending), _trained_s(latest.exit_reason)]
     trained_s = [time for time in times if time is not None and time < least_s]
     needed = math.ceil(steps_left / max(1, steps))
-    known = {"after": ending, "minutes": resources.minutes, "steps": steps, "steps_left": steps_left}
+    known = LimitTooShort(after=ending, minutes=resources.minutes, steps=steps, steps_left=steps_left)
     if len(trained_s) == len(times) and needed > 1:
-        return LimitTooShort(**known, trained_s=max(trained_s))
-    return LimitTooShort(**known, attempts=needed, retries_left=retries_left) if needed > retries_left else None
+        return known.model_copy(update={"trained_s": max(trained_s)})
+    return (
+        known.model_copy(update={"attempts": needed, "retries_left": retries_left}) if needed > retries_left else None
+    )
 
 
 def _step_before(run: Run, attempt: int) -> int:

@@ -3505,8 +3505,8 @@ export interface components {
             preempted: number;
             /**
              * Time Limit
-             * @description Most retries after the time limit. A run ends earlier if an attempt gets no further than the attempt before, if
-             *     its remaining steps need more attempts than are left, or if two attempts in a row train for less than a tenth of the
+             * @description Most retries after the time limit. A run ends earlier if an attempt gets no further than the one before, if the
+             *     remaining steps need more attempts than are left, or if two attempts in a row train for less than a tenth of the
              *     limit.
              * @default 100
              * @example 100
