@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "study": {"contract"},
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},
+    "bigbatch/injected": set(),  # runs in the user's own environment
     "trainers": {"contract", "torch", "numpy", "pydantic"},
     "trainers/checkpoints": BENCH,
     "trainers/collectives": BENCH,

@@ -84,7 +84,7 @@ class CollectionFailed(_Reason):
 
 class FolderNotWritable(_Reason):
     kind: Literal["folder_not_writable"] = "folder_not_writable"
-    folder: Literal["run", "array", "code"]
+    folder: Literal["run", "array", "code", "tools"]
     error: str
 
 
