@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from agent import environment_record
 from agent.environment_record import interpreter_of, record, variables_without_secrets
 from contract.folder.environment_record import read_environment
 from contract.folder.run_folder import RunFolder
-from tests.testing.programs import program_folder
+from tests.testing.programs import program_folder, run_agent
 
 
 @pytest.fixture
@@ -154,3 +155,53 @@ def test_a_record_that_is_a_link_is_not_followed(folder: RunFolder, tmp_path: Pa
     path.symlink_to(other)
     assert stat.S_ISLNK(path.lstat().st_mode)
     assert read_environment(folder.path, 1) is None
+
+
+def test_an_attempt_records_the_environment_of_rank_0_after_its_setup(tmp_path: Path) -> None:
+    environment = {
+        "setup": ["export FROM_SETUP=1", "export LOADEDMODULES=gcc/13"],
+        "variables": {"OMP_NUM_THREADS": "3"},
+    }
+    resources = {"kind": "local", "ranks_per_node": 2}
+    folder = program_folder(tmp_path, ["python3", "-c", "pass"], environment=environment, resources=resources)
+    assert run_agent(folder) == 0
+    found = read_environment(folder.path, 1)
+    assert found is not None
+    assert (found.variables["FROM_SETUP"], found.variables["OMP_NUM_THREADS"], found.variables["RANK"]) == (
+        "1",
+        "3",
+        "0",
+    )
+    assert found.modules == ["gcc/13"]
+    assert found.interpreter is not None
+
+
+def test_a_recorder_that_hangs_does_not_hold_the_attempt(tmp_path: Path) -> None:
+    """The fault: the program's Python waits for a file system that does not answer."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "bin" / "python3").chmod(0o755)
+    environment = {"setup": [f"export PATH={tmp_path}/bin:$PATH"]}
+    folder = program_folder(tmp_path, ["true"], environment=environment)
+    began = time.monotonic()
+    assert run_agent(folder) == 0
+    assert time.monotonic() - began < 100
+    assert read_environment(folder.path, 1) is None
+
+
+def test_a_container_runs_the_recorder_with_its_own_python(tmp_path: Path) -> None:
+    """A stand-in for Apptainer shows its words, and runs them outside of any container."""
+    (tmp_path / "bin").mkdir()
+    line = 'echo "$@" >> words\nwhile [ "$1" != IMAGE ]; do shift; done\nshift\nexec "$@"\n'
+    (tmp_path / "bin" / "apptainer").write_text(f"#!/bin/sh\n{line}")
+    (tmp_path / "bin" / "apptainer").chmod(0o755)
+    environment = {"setup": [f"export PATH={tmp_path}/bin:$PATH"], "container": {"image": "IMAGE"}}
+    folder = program_folder(tmp_path, ["true"], environment=environment)
+    assert run_agent(folder) == 0
+    words = (folder.path / "words").read_text().splitlines()
+    assert any("IMAGE true" in line for line in words)
+    assert any("IMAGE python3 -I -S" in line for line in words)
+    found = read_environment(folder.path, 1)
+    assert found is not None
+    assert found.container is not None
+    assert found.container.image == "IMAGE"
