@@ -345,6 +345,46 @@ export interface paths {
         patch: operations["patch_run"];
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Differences
+         * @description Return how the run differs from the run `other`: fields of the spec, files of the code, the environment.
+         */
+        get: operations["get_run_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Environment
+         * @description Return the environment of an attempt of a program; null if there is no record of it.
+         */
+        get: operations["get_run_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/extend": {
         parameters: {
             query?: never;
@@ -554,7 +594,7 @@ export interface paths {
         };
         /**
          * Get Snapshot Differences
-         * @description Return the files that differ between this snapshot and another one, with their differences as text.
+         * @description Return the files in which the snapshot `against` differs from this one, with the differences as text.
          */
         get: operations["get_snapshot_differences"];
         put?: never;
@@ -1302,6 +1342,30 @@ export interface components {
             mounts: string[];
         };
         /**
+         * ContainerImage
+         * @description The image of the container in which a program ran.
+         */
+        ContainerImage: {
+            /**
+             * Digest
+             * @description Digest in the address of the image, or the id of an image file; null if neither is known.
+             * @example sha256:9f86d081
+             */
+            digest?: string | null;
+            /**
+             * Image
+             * @description Path or address of the image.
+             * @example /images/torch.sif
+             */
+            image: string;
+            /**
+             * Kind
+             * @description The program that ran the container.
+             * @example apptainer
+             */
+            kind: string;
+        };
+        /**
          * ConvNet
          * @description A small convolutional net with batch normalization: three convolutions and one linear layer.
          */
@@ -1628,6 +1692,102 @@ export interface components {
              * @example /home/ann/venvs/torch
              */
             venv?: string | null;
+        };
+        /**
+         * EnvironmentRecord
+         * @description The environment of an attempt of a program, as rank 0 found it.
+         */
+        EnvironmentRecord: {
+            /**
+             * At
+             * @description When it was recorded, by the host's clock; seconds since 1970.
+             * @example 1780000000
+             */
+            at: number;
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
+            attempt: number;
+            /** @description The container; null without one. */
+            container?: components["schemas"]["ContainerImage"] | null;
+            /**
+             * Driver
+             * @description Version of the NVIDIA driver; null without one.
+             * @example 550.54.15
+             */
+            driver?: string | null;
+            /**
+             * Gpus
+             * @description Names of the host's GPUs.
+             * @default []
+             * @example [
+             *       "NVIDIA H100"
+             *     ]
+             */
+            gpus: string[];
+            /**
+             * Host
+             * @description The host of rank 0.
+             * @example n1
+             */
+            host: string;
+            /** @description The Python that the command names, else the one of the environment; null without any. */
+            interpreter?: components["schemas"]["Interpreter"] | null;
+            /**
+             * Kernel
+             * @description Release of the kernel.
+             * @default
+             * @example 6.1.0-18-amd64
+             */
+            kernel: string;
+            /**
+             * Machine
+             * @description Kind of the processor.
+             * @default
+             * @example x86_64
+             */
+            machine: string;
+            /**
+             * Modules
+             * @description Loaded environment modules, in the order of loading.
+             * @default []
+             * @example [
+             *       "cuda/12.4"
+             *     ]
+             */
+            modules: string[];
+            /**
+             * Packages
+             * @description The versions of that interpreter's packages, by name.
+             * @default {}
+             * @example {
+             *       "numpy": "2.3.5",
+             *       "torch": "2.9.1"
+             *     }
+             */
+            packages: {
+                [key: string]: string;
+            };
+            /**
+             * System
+             * @description Name of the operating system.
+             * @default
+             * @example Linux
+             */
+            system: string;
+            /**
+             * Variables
+             * @description Environment variables, without those that look like secrets.
+             * @default {}
+             * @example {
+             *       "OMP_NUM_THREADS": "4"
+             *     }
+             */
+            variables: {
+                [key: string]: string;
+            };
         };
         /**
          * ExitCause
@@ -2637,6 +2797,31 @@ export interface components {
              */
             group?: number | null;
         };
+        /**
+         * Interpreter
+         * @description The Python of a program.
+         */
+        Interpreter: {
+            /**
+             * Executable
+             * @description Path of the interpreter.
+             * @example /home/ann/venv/bin/python
+             */
+            executable: string;
+            /**
+             * Implementation
+             * @description Name of the implementation.
+             * @default
+             * @example CPython
+             */
+            implementation: string;
+            /**
+             * Version
+             * @description Version of the language.
+             * @example 3.11.7
+             */
+            version: string;
+        };
         JsonValue: unknown;
         /**
          * LAMB
@@ -2753,6 +2938,12 @@ export interface components {
          * @description The local machine: one process group per job, all ranks on one node.
          */
         Local: {
+            /**
+             * Gpus Per Rank
+             * @description Number of GPUs of each rank; null: every rank sees all GPUs. A rank sees the GPUs of all ranks of its node.
+             * @example 1
+             */
+            gpus_per_rank?: number | null;
             /**
              * @description Always "local": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4382,6 +4573,48 @@ export interface components {
             world: number;
         };
         /**
+         * RunDifferences
+         * @description How two runs differ: in their specs, their code, and the environments of their latest attempts.
+         */
+        RunDifferences: {
+            /** @description Files that differ; null if one of the runs has no code snapshot, or its files are gone. */
+            code: components["schemas"]["SnapshotDifferences"] | null;
+            /**
+             * Code Note
+             * @description Why there are no differences of files; null if there are some.
+             * @example both runs have the same code
+             */
+            code_note: string | null;
+            /**
+             * Environment
+             * @description Packages, variables and so on that differ, at most 1,000; without those that each job has for itself.
+             */
+            environment: components["schemas"]["ValueDifference"][];
+            /**
+             * Environment Note
+             * @description Why environments are not compared; null if they are.
+             * @example run 42 has no record of its environment
+             */
+            environment_note: string | null;
+            /**
+             * Other
+             * @description Id of the run that it is compared with.
+             * @example 43
+             */
+            other: number;
+            /**
+             * Run
+             * @description Id of the run.
+             * @example 42
+             */
+            run: number;
+            /**
+             * Spec
+             * @description Fields of the specs that differ, without the code.
+             */
+            spec: components["schemas"]["ValueDifference"][];
+        };
+        /**
          * RunExtended
          * @description The result of a request to extend a run.
          */
@@ -4902,6 +5135,13 @@ export interface components {
              */
             cpus_per_rank: number;
             /**
+             * Gpus Per Rank
+             * @description Number of GPUs of each rank, requested per node as `gres`; null: only `gres` counts. A rank sees the GPUs of all
+             *     ranks of its node, and takes its own by LOCAL_RANK.
+             * @example 1
+             */
+            gpus_per_rank?: number | null;
+            /**
              * Gres
              * @description Generic resources per node; null: none.
              * @example gpu:4
@@ -4934,6 +5174,18 @@ export interface components {
              * @example 1
              */
             nodes: number;
+            /**
+             * Options
+             * @description Further options of sbatch, without the dashes; true for an option without a value.
+             * @default {}
+             * @example {
+             *       "exclusive": true,
+             *       "reservation": "course"
+             *     }
+             */
+            options: {
+                [key: string]: boolean | number | string;
+            };
             /**
              * Partition
              * @description Partition, or several separated by commas; null: the cluster's default partition.
@@ -5441,6 +5693,30 @@ export interface components {
              * @example base.batch
              */
             path: string;
+        };
+        /**
+         * ValueDifference
+         * @description A value that differs between two runs.
+         */
+        ValueDifference: {
+            /**
+             * First
+             * @description The value of the run; null also for an absent value.
+             * @example 0.1
+             */
+            first: unknown;
+            /**
+             * Path
+             * @description Dotted path of the value.
+             * @example parameters.lr
+             */
+            path: string;
+            /**
+             * Second
+             * @description The value of the other run; null also for an absent value.
+             * @example 0.2
+             */
+            second: unknown;
         };
     };
     responses: never;
@@ -7527,6 +7803,180 @@ export interface operations {
             };
         };
     };
+    get_run_differences: {
+        parameters: {
+            query: {
+                /** @description Id of the run to compare with. */
+                other: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDifferences"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_environment: {
+        parameters: {
+            query?: {
+                /** @description Number of the attempt; without it, the latest attempt. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentRecord"] | null;
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     extend_run: {
         parameters: {
             query?: never;
@@ -8533,7 +8983,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description Hash of the snapshot to compare with. */
-                other: string;
+                against: string;
             };
             header?: never;
             path: {
