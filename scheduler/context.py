@@ -1,5 +1,6 @@
 """The context of a worker: its database, clusters and run folders, and its memory between ticks."""
 
+import logging
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import psutil
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
@@ -19,9 +21,14 @@ from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequ
 from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.clusters.slurm.commands import Commands
+from scheduler.clusters.slurm.presence import find_absence
+from store import clusters as store_clusters
 from store.metrics.retention import Retention
-from store.session import engine_for
+from store.session import engine_for, snapshot
 from store.tables import Job, Run
+
+log = logging.getLogger(__name__)
 
 
 class HeartbeatSighting(NamedTuple):
@@ -81,12 +88,13 @@ class Context:
     @classmethod
     def of(cls, settings: Settings) -> "Context":
         """Return the context that the settings describe; raise ValueError if they leave no cluster."""
-        slurm = shutil.which("sbatch") is not None if settings.slurm is None else settings.slurm
         engine = engine_for(settings.database_url())
+        rate_limit = SharedRateLimit(engine, "slurm")
+        slurm = _finds_slurm(engine, rate_limit) if settings.slurm is None else settings.slurm
         ranks = settings.local_ranks or psutil.cpu_count() or 1
         clusters: dict[str, Cluster] = {"local": Local(ranks)} if settings.local else {}
         if slurm:
-            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
+            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, rate_limit)
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
         retention = Retention.of_days(settings.points_days, settings.history_days)
@@ -111,6 +119,21 @@ class Context:
         at_once = parallel and parallel // (pack or 1)
         comment = _comment([run for run, _ in runs], one.attempt)
         return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack, comment)
+
+
+def _finds_slurm(engine: Engine, rate_limit: SharedRateLimit) -> bool:
+    """Return whether this host belongs to a Slurm cluster; a cluster that the service has used stays."""
+    if shutil.which("sbatch") is None:
+        return False
+    try:
+        absence = find_absence(Commands(rate_limit))
+        with snapshot(engine) as db:
+            is_absent = absence is not None and not store_clusters.is_in_use(db, "slurm")
+    except SQLAlchemyError:  # the database is away, or has no tables yet: the ticks report it
+        return True
+    if is_absent:
+        log.warning("Slurm is not used: %s; set SLURM_CONF, or BIGBATCH_SLURM=true, to use it", absence)
+    return not is_absent
 
 
 def handle_of(job: _NamedJob) -> JobHandle:
