@@ -21,7 +21,6 @@ from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequ
 from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.clusters.slurm.commands import Commands
 from scheduler.clusters.slurm.presence import find_absence
 from store import clusters as store_clusters
 from store.metrics.retention import Retention
@@ -89,12 +88,11 @@ class Context:
     def of(cls, settings: Settings) -> "Context":
         """Return the context that the settings describe; raise ValueError if they leave no cluster."""
         engine = engine_for(settings.database_url())
-        rate_limit = SharedRateLimit(engine, "slurm")
-        slurm = _finds_slurm(engine, rate_limit) if settings.slurm is None else settings.slurm
+        slurm = _finds_slurm(engine) if settings.slurm is None else settings.slurm
         ranks = settings.local_ranks or psutil.cpu_count() or 1
         clusters: dict[str, Cluster] = {"local": Local(ranks)} if settings.local else {}
         if slurm:
-            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, rate_limit)
+            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
         retention = Retention.of_days(settings.points_days, settings.history_days)
@@ -121,19 +119,20 @@ class Context:
         return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack, comment)
 
 
-def _finds_slurm(engine: Engine, rate_limit: SharedRateLimit) -> bool:
+def _finds_slurm(engine: Engine) -> bool:
     """Return whether this host belongs to a Slurm cluster; a cluster that the service has used stays."""
     if shutil.which("sbatch") is None:
         return False
+    if (absence := find_absence()) is None:
+        return True
     try:
-        absence = find_absence(Commands(rate_limit))
         with snapshot(engine) as db:
-            is_absent = absence is not None and not store_clusters.is_in_use(db, "slurm")
+            is_in_use = store_clusters.is_in_use(db, "slurm")
     except SQLAlchemyError:  # the database is away, or has no tables yet: the ticks report it
         return True
-    if is_absent:
+    if not is_in_use:
         log.warning("Slurm is not used: %s; set SLURM_CONF, or BIGBATCH_SLURM=true, to use it", absence)
-    return not is_absent
+    return is_in_use
 
 
 def handle_of(job: _NamedJob) -> JobHandle:

@@ -29,32 +29,31 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
     yield from service_host.check_folders(settings)
     yield from (stored := list(service_host.check_database(settings)))
     yield service_host.check_broker(settings)
+    if (unused := _find_unused(settings)) is not None:
+        yield unused
+        return
     database_answers = any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
     rate_limit = (
         WaitingRateLimit(SharedRateLimit(engine_for(settings.database_url()), "slurm"))
         if database_answers
         else UnlimitedRate()
     )
-    commands = Commands(rate_limit)
-    if (unused := _find_unused(settings, commands)) is not None:
-        yield unused
-        return
     try:
-        yield from _check_cluster(settings, commands, options)
+        yield from _check_cluster(settings, Commands(rate_limit), options)
     except RateLimitedError as doubt:
         means = "the service uses all calls of Slurm that the rate limit allows, so the other checks were not made"
         advice = "call bigbatch doctor again in a minute; GET /metrics shows which kinds of calls use the rate limit"
         yield failed_check("slurm", "rate limit", Grade.WARNING, found=str(doubt), means=means, advice=advice)
 
 
-def _find_unused(settings: Settings, commands: Commands) -> Check | None:
+def _find_unused(settings: Settings) -> Check | None:
     """Return why the service does not use Slurm; None if it does."""
     absence = advice = None
     if settings.slurm is False:
         absence, advice = "BIGBATCH_SLURM=false", "set BIGBATCH_SLURM=true to use this machine's Slurm"
     elif settings.slurm is None and shutil.which("sbatch") is None:
         absence, advice = "sbatch is not on PATH", "add Slurm's commands to the worker's PATH to run on a cluster"
-    elif settings.slurm is None and (absence := find_absence(commands)):
+    elif settings.slurm is None and (absence := find_absence()):
         advice = "set SLURM_CONF to the cluster's slurm.conf to run on a cluster"
     if absence is None or advice is None:
         return None
