@@ -1,6 +1,5 @@
 """The context of a worker: its database, clusters and run folders, and its memory between ticks."""
 
-import logging
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +25,6 @@ from store import clusters as store_clusters
 from store.metrics.retention import Retention
 from store.session import engine_for, snapshot
 from store.tables import Job, Run
-
-log = logging.getLogger(__name__)
 
 
 class HeartbeatSighting(NamedTuple):
@@ -83,20 +80,23 @@ class Context:
     local_ranks: int  # that may run at once on this machine
     memory: Memory = field(default_factory=Memory, compare=False)
     retention: Retention = field(default_factory=Retention)
+    slurm_absence: str | None = None  # why Slurm's commands of this host are not used
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":
         """Return the context that the settings describe; raise ValueError if they leave no cluster."""
         engine = engine_for(settings.database_url())
-        slurm = _finds_slurm(engine) if settings.slurm is None else settings.slurm
+        has_commands = shutil.which("sbatch") is not None
+        absence = _find_slurm_absence(engine) if settings.slurm is None and has_commands else None
         ranks = settings.local_ranks or psutil.cpu_count() or 1
         clusters: dict[str, Cluster] = {"local": Local(ranks)} if settings.local else {}
-        if slurm:
+        if (has_commands if settings.slurm is None else settings.slurm) and absence is None:
             clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
         retention = Retention.of_days(settings.points_days, settings.history_days)
-        return cls(engine, clusters, settings.runs_folder(), ranks, retention=retention)
+        runs_folder = settings.runs_folder()
+        return cls(engine, clusters, runs_folder, ranks, retention=retention, slurm_absence=absence)
 
     def folder_of(self, run: _RunKey) -> RunFolder:
         """Return the folder of a run."""
@@ -119,20 +119,16 @@ class Context:
         return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack, comment)
 
 
-def _finds_slurm(engine: Engine) -> bool:
-    """Return whether this host belongs to a Slurm cluster; a cluster that the service has used stays."""
-    if shutil.which("sbatch") is None:
-        return False
+def _find_slurm_absence(engine: Engine) -> str | None:
+    """Return why Slurm's commands of this host are not used; None if they are: a cluster that was used stays."""
     if (absence := find_absence()) is None:
-        return True
+        return None
     try:
         with snapshot(engine) as db:
             is_in_use = store_clusters.is_in_use(db, "slurm")
     except SQLAlchemyError:  # the database is away, or has no tables yet: the ticks report it
-        return True
-    if not is_in_use:
-        log.warning("Slurm is not used: %s; set SLURM_CONF, or BIGBATCH_SLURM=true, to use it", absence)
-    return is_in_use
+        return None
+    return None if is_in_use else f"{absence}; set SLURM_CONF, or BIGBATCH_SLURM=true, to use it"
 
 
 def handle_of(job: _NamedJob) -> JobHandle:

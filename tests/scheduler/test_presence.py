@@ -1,7 +1,7 @@
 """A machine with Slurm's commands and no cluster has no Slurm; a cluster that is away stays."""
 
-import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import Engine
@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from contract.api.cluster_report import ClusterReport
 from contract.api.site_check import Grade
 from contract.settings import Settings
+from scheduler.__main__ import main
 from scheduler.clusters.slurm import presence
 from scheduler.context import Context
 from scheduler.doctor.examine import run_checks
@@ -34,14 +35,16 @@ def settings(tmp_path: Path, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPa
 
 
 def test_commands_without_a_cluster_are_no_slurm_and_the_log_and_the_doctor_say_so_once(
-    settings: Settings, play: Play, caplog: pytest.LogCaptureFixture
+    settings: Settings, play: Play, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     play("sbatch", "true")
     play("scontrol", NO_CONFIGURATION)
-    with caplog.at_level(logging.WARNING):
-        assert [*Context.of(settings).clusters] == ["local"]
-    assert len(caplog.messages) == 1
-    assert "this host has no slurm.conf" in caplog.messages[0]
+    assert [*Context.of(settings).clusters] == ["local"]
+    monkeypatch.setattr("scheduler.__main__.read_process_settings", lambda: settings)
+    monkeypatch.setattr("scheduler.__main__.make_app", lambda _: SimpleNamespace(worker_main=lambda _: None))
+    main(["worker"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("Slurm is not used: this host has no slurm.conf")
     (check,) = [check for check in run_checks(settings, ["--no-job"]) if check.area == "slurm"]
     assert (check.grade, "this host has no slurm.conf" in check.found) == (Grade.NOTE, True)
 
