@@ -4042,6 +4042,13 @@ export interface components {
              */
             elapsed: string;
             /**
+             * Is Own
+             * @description Whether this service submitted the job; other services and other users have jobs in the queue too.
+             * @default false
+             * @example true
+             */
+            is_own: boolean;
+            /**
              * Job Id
              * @description The cluster's id of the job.
              * @example 4711
@@ -4071,6 +4078,12 @@ export interface components {
              * @example Resources
              */
             reason: string;
+            /**
+             * Run Id
+             * @description The run whose job this is; null for a job of others, and for a submission of several runs.
+             * @example 42
+             */
+            run_id?: number | null;
             /**
              * State
              * @description State of the job, in Slurm's word.
