@@ -10,13 +10,14 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from agent.folder.claim import ClaimRefused, claim_attempt, job_name
 from agent.folder.events import EventWriter
 from agent.folder.heartbeat import start_heartbeat
+from agent.folder.metric_reader import MetricReader, open_sources
 from agent.folder.rank_ends import PAUSED, RankEnd, first_failure, read_statuses, record_end
 from agent.folder.run_folder import RunFolder
 from agent.program.parameters import write_files
@@ -26,8 +27,10 @@ from agent.ranks.placement import Placement, find_placement, is_slurm_job
 from agent.ranks.rank_process import RankProcess, kill_left_behind
 from agent.ranks.rendezvous import Point, await_point, publish_point
 from agent.ranks.signals import Signals
+from agent.ranks.stall_check import stall_check
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
+from agent.sources import Sources
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
@@ -44,6 +47,7 @@ class Attempt:
         self.placement: Placement = find_placement(spec)
         self.events = EventWriter(folder, number)
         self.supervisor = Supervisor(self.placement.host, signals, self._record)
+        self.sources: Sources | None = None  # of metrics; the first agent reads them
 
     def run(self) -> int:
         """Start the ranks, wait for their end, report, and return the exit status."""
@@ -51,6 +55,7 @@ class Attempt:
         write_files(self.spec.get("parameters") or {}, self.folder.path)
         if self.placement.is_first:
             self.folder.touch(f"{self.number}.beat")
+            self.sources = open_sources(self.folder, self.number, self.spec, self.events)
         point = self._meet()
         if point is None:
             return self._stopped_status()
@@ -95,7 +100,16 @@ class Attempt:
                 versions={},
             )
             start_heartbeat(self.folder, self.number, on_superseded=self.supervisor.supersede)
-        self.supervisor.observe(started, what)
+        reader = MetricReader(self.sources) if self.sources else None
+        self.supervisor.observe(started, what, self._stall_check(started))
+        if reader:
+            reader.finish()
+
+    def _stall_check(self, started: Sequence[RankProcess]) -> Callable[[], bool] | None:
+        """Return the check of this agent's own ranks; the workers of a launcher check theirs."""
+        if self.placement.starts_launcher:
+            return None
+        return stall_check(self.folder, self.number, self.spec, started, self.placement.hosts)
 
     def _record(self, end: RankEnd) -> None:
         """Record the end of a rank; a launcher's own failure counts only if none of its ranks recorded one."""
@@ -113,7 +127,7 @@ class Attempt:
         """Return the exit status of an agent that does not report: srun ends all others for any but 0."""
         if self.supervisor.superseded_by is not None:
             return REFUSED
-        if any(end.is_failure for end in self.supervisor.ends):
+        if self._has_failed():
             return FAILED
         # a stopped rank of one agent must not end the others before they have paused
         return self._stopped_status() if self.signals.asks_for_end and not self._has_paused() else 0
@@ -130,7 +144,11 @@ class Attempt:
         ):
             self._report_pause()
             return PAUSED
-        if first_failure(self.folder, self.number) or any(end.is_failure for end in self.supervisor.ends):
+        if (
+            self.supervisor.has_stalled
+            or first_failure(self.folder, self.number)
+            or any(end.is_failure for end in self.supervisor.ends)
+        ):
             self._report_failure()
             return FAILED
         if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):
@@ -163,19 +181,28 @@ class Attempt:
             return False
         return PAUSED not in mine.values() or time.monotonic() > deadline - REPORT_S
 
+    def _has_failed(self) -> bool:
+        return self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends)
+
     def _has_paused(self) -> bool:
         has_file = self.folder.read(f"{self.number}.paused") is not None
         return has_file or any(end.status == PAUSED for end in self.supervisor.ends)
 
     def _report_pause(self) -> None:
-        try:
-            step = int(json.loads(self.folder.read(f"{self.number}.paused") or "{}").get("step") or 0)
-        except (ValueError, TypeError, AttributeError):
-            step = 0
+        note = self._pause_note()
+        step = note.get("step") if isinstance(note.get("step"), int) else 0
         step = step or self.events.last_step()
-        name = signal.Signals(self.signals.received[0]).name if self.signals.received else None
+        name = signal.Signals(self.signals.received[0]).name if self.signals.received else note.get("signal")
         reason = f"{name} to rank 0" if name else "the program paused by itself"
         self.events.append("paused", step=step, saved_step=step, reason=reason, signal=name)
+
+    def _pause_note(self) -> dict[str, Any]:
+        """Return what `bigbatch.should_pause` wrote of the pause; empty without it."""
+        try:
+            note = json.loads(self.folder.read(f"{self.number}.paused") or "{}")
+        except ValueError:
+            return {}
+        return note if isinstance(note, dict) else {}
 
     def _report_failure(self) -> None:
         """Report the first failure. Where ranks are elsewhere, wait for a record that explains the failure here."""

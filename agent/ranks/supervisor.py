@@ -27,14 +27,20 @@ class Supervisor:
         self._forwarded: set[int] = set()
         self._oom_kills = count_oom_kills()
         self.ends: list[RankEnd] = []
+        self.has_stalled = False
         self.superseded_by: int | None = None  # a later attempt that has begun
 
     def supersede(self, attempt: int) -> None:
         """End all processes at the next look, because a later attempt has begun. Any thread may call this."""
         self.superseded_by = attempt
 
-    def observe(self, started: Sequence[RankProcess], what: str = "") -> None:
-        """Return after all processes have ended; `what` names a process that is not the rank's own program."""
+    def observe(
+        self, started: Sequence[RankProcess], what: str = "", has_stalled: Callable[[], bool] | None = None
+    ) -> None:
+        """Return after all processes have ended; `what` names a process that is not the rank's own program.
+
+        `has_stalled` is called often; if it returns True, its record names the rank, and all processes are killed.
+        """
         running = list(started)
         while running:
             for process in list(running):
@@ -43,6 +49,8 @@ class Supervisor:
                     running.remove(process)
                     self._record(process, status, what)
             self._forward(running)
+            if running and has_stalled and has_stalled():
+                self.has_stalled = True
             if running and self._is_over():
                 for process in running:
                     process.kill()
@@ -83,7 +91,7 @@ class Supervisor:
 
     def _is_over(self) -> bool:
         deadlines = [at for at in (self._deadline, self._signals.deadline) if at is not None]
-        return self.superseded_by is not None or any(time.monotonic() >= at for at in deadlines)
+        return self.has_stalled or self.superseded_by is not None or any(time.monotonic() >= at for at in deadlines)
 
     def _timeout_s(self) -> float:
         """Return how long to wait: signals and ends wake the loop, a later attempt and starting programs do not."""
