@@ -7,10 +7,11 @@ Exit status: 0 done; 1 failed; 2 the spec cannot be read; 3 another job owns the
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,14 +28,15 @@ from agent.ranks.placement import Placement, find_placement, is_slurm_job
 from agent.ranks.rank_process import RankProcess, kill_left_behind
 from agent.ranks.rendezvous import Point, await_point, publish_point
 from agent.ranks.signals import Signals
-from agent.ranks.stall_check import stall_check
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
 from agent.sources import Sources
+from agent.stalls.watch import watch_stalls
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
 CAUSE_WAIT_S = 1.0  # for the record of a rank on another host that failed first
+ENVIRONMENT_S = 5.0  # for the record of the environment
 REPORT_S = 2.0  # for the report before Slurm kills the job
 LATE_S = 60.0  # for the exit statuses of ranks whose launcher has ended
 
@@ -65,6 +67,8 @@ class Attempt:
         finally:
             if guard:
                 guard.dismiss()
+            if self.placement.is_first:
+                self._await_environment()
             kill_left_behind()
         return self._report() if self.placement.is_first else self._status()
 
@@ -100,16 +104,23 @@ class Attempt:
                 versions={},
             )
             start_heartbeat(self.folder, self.number, on_superseded=self.supervisor.supersede)
+        pids = {process.rank: process.pid for process in started}
+        stalls = None if what else watch_stalls(self.folder, self.number, self.spec, pids=pids, hosts=place.hosts)
         reader = MetricReader(self.sources) if self.sources else None
-        self.supervisor.observe(started, what, self._stall_check(started))
+        self.supervisor.observe(started, what, stalls=stalls)
         if reader:
             reader.finish()
 
-    def _stall_check(self, started: Sequence[RankProcess]) -> Callable[[], bool] | None:
-        """Return the check of this agent's own ranks; the workers of a launcher check theirs."""
-        if self.placement.starts_launcher:
-            return None
-        return stall_check(self.folder, self.number, self.spec, started, self.placement.hosts)
+    def _await_environment(self) -> None:
+        """Wait a moment for the record of the environment, which is written beside a program that ends at once."""
+        until = time.monotonic() + ENVIRONMENT_S
+        while (
+            time.monotonic() < until
+            and not self._drain()
+            and self.folder.read(f"{self.number}.environment.json") is None
+            and processes.descendants(os.getpid())
+        ):
+            time.sleep(0.02)
 
     def _record(self, end: RankEnd) -> None:
         """Record the end of a rank; a launcher's own failure counts only if none of its ranks recorded one."""
@@ -144,11 +155,7 @@ class Attempt:
         ):
             self._report_pause()
             return PAUSED
-        if (
-            self.supervisor.has_stalled
-            or first_failure(self.folder, self.number)
-            or any(end.is_failure for end in self.supervisor.ends)
-        ):
+        if first_failure(self.folder, self.number) or self._has_failed():
             self._report_failure()
             return FAILED
         if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):

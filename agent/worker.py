@@ -20,9 +20,9 @@ from agent.ranks.placement import find_placement, worker_rank
 from agent.ranks.rank_process import RankProcess, kill_left_behind
 from agent.ranks.rendezvous import await_point
 from agent.ranks.signals import Signals
-from agent.ranks.stall_check import stall_check
 from agent.ranks.start import Start
 from agent.ranks.supervisor import Supervisor
+from agent.stalls.watch import watch_stalls
 
 
 def run_worker(path: Path, attempt: int) -> int:
@@ -41,15 +41,15 @@ def run_worker(path: Path, attempt: int) -> int:
             print(f"bigbatch: {end.describe()}", file=sys.stderr, flush=True)
 
     supervisor = Supervisor(host, signals, record)
-    placement = find_placement(spec)
     if spec.get("launcher") == "torchrun":  # torchrun's own variables, in the environment that torchrun inherited
         words = command.program_words(spec, folder.path)
         started = RankProcess(rank, words, os.environ, os.getcwd())
     else:
         point = await_point(folder, attempt, lambda: False)
         assert point is not None
-        started = Start(folder, attempt, spec, placement, point).worker(rank, local_rank, world)
-    supervisor.observe([started], has_stalled=stall_check(folder, attempt, spec, [started], placement.hosts))
+        started = Start(folder, attempt, spec, find_placement(spec), point).worker(rank, local_rank, world)
+    hosts = [host if number == rank else "" for number in range(world)]
+    supervisor.observe([started], stalls=watch_stalls(folder, attempt, spec, pids={rank: started.pid}, hosts=hosts))
     kill_left_behind()
     end = supervisor.ends[0]
     if end.status in (0, PAUSED):
