@@ -29,6 +29,7 @@ from agent.ranks.rendezvous import Point, await_point, publish_point
 from agent.ranks.signals import Signals
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
+from agent.stalls.watch import watch_stalls
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
@@ -99,7 +100,9 @@ class Attempt:
                 versions={},
             )
             start_heartbeat(self.folder, self.number, on_superseded=self.supervisor.supersede)
-        self.supervisor.observe(started, what)
+        pids = {process.rank: process.pid for process in started}
+        stalls = None if what else watch_stalls(self.folder, self.number, self.spec, pids=pids, hosts=place.hosts)
+        self.supervisor.observe(started, what, stalls=stalls)
 
     def _await_environment(self) -> None:
         """Wait a moment for the record of the environment, which is written beside a program that ends at once."""
@@ -128,7 +131,7 @@ class Attempt:
         """Return the exit status of an agent that does not report: srun ends all others for any but 0."""
         if self.supervisor.superseded_by is not None:
             return REFUSED
-        if any(end.is_failure for end in self.supervisor.ends):
+        if self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends):
             return FAILED
         # a stopped rank of one agent must not end the others before they have paused
         return self._stopped_status() if self.signals.asks_for_end and not self._has_paused() else 0

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
+from urllib.parse import urlencode
 
 import httpx
 
@@ -68,12 +69,17 @@ class Client:
         """Return a link that signs a browser in once, within 15 minutes, and opens the page at `path`."""
         return self._connection.sign_in_url(path)
 
-    def create(self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False) -> Created:
+    def create(
+        self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False, origin: int | None = None
+    ) -> Created:
         """Create an experiment (a str is YAML or JSON text) and queue its runs.
 
-        `force`: also if the newest report of the cluster contradicts the resources.
+        `force`: also if the newest report of the cluster contradicts the resources; `origin`: the experiment that this
+        one repeats or varies.
         """
-        path = "/experiments?force=true" if force else "/experiments"
+        asked = {"force": "true"} if force else {}
+        asked |= {} if origin is None else {"origin": str(origin)}
+        path = f"/experiments?{urlencode(asked)}" if asked else "/experiments"
         if isinstance(spec, str):
             return self._connection.post_once(path, Created, content=spec.encode(), kind="application/yaml")
         text = spec.model_dump_json() if isinstance(spec, ExperimentSpec) else json.dumps(spec)
@@ -154,7 +160,7 @@ class Client:
             "description": f"The same spec and code as run {run_id} of experiment {run.experiment_id}.",
             "base": run.spec.model_dump(mode="json"),
         }
-        return self.create(document, force=force)
+        return self.create(document, force=force, origin=run.experiment_id)
 
     def differences(self, run_id: int, other: int) -> RunDifferences:
         """Return how two runs differ in spec, code and environment."""
