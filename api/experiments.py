@@ -83,7 +83,7 @@ def _spec(request: Request) -> ExperimentSpec:
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))],
+    spec: Annotated[ExperimentSpec, Depends(_spec)],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
     user: UserName = None,
