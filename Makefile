@@ -9,7 +9,7 @@ export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client migrate packages pins clean
+.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client reference migrate packages pins clean clean-data
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -84,6 +84,10 @@ lab-down: .make/dev
 client: .make/dev .make/web
 	cd web && npm run --silent client
 
+# the pages with all fields of a spec, from the models
+reference: .make/dev
+	$(PY) -m contract.reference
+
 # a migration from the database as the last one left it to the tables as they are: make migrate MESSAGE="..."
 migrate: .make/dev
 	export BIGBATCH_HOME=$$(mktemp -d) BIGBATCH_DATABASE= && \
@@ -93,8 +97,19 @@ migrate: .make/dev
 packages:
 	@$(PYTHON) tests/testing/packages.py
 
+# what make can make again; experiments stay
 clean:
-	rm -rf $(VENV) .make .bigbatch web/node_modules web/dist
+	rm -rf $(VENV) .make web/node_modules web/dist
+	@[ ! -d .bigbatch ] || echo "Kept: the experiments in .bigbatch ($$(du -sh .bigbatch | cut -f1)); make clean-data deletes them."
+
+# asks first; `make clean-data CONFIRM=yes` answers the question
+clean-data:
+	@if [ ! -d .bigbatch ]; then echo "There is no folder .bigbatch, so nothing was deleted."; exit 0; fi; \
+	pid=$$(cat .bigbatch/up.lock 2>/dev/null); if [ -n "$$pid" ] && kill -0 "$$pid" 2>/dev/null; then \
+	  echo "A service runs on .bigbatch (process $$pid): stop it first."; exit 1; fi; \
+	echo "This deletes all experiments in $(CURDIR)/.bigbatch, with curves and checkpoints: $$(du -sh .bigbatch | cut -f1)."; \
+	answer="$(CONFIRM)"; [ -n "$$answer" ] || read -r -p "Type yes to delete them: " answer; \
+	[ "$$answer" = yes ] || { echo "Nothing was deleted."; exit 1; }; rm -rf .bigbatch; echo "Deleted."
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -102,10 +117,12 @@ $(PY):
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "could not make $(VENV); on Debian: apt-get install python3-venv"; exit 1; }
 
-PIP := $(VENV)/bin/pip install --quiet --disable-pip-version-check
+# pip shows its progress: an installation takes minutes
+PIP := $(VENV)/bin/pip install --disable-pip-version-check
 # Every package has a hash except torch and its accelerator libraries, whose builds differ between package indexes
 # (docs/decisions/0027-pins-with-hashes.md). setuptools, which builds the last package, has one too.
 define install
+	@echo "Installing Python packages into $(VENV), PyTorch last: once, a few minutes on a usual connection."
 	$(PIP) --require-hashes --no-deps -r $(1)
 	$(PIP) -c constraints.txt torch
 	$(PIP) --no-deps --no-build-isolation -e .

@@ -10,6 +10,7 @@ from api import collectives, dashboard, errors, experiments, failures, health, m
 from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
+from api.code import snapshots
 from api.documents import DocumentMiddleware
 from api.http.etag import EtagMiddleware
 from api.http.methods import HeadMiddleware
@@ -37,7 +38,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.engine = engine_for(settings.database_url())
     errors.install(app)
     v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
-    for router in (experiments.router, failures.router, runs.router, collectives.router, health.router):
+    routers = (experiments.router, failures.router, runs.router, snapshots.router, collectives.router, health.router)
+    for router in routers:
         v1.include_router(router)
     app.include_router(v1)
     app.include_router(metrics.router, responses=ACCESS)

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.documents import DOCUMENT_KEY
 from api.errors import Conflict, Invalid, NotFound
@@ -50,6 +51,7 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.imported import check_module
+from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue, issues_of
 from store import clusters, experiments, runs
@@ -74,9 +76,11 @@ BODY = {
 
 def _spec(request: Request) -> ExperimentSpec:
     try:
-        return ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
+        spec = ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
     except ValidationError as error:
         raise Invalid("the experiment is not valid", issues_of(error)) from error
+    refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
+    return spec
 
 
 @router.post(
@@ -281,5 +285,12 @@ def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
 
 
 def _warnings(spec: ExperimentSpec) -> list[str]:
-    """Return what the service cannot decide: the jobs of a cluster may use another Python."""
-    return [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
+    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    numbers = {run.resources: number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    short = [
+        f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
+        for resources, number in reversed(numbers.items())
+        if (issue := warn_of_short_limit(resources))
+    ]
+    return [*modules, *dict.fromkeys(short)]

@@ -35,7 +35,7 @@ def list_failures(
     root: Path = request.app.state.settings.runs_folder()
     items = []
     for run in shown:
-        last = ended_attempt(ended[run.id]) if run.id in ended else None
+        last = ended_attempt(ended[run.id], has_failed=True) if run.id in ended else None
         failure = diagnose_failure(RunFolder.of(root, run.id, run.key), last) if last else None
         items.append(FailedRun(**_plain(run), failure=failure))
     return Page(items=items, next=shown[-1].number if len(rows) > limit else None)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from api.sentences.pending import pending_sentence
 from api.sentences.reason import reason_sentence
-from api.sentences.submit_limit import submit_limit_sentence
 from contract.api.responses import (
     AttemptView,
     DraftRun,
@@ -25,16 +24,17 @@ from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
 from contract.lifecycle.failure import Failure
-from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind
-from contract.lifecycle.reason import Reason, SubmissionDeferred
+from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
+from contract.lifecycle.reason import Reason, RunPaused, SubmissionDeferred
 from contract.lifecycle.state import ENDED, State, joint_state
 from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
 from store.experiments import Summary
 from store.lists.run_list import ListedJob, ListedRun
-from store.tables import Experiment, Job, Move, Restart, Run, SubmitLimit, now
+from store.tables import Experiment, Job, Move, Restart, Run, now
 
 COPIED_FIELDS = RunView.model_fields.keys() - {"stopping", "reason", "waits_kind", "job_id", "unknown_since"}
+LOCAL = "local"  # the cluster of this machine
 OVERDUE = timedelta(seconds=60)  # a cluster may take so long to end a job
 
 
@@ -62,11 +62,11 @@ class FolderContents(NamedTuple):
 
 
 def run_detail(
-    run: Run, story: Story, series: list[str], contents: FolderContents, limit: SubmitLimit | None = None
+    run: Run, story: Story, series: list[str], contents: FolderContents, waits: str | None = None
 ) -> RunDetail:
-    """Return the view of one run; `limit` is the submit limit of its queue."""
+    """Return the view of one run; `waits` is why its queue keeps it waiting."""
     return RunDetail(
-        **_run_fields(run) | {"reason": _reason_with_limit(run, limit)},
+        **_run_fields(run) | {"reason": _reason_in_queue(run, waits)},
         spec=read_run(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],
@@ -74,7 +74,6 @@ def run_detail(
         excluded=run.excluded,
         failure=story.failure,
         series=series,
-        best_accuracy=run.best_accuracy,
         points_removed_at=run.points_removed_at,
         history_removed_at=run.history_removed_at,
         folder=str(contents.path),
@@ -84,9 +83,12 @@ def run_detail(
     )
 
 
-def ended_attempt(job: Job) -> EndedAttempt | None:
-    """Return the outcome of a job as the diagnosis takes it; None while it is not decided."""
-    if job.exit_cause is None:
+def ended_attempt(job: Job, *, has_failed: bool) -> EndedAttempt | None:
+    """Return the outcome of a job as the diagnosis takes it; None while it is not decided.
+
+    An attempt that paused before its time limit is no failure, unless its run has failed for it.
+    """
+    if job.exit_cause is None or (isinstance(job.exit_reason, RunPaused) and not has_failed):
         return None
     return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster)
 
@@ -147,7 +149,9 @@ def _run_fields(run: Run | ListedRun) -> dict[str, Any]:
 
 
 def _pending_kind(job: Job | ListedJob | None) -> PendingKind | None:
-    return KIND_OF[job.pending_reason] if job and job.pending_reason else None
+    """Return the kind of the reason why the job waits; None for a job that has started."""
+    reason = job and job.pending_reason
+    return KIND_OF[reason] if reason and reason is not PendingReason.STARTING else None
 
 
 def _reason(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
@@ -161,15 +165,14 @@ def _reason(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
     is_held = run.state is State.RUNNING and _pending_kind(job) is PendingKind.HELD
     if job and job.pending_reason and (run.state is State.PENDING or is_held):
         return pending_sentence(Pending(job.pending_reason, job.pending_detail))
+    if run.state is State.PENDING and run.cluster == LOCAL:  # this machine starts a job as soon as it has it
+        return pending_sentence(Pending(PendingReason.STARTING))
     return reason
 
 
-def _reason_with_limit(run: Run, limit: SubmitLimit | None) -> str | None:
-    """Return why the run is in its state; for a queued run that may go to its cluster also what limits its queue."""
-    reason, at = _reason(run, run.current_job), now()
-    if limit is None or run.state is not State.QUEUED or (run.not_before is not None and at < run.not_before):
-        return reason
-    waits = submit_limit_sentence(limit, at)
+def _reason_in_queue(run: Run, waits: str | None) -> str | None:
+    """Return why the run is in its state; for a queued run also what limits its queue."""
+    reason = _reason(run, run.current_job)
     own = None if isinstance(run.reason, SubmissionDeferred) and waits else reason
     return "; ".join(filter(None, [own, waits])) or None
 

@@ -13,14 +13,16 @@ from api.errors import Invalid, NotFound
 from api.http.statuses import ACTION, ITEM, LIST
 from api.parameters import AfterStep, Cursor, Limit, RunId, RunOrder, RunState, SeriesName, Since, list_order
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
+from api.sentences.queue import queue_sentence
 from contract.api.curves import Column, LogPart, RunPoints
 from contract.api.list_sort import RunSort
 from contract.api.responses import Page, RunDetail, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
+from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
-from store import clusters, jobs, runs
+from store import jobs, runs
 from store.lists.order import created_since
 from store.lists.run_list import page
 from store.metrics import points, restarts
@@ -54,14 +56,13 @@ def get_run(run_id: RunId, db: Reading, request: Request) -> RunDetail:
     run = _found(db, run_id)
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
     folder, ended = _folder(request, run), jobs.ended_attempts(db, run_id)
-    last = ended_attempt(ended[-1]) if ended else None
+    last = ended_attempt(ended[-1], has_failed=run.state is State.FAILED) if ended else None
     failure = diagnose_failure(folder, last) if last else None
     story = Story(moves, ended, restarts.of_run(db, run_id), failure)
     contents = FolderContents(
         folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost_ranks)
     )
-    limit = clusters.submit_limit(db, run.cluster, run.queue)
-    return run_detail(run, story, points.names(db, run_id), contents, limit)
+    return run_detail(run, story, points.names(db, run_id), contents, queue_sentence(db, run))
 
 
 def _readable(read: Callable[[], T | None]) -> T | None:

@@ -23,6 +23,7 @@ from contract.api.responses import (
     Stopped,
 )
 from contract.api.service import ClusterView, Health, Readiness
+from contract.api.snapshots import Received, SnapshotState
 from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 
@@ -138,6 +139,15 @@ class Client:
     def stop_run(self, run_id: int) -> Stopped:
         """Request the stop of one run."""
         return self._connection.post(f"/runs/{run_id}/stop", Stopped)
+
+    def store_snapshot(self, request: bytes) -> SnapshotState:
+        """Store the tree of a SnapshotRequest, as JSON compressed by gzip, or learn which contents are missing."""
+        return self._connection.post_safely("/snapshots", SnapshotState, content=request, kind="application/gzip")
+
+    def upload_blobs(self, pack: bytes) -> Received:
+        """Upload contents of files, in the format of contract.snapshot.pack."""
+        kind = "application/octet-stream"
+        return self._connection.post_safely("/snapshots/blobs", Received, content=pack, kind=kind)
 
     def prices(
         self, size_bytes: float, *, hosts: int, ranks_per_host: int, network: Mapping[str, float] | None = None

@@ -1,5 +1,7 @@
 """The names of a run's measured series, shared by trainer, store and dashboard."""
 
+import re
+
 LOSS = "loss"  # training loss of the step, mean over the global batch
 LEARNING_RATE = "learning_rate"
 SAMPLES_PER_S = "samples_per_s"  # of all ranks
@@ -26,6 +28,18 @@ CHECKPOINT_STALL_S = "checkpoint_stall_s"  # time for which training waited
 CHECKPOINT_WRITE_S = "checkpoint_write_s"  # time until the checkpoint was complete, mostly in parallel with training
 CHECKPOINT_BYTES = "checkpoint_bytes"
 
+_OF_RANK = re.compile(r"/rank-[1-9][0-9]*$")
+
 TIME_PARTS = (COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S)
 EVERY_STEP = (LOSS, LEARNING_RATE, SAMPLES_PER_S, *TIME_PARTS, SLOWEST_RANK)
 EVERY_EPOCH = (EPOCH, HELDOUT_LOSS, HELDOUT_ACCURACY, BATCH, TRAINED_S, PEAK_MEMORY_BYTES)
+
+
+def name_of_rank(name: str, rank: int) -> str:
+    """Return the name of the series of a metric that a rank above 0 logs."""
+    return f"{name}/rank-{rank}"
+
+
+def is_of_rank(name: str) -> bool:
+    """Return whether a series is of a rank above 0."""
+    return _OF_RANK.search(name) is not None

@@ -50,7 +50,10 @@ def _up(options: argparse.Namespace, folder: StateFolder) -> int:
     if _print_reasons(requirements.missing(folder)):
         return CANNOT_RUN_HERE
     cluster.up(layout, folder)
-    return _status(options, folder)
+    status = _status(options, folder)
+    if status == DONE:
+        print(report.next_steps(folder))
+    return status
 
 
 def _down(options: argparse.Namespace, folder: StateFolder) -> int:

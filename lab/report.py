@@ -25,6 +25,19 @@ def describe(folder: StateFolder) -> tuple[str, bool]:
     return "\n".join(lines), is_healthy
 
 
+def next_steps(folder: StateFolder) -> str:
+    """Return the commands that follow the start of the lab."""
+    return "\n".join(
+        [
+            "The lab runs. Next, in this shell:",
+            f"    export SLURM_CONF={folder.slurm_conf}    # sbatch, squeue and the service of this shell use the lab",
+            "    . .venv/bin/activate",
+            "    bigbatch up --home .bigbatch    # its runs may use the lab: resources: {kind: slurm, partition: gpu}",
+            "make lab-down removes the lab with its jobs.",
+        ]
+    )
+
+
 def _host_states(folder: StateFolder) -> dict[str, str]:
     try:
         return cluster.host_states(folder)

@@ -1,5 +1,6 @@
 """The context of a worker: its database, clusters and run folders, and its memory between ticks."""
 
+import math
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,8 @@ from sqlalchemy import Engine
 
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
-from contract.settings import Settings
+from contract.settings import SNAPSHOTS, Settings
+from contract.snapshot.blob_store import BlobStore
 from contract.spec.any_run import read_run
 from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequest
 from scheduler.clusters.local import Local
@@ -46,6 +48,7 @@ class Memory:
     unsettled: dict[str, tuple[float, float]] = field(default_factory=dict)  # by name: paused until, and for how long
     moved_on_at: dict[str, float] = field(default_factory=dict)  # by tick that runs: its start, or its last progress
     success_stored_at: dict[str, float] = field(default_factory=dict)  # by tick
+    garbage_removed_at: float = -math.inf  # of snapshots
     ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
     has_recovered: bool = False  # whether the first recover tick is over
 
@@ -77,20 +80,33 @@ class Context:
     local_ranks: int  # that may run at once on this machine
     memory: Memory = field(default_factory=Memory, compare=False)
     retention: Retention = field(default_factory=Retention)
+    snapshots_folder: Path | None = None  # None: below the run folders
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":
         """Return the context that the settings describe; raise ValueError if they leave no cluster."""
         slurm = shutil.which("sbatch") is not None if settings.slurm is None else settings.slurm
         engine = engine_for(settings.database_url())
-        clusters: dict[str, Cluster] = {"local": Local()} if settings.local else {}
+        ranks = settings.local_ranks or psutil.cpu_count() or 1
+        clusters: dict[str, Cluster] = {"local": Local(ranks)} if settings.local else {}
         if slurm:
             clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
-        ranks = settings.local_ranks or psutil.cpu_count() or 1
         retention = Retention.of_days(settings.points_days, settings.history_days)
-        return cls(engine, clusters, settings.runs_folder(), ranks, retention=retention)
+        return cls(
+            engine,
+            clusters,
+            settings.runs_folder(),
+            ranks,
+            retention=retention,
+            snapshots_folder=settings.snapshots_folder(),
+        )
+
+    @property
+    def blob_store(self) -> BlobStore:
+        """The store of code snapshots."""
+        return BlobStore(self.snapshots_folder or self.runs_folder / SNAPSHOTS)
 
     def folder_of(self, run: _RunKey) -> RunFolder:
         """Return the folder of a run."""
@@ -99,7 +115,8 @@ class Context:
     def request_of(self, run: Run, job: Job) -> JobRequest:
         """Return the request for one attempt of a run."""
         spec = read_run(run.spec)
-        return JobRequest(job.name, self.folder_of(run), job.attempt, spec, run.excluded)
+        comment = _comment([run], job.attempt)
+        return JobRequest(job.name, self.folder_of(run), job.attempt, spec, run.excluded, comment)
 
     def array_request_of(self, runs: Sequence[tuple[Run, Job]], *, parallel: int | None = None) -> ArrayRequest:
         """Return the request for the runs of one submission; `parallel` of them may run at once."""
@@ -108,12 +125,25 @@ class Context:
         members = [job.pack_member for _, job in runs if job.pack_member is not None]
         pack = max(members) + 1 if members else None
         at_once = parallel and parallel // (pack or 1)
-        return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack)
+        comment = _comment([run for run, _ in runs], one.attempt)
+        return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack, comment)
 
 
 def handle_of(job: _NamedJob) -> JobHandle:
     """Return the handle by which the job's cluster is asked about it."""
     return JobHandle(str(job.external_id), job.name)
+
+
+def _comment(runs: Sequence[Run], attempt: int) -> str:
+    """Return the experiments and runs of a submission; the attempt is the same for all of them."""
+    experiments, ids = sorted({run.experiment_id for run in runs}), sorted(run.id for run in runs)
+    of = (
+        f"experiment {experiments[0]}"
+        if len(experiments) == 1
+        else f"experiments {experiments[0]} to {experiments[-1]}"
+    )
+    which = f"run {ids[0]}" if len(ids) == 1 else f"{len(ids)} runs from {ids[0]} to {ids[-1]}"
+    return f"bigbatch {of}, {which}, attempt {attempt}"
 
 
 def job_name(key: str, attempt: int, withdrawn: int = 0) -> str:

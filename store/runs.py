@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from secrets import token_hex
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -47,6 +47,7 @@ def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tupl
             "values": values,
             "cluster": run.resources.kind,
             "need": need_of(run, []),
+            "code": run.code if run.kind == "program" else None,
             "queue": queue_of(run),
             "world": run.resources.world,
             "steps": run.steps,
@@ -106,12 +107,13 @@ class LiveRun(NamedTuple):
     observed_cause: ExitCause | None
     observed_at: datetime | None
     reported_cause: ExitCause | None
+    rank_cursors: Mapping[str, int]
 
 
 _LIVE_COLUMNS = (
     *(Run.id, Run.key, Run.cluster, Run.state, Run.attempt, Run.cursor, Job.id, Job.name, Job.external_id),
     *(Job.pack_member, Job.unknown_since, Job.pending_reason, Job.observed_end, Job.observed_cause, Job.observed_at),
-    Job.reported_cause,
+    *(Job.reported_cause, Run.rank_cursors),
 )
 
 
@@ -152,28 +154,29 @@ def request_stop(db: Session, which: ColumnElement[bool], source: StopSource = S
     return len(locked)
 
 
+_READ_COLUMNS = (Run.id, Run.cursor, Run.attempt, Run.rank_cursors)
+
+
 class Advance(NamedTuple):
-    """How far a run's events were read: the next byte, the newest value of every series, the newest step."""
+    """How far a run's files were read: the next bytes, the newest value of every series, the newest step."""
 
     run: LiveRun
     cursor: int
     latest: dict[str, float | None]
     step: int
+    rank_cursors: Mapping[str, int] = {}
 
 
 def advance(db: Session, several: Sequence[Advance]) -> set[int]:
     """Store how far runs were read; return the runs that no other worker has read meanwhile. Read no whole row."""
     by_id = {one.run.id: one for one in several}
-    query = select(Run.id, Run.cursor, Run.attempt, Run.latest, Run.step).where(Run.id.in_(by_id)).order_by(Run.id)
-    rows = [
-        row
-        for row in db.execute(query.with_for_update(key_share=True))
-        if (row.cursor, row.attempt) == (by_id[row.id].run.cursor, by_id[row.id].run.attempt)
-    ]
+    query = select(*_READ_COLUMNS, Run.latest, Run.step).where(Run.id.in_(by_id)).order_by(Run.id)
+    rows = [row for row in db.execute(query.with_for_update(key_share=True)) if _is_as_read(row, by_id[row.id].run)]
     changes = [
         {
             "id": row.id,
             "cursor": by_id[row.id].cursor,
+            "rank_cursors": dict(by_id[row.id].rank_cursors),
             "latest": merge_latest(row.latest, by_id[row.id].latest),
             "step": max(row.step, by_id[row.id].step),
         }
@@ -193,10 +196,24 @@ def merge_latest(stored: Mapping[str, float | None], new: Mapping[str, float | N
 
 def lock_as_read(db: Session, read: Sequence[LiveRun]) -> dict[int, Run]:
     """Lock these runs and load them with all their jobs, except the runs that another worker has read meanwhile."""
-    seen = {run.id: (run.cursor, run.attempt) for run in read}
+    seen = {run.id: run for run in read}
     query = select(Run).where(Run.id.in_(seen)).order_by(Run.id).options(selectinload(Run.jobs))
     rows = db.scalars(query.with_for_update(key_share=True))
-    return {run.id: run for run in rows if (run.cursor, run.attempt) == seen[run.id]}
+    return {run.id: run for run in rows if _is_as_read(run, seen[run.id])}
+
+
+class _Read(Protocol):
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def cursor(self) -> int: ...
+    @property
+    def rank_cursors(self) -> Mapping[str, int]: ...
+
+
+def _is_as_read(row: _Read, read: LiveRun) -> bool:
+    """Return whether no other worker has read the run's files meanwhile, and no attempt has begun."""
+    return (row.cursor, row.attempt, row.rank_cursors) == (read.cursor, read.attempt, read.rank_cursors)
 
 
 def counts(db: Session) -> dict[State, int]:

@@ -18,6 +18,7 @@ from store.column_types import EnumText, ModelJson, UtcDateTime
 REASON = ModelJson(reason_adapter)
 JOB_END = ModelJson(TypeAdapter(JobEnd))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
+HAS_CODE = text("code IS NOT NULL")
 HAS_ENDED = text("ended_at IS NOT NULL")
 IS_GIVEN_UP = text("given_up_at IS NOT NULL")  # of a job
 
@@ -75,6 +76,7 @@ class Run(Table):
         # what the tick `prune` may still remove
         Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
+        Index("ix_runs_code", "code", sqlite_where=HAS_CODE, postgresql_where=HAS_CODE),
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"))
@@ -84,6 +86,7 @@ class Run(Table):
     values: Mapped[dict[str, Any]] = mapped_column("axis_values")
     cluster: Mapped[str]
     need: Mapped[str] = mapped_column(default="")  # runs of one need may share a submission
+    code: Mapped[str | None]  # the snapshot that it runs
     queue: Mapped[str] = mapped_column(default="")  # where a cluster limits jobs: partition, account and QOS
     world: Mapped[int]
     steps: Mapped[int]
@@ -99,6 +102,7 @@ class Run(Table):
     not_before: Mapped[datetime | None]  # the next attempt is not submitted before
     excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that the next attempts leave out
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file that are stored
+    rank_cursors: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the same of points/rank-R.jsonl, by rank
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported

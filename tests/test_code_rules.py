@@ -26,6 +26,7 @@ OPENS_FILES = {
     "contract/folder/files/untrusted_file.py",
     "contract/folder/files/atomic_file.py",
     "scheduler/folder_broker.py",
+    "scheduler/submit/tools.py",
 }
 APART = {"tests", "choices", "versions"}  # folders of many small files of one kind
 

@@ -7,10 +7,12 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from contract.api.problem import Problem
+from contract.api.snapshots import SnapshotRequest
 
 TAGS = [
     {"name": "experiments", "description": "Experiments: create, list, read, stop; the curves of all their runs."},
     {"name": "runs", "description": "Runs: list, read, stop; points, log, and times of ranks."},
+    {"name": "snapshots", "description": "Code snapshots: upload, read, compare."},
     {"name": "collectives", "description": "Predicted costs of collectives on a network, and their plans."},
     {"name": "service", "description": "The state of the service and of its clusters."},
 ]
@@ -29,8 +31,9 @@ def openapi_of(app: FastAPI, *, cookie: str) -> dict[str, Any]:
         title=app.title, version=app.version, description=app.description, routes=app.routes, tags=TAGS
     )
     components = document["components"]
-    problem = Problem.model_json_schema(ref_template=REFERENCE)
-    components["schemas"] |= {**problem.pop("$defs"), "Problem": problem}
+    for model in (Problem, SnapshotRequest):  # no endpoint's parameters name them
+        schema = model.model_json_schema(ref_template=REFERENCE)
+        components["schemas"] |= {**schema.pop("$defs"), model.__name__: schema}
     components["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer", "description": "The token of the service."},
         "cookie": {

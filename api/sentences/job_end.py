@@ -5,7 +5,7 @@ from contract.lifecycle.job_end import EndKind, JobEnd
 _SENTENCES = {
     EndKind.COMPLETED: "the job completed",
     EndKind.FAILED: "the job failed",
-    EndKind.CANCELLED: "the job was cancelled in the cluster",
+    EndKind.CANCELLED: "the job was cancelled in the cluster, as scancel does",
     EndKind.TIME_LIMIT: "the job reached its time limit",
     EndKind.DEADLINE: "the job reached its deadline",
     EndKind.PREEMPTED: "another job preempted the job",

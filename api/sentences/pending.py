@@ -53,6 +53,7 @@ _SENTENCES = {
     PendingReason.RESOURCES: "the job waits for nodes to become free",
     PendingReason.SCHED_DEFER: "the job asks to start at once, which this Slurm does not do",
     PendingReason.STAGE_OUT: "Slurm is moving the job's files out",
+    PendingReason.STARTING: "the job has started, and its program loads its libraries",
     PendingReason.STOPPED: "the job is stopped and keeps its cores",
     PendingReason.SUSPENDED: "the job is suspended and keeps its nodes",
     PendingReason.TIME_LIMIT: "the job's time limit is above what it may have",

@@ -3,13 +3,17 @@
 from typing import assert_never
 
 from api.sentences.job_end import job_end_sentence
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import (
     Begun,
+    CodeUnavailable,
     CollectionFailed,
     FolderNotWritable,
     FoundByName,
     FreeText,
     JobEnded,
+    LimitTooShort,
     NoProgress,
     RankFailed,
     Reason,
@@ -25,6 +29,10 @@ from contract.lifecycle.reason import (
     SubmissionUnconfirmed,
 )
 
+Submission = (
+    FolderNotWritable | CodeUnavailable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName
+)
+
 
 def reason_sentence(reason: Reason) -> str:
     """Return one sentence without a full stop."""
@@ -33,6 +41,8 @@ def reason_sentence(reason: Reason) -> str:
             return text
         case StopRequested(source=source):
             return "stopped on request" if source is StopSource.USER else "the service on this machine was shut down"
+        case RunPaused(step=step, message=message, cause=ExitCause.TIME_LIMIT):
+            return f"paused at step {step}, before the job's time limit ({message})"
         case RunPaused(step=step, message=message):
             return f"paused at step {step}: {message}"
         case RunFailed(message=message) | RankFailed(message=message) | SubmissionDeferred(message=message):
@@ -41,18 +51,20 @@ def reason_sentence(reason: Reason) -> str:
             return f"the service could not read or store what the run wrote ({error}), and ended it"
         case JobEnded():
             return _job_ended(reason)
-        case Retried() | RetriesExhausted() | NoProgress():
+        case Retried() | RetriesExhausted() | NoProgress() | LimitTooShort():
             return f"{reason_sentence(reason.after)}; {_what_follows(reason)}"
         case _:
             return _submission(reason)
 
 
 def _submission(
-    reason: FolderNotWritable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName,
+    reason: Submission,
 ) -> str:
     match reason:
         case FolderNotWritable(folder=folder, error=error):
             return f"the {folder} folder cannot be written: {error}"
+        case CodeUnavailable(code=code, error=error):
+            return f"the code snapshot {code[:12]} cannot be made into a folder: {error}"
         case SubmissionRefused(cluster=cluster, message=message):
             return f"{cluster} refused the job: {message}"
         case SubmissionUnconfirmed(message=message):
@@ -67,7 +79,11 @@ def _submission(
 
 def _job_ended(reason: JobEnded) -> str:
     end = job_end_sentence(reason.end)
+    if reason.paused_step is not None:
+        return f"{end}; the run paused at step {reason.paused_step}"
     match reason.begun:
+        case Begun.CLAIMED if reason.end.kind is EndKind.CANCELLED and reason.failure is None:
+            return end
         case Begun.PART_NEVER:
             return f"{end} before the run's turn in the job came"
         case Begun.NEVER:
@@ -81,7 +97,7 @@ def _job_ended(reason: JobEnded) -> str:
             assert_never(reason.begun)
 
 
-def _what_follows(reason: Retried | RetriesExhausted | NoProgress) -> str:
+def _what_follows(reason: Retried | RetriesExhausted | NoProgress | LimitTooShort) -> str:
     match reason:
         case Retried(attempt=attempt):
             return f"attempt {attempt} follows"
@@ -90,5 +106,18 @@ def _what_follows(reason: Retried | RetriesExhausted | NoProgress) -> str:
             return f"the run was retried {times} after {cause.replace('_', ' ')}, which is all that its spec allows"
         case NoProgress(step=step):
             return f"the attempt before also reached step {step}, so another attempt would not help"
+        case LimitTooShort():
+            return _limit_too_short(reason)
         case _:
             assert_never(reason)
+
+
+def _limit_too_short(reason: LimitTooShort) -> str:
+    steps = "1 step" if reason.steps == 1 else f"{reason.steps} steps"
+    limit = f"the limit of {reason.minutes} min is too short"
+    advice = "submit the run with a larger resources.minutes"
+    if reason.trained_s is not None:
+        trained = f"two attempts in a row trained for at most {reason.trained_s:.0f} s of it and took at most {steps}"
+        return f"{limit}: {trained}; the rest is start-up and saving; {advice}"
+    needs = f"the remaining {reason.steps_left} need {reason.attempts} more attempts"
+    return f"{limit}: attempts take {steps}, {needs}, and retries.time_limit leaves {reason.retries_left}; {advice}"

@@ -8,10 +8,11 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Home, Port
 from bigbatch.commands.sign_in import print_sign_in_link
-from bigbatch.commands.up import print_commands_of_other_terminals, read_service_settings, warn_of_root
+from bigbatch.commands.up import read_service_settings, warn_of_root
 from bigbatch.commands.watch import watch_to_end
 from bigbatch.service.address import Address, next_free
 from bigbatch.service.home_lock import lock_home
+from bigbatch.service.next_steps import print_commands_of_other_terminals, print_home, print_restart
 from bigbatch.service.service import Service, running_service
 from bigbatch.spec_file import read_spec
 from bigbatch.terminal.output import make_console
@@ -37,12 +38,15 @@ def first_run(
         warn_of_root()
         print("Starting the service ...", flush=True)
         with running_service(address, place.home) as service, Client(address.url, token) as client:
+            print_home(place.home)
+            print_commands_of_other_terminals(address.url, place.home)
             succeeded = _run_experiment(service, client, spec)
             if not once:
                 print(f"The dashboard runs at {address.url} until Ctrl-C.", flush=True)
                 print_sign_in_link(client)
                 print_commands_of_other_terminals(address.url, place.home)
                 _wait_for_ctrl_c(service)
+        print_restart(place.home)
     raise typer.Exit(0 if succeeded else 1)
 
 

@@ -56,8 +56,9 @@ def show(
             run.state,
             f"{run.step}/{run.steps}",
             format_accuracy(run),
+            format_percent(run.best_accuracy, 2),
             run.reason or "",
         )
         for run in found
     ]
-    print_table(("run", "values", "state", "step", "accuracy", "reason"), rows)
+    print_table(("run", "values", "state", "step", "last accuracy", "best accuracy", "reason"), rows)

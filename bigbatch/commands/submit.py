@@ -7,7 +7,7 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json, SpecFile
-from bigbatch.commands.watch import watch_to_end
+from bigbatch.commands.watch import watch_unless_interrupted
 from bigbatch.spec_file import read_spec
 from bigbatch.terminal.output import format_count, make_console, print_json
 from contract.api.responses import Created
@@ -40,5 +40,5 @@ def submit(
         else:
             print(f"experiment {created.id}, {format_count(len(created.runs), 'run')}: {url}", flush=True)
         # With --json, standard output is for the JSON only.
-        if watch and not watch_to_end(client, created.id, make_console(stderr=as_json)):
+        if watch and not watch_unless_interrupted(client, created.id, make_console(stderr=as_json)):
             raise typer.Exit(1)

@@ -1,12 +1,9 @@
 """`bigbatch up`: run the whole service on this machine."""
 
 import os
-import shlex
-import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -14,10 +11,10 @@ from pydantic import ValidationError
 from bigbatch.client import Client
 from bigbatch.commands.options import Home, Host, Port
 from bigbatch.commands.sign_in import print_sign_in_link
-from bigbatch.connection import DEFAULT_URL
 from bigbatch.errors import BigbatchError
 from bigbatch.service.address import Address, check_address
 from bigbatch.service.home_lock import lock_home
+from bigbatch.service.next_steps import print_commands_of_other_terminals, print_home
 from bigbatch.service.service import running_service
 from bigbatch.terminal.message import print_message
 from contract.access.token_file import TokenFileError, read_or_create_token
@@ -47,26 +44,13 @@ def up(host: Host = "127.0.0.1", port: Port = 8000, *, home: Home = None) -> Non
         warn_of_root()
         with running_service(address, place.home) as service:
             print(f"Bigbatch is at {address.shown} (Ctrl-C stops the service)", flush=True)
+            print_home(place.home)
             with Client(address.shown, token) as client:
                 print_sign_in_link(client)
             print_commands_of_other_terminals(address.url, place.home)
             with suppress(KeyboardInterrupt):
                 while True:
                     service.supervise(60)
-
-
-def print_commands_of_other_terminals(url: str, home: Path) -> None:
-    """Print the commands by which another terminal gets `bigbatch`, the service and its home; nothing without need."""
-    commands = []
-    activate = Path(sys.prefix) / "bin" / "activate"
-    if which("bigbatch") is None and activate.exists():
-        commands.append(f". {shlex.quote(os.path.relpath(activate))}")
-    if home != Path(Settings.model_fields["home"].default).expanduser():
-        commands.append(f"export BIGBATCH_HOME={shlex.quote(str(home))}")
-    if url != DEFAULT_URL:
-        commands.append(f"export BIGBATCH_URL={url}")
-    if commands:
-        print(f"In other terminals: {'; '.join(commands)}", flush=True)
 
 
 def warn_of_root() -> None:

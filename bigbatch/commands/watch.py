@@ -9,7 +9,7 @@ from rich.console import Console
 from bigbatch.client import Client
 from bigbatch.polling import Pause, poll_runs
 from bigbatch.terminal.message import print_message
-from bigbatch.terminal.output import format_accuracy, make_console, run_name
+from bigbatch.terminal.output import format_accuracies, make_console, run_name
 from bigbatch.terminal.progress import show_progress
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
@@ -18,12 +18,20 @@ from contract.lifecycle.state import State
 def watch(experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")]) -> None:
     """Show an experiment's progress until it ends; exit with 0 if every run is done, else with 1."""
     with Client() as client:
-        try:
-            succeeded = watch_to_end(client, experiment_id, make_console())
-        except KeyboardInterrupt:
-            print_message(f"the experiment continues; show it again with: bigbatch watch {experiment_id}")
-            raise
+        succeeded = watch_unless_interrupted(client, experiment_id, make_console())
     raise typer.Exit(0 if succeeded else 1)
+
+
+def watch_unless_interrupted(client: Client, experiment_id: int, out: Console) -> bool:
+    """Watch as `watch_to_end`; Ctrl-C prints that the runs continue, and how to watch or stop them."""
+    try:
+        return watch_to_end(client, experiment_id, out)
+    except KeyboardInterrupt:
+        print_message(
+            f"the runs of experiment {experiment_id} continue; watch them again with: bigbatch watch {experiment_id}; "
+            f"stop them with: bigbatch stop {experiment_id}"
+        )
+        raise
 
 
 def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pause = time.sleep) -> bool:
@@ -38,7 +46,7 @@ def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pau
 
 
 def _outcome(run: RunView) -> str:
-    accuracy = f"held-out accuracy {format_accuracy(run)}"
+    accuracy = f"held-out accuracy {format_accuracies(run)}"
     if run.state is State.DONE:
         return f"{run_name(run)}: {accuracy}"
     reason = run.reason or "no reason reported"

@@ -49,7 +49,8 @@ def _print_one(run: RunDetail) -> None:
     for lost in run.lost_ranks:
         print(f"rank {lost.rank} failed at step {lost.step} of attempt {lost.attempt}; all other ranks continued:")
         print(f"    {lost.reason}")
-    if run.failure is None:
+    # at a time limit no rank fails, and the run's own reason says what follows
+    if run.failure is None or (run.failure.kind is FailureKind.TIME_LIMIT and run.failure.rank is None):
         print(f"run {run.id} is {run.state}: {_run_status(run)}")
         return
     if run.state is not State.FAILED:

@@ -55,6 +55,12 @@ def format_accuracy(run: RunView) -> str:
     return format_percent(run.latest.get(HELDOUT_ACCURACY), 2)
 
 
+def format_accuracies(run: RunView) -> str:
+    """Return the run's newest held-out accuracy, and its best one if that is another."""
+    last, best = format_accuracy(run), format_percent(run.best_accuracy, 2)
+    return last if best in (last, "-") else f"{last} (best {best})"
+
+
 def format_age(moment: datetime) -> str:
     """Return the time since `moment` in its largest unit."""
     seconds = max(0, round((datetime.now(UTC) - moment).total_seconds()))

@@ -90,6 +90,8 @@ class ClusterReport(DescribedModel):
     """The pending and running jobs of all users."""
     admits: SubmitLimits | None = None
     """The submission limits; null: not known yet, or the cluster has none."""
+    ranks: int | None = Field(default=None, examples=[8])
+    """Largest number of ranks that the service lets run at the same time; null: the cluster decides."""
 
     def select_partitions(self, partition: str | None) -> list[Partition]:
         """Return the partitions named in `partition` (separated by commas), or the default partitions for None."""

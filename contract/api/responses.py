@@ -76,6 +76,8 @@ class RunView(DescribedModel):
     """Number of steps of the whole run."""
     latest: dict[str, float | None] = Field(examples=[{"loss": 0.41, "heldout_accuracy": 0.983}])
     """The newest value of each series, by its name; null for a value that was not a finite number."""
+    best_accuracy: float | None = Field(examples=[0.983])
+    """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
 
 
 class MoveView(DescribedModel):
@@ -146,8 +148,6 @@ class RunDetail(RunView):
     """The failure of the last ended attempt; null if that attempt did not fail."""
     series: list[str] = Field(examples=[["loss", "learning_rate"]])
     """Names of the series that have points."""
-    best_accuracy: float | None = Field(examples=[0.983])
-    """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
     points_removed_at: datetime | None = Field(examples=[MOMENT])
     """When the service removed the points of this old run; null: all points are stored."""
     history_removed_at: datetime | None = Field(examples=[MOMENT])

@@ -14,12 +14,14 @@ INT4, INT8 = 2**31 - 1, 2**63 - 1  # the largest values of the databases' column
 MAX_RANKS = 1_000_000  # of one attempt
 MAX_VALUES = 2_000  # metrics in one event
 MAX_SERIES = 2_000  # metrics of one run: each is a row, and a part of each list of runs
+MAX_RANK_SERIES = 1_000  # of them, metrics of ranks other than rank 0
 MAX_NOTES = 100
 LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999, the last that Python's datetime has
 LINE_CHARS, TEXT_CHARS = 2_000, 20_000
 SHORTENED = " ... [shortened] ... "
 HOST_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$"  # no comma, bracket or space: the name becomes a part of --exclude
-METRIC_NAME = r"^[^\x00-\x1f\x7f-\x9f]{1,200}$"
+MAX_NAME_CHARS = 200  # of a metric
+METRIC_NAME = rf"^[^\x00-\x1f\x7f-\x9f]{{1,{MAX_NAME_CHARS}}}$"
 # control characters except tab and newline, and halves of surrogate pairs: a terminal would obey the former, and the
 # latter have no UTF-8
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

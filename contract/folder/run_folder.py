@@ -1,25 +1,4 @@
-"""The folder of one run, the only interface between the scheduler and the run's jobs.
-
-spec.json               the run's spec; the scheduler writes the file before it submits a job
-events.jsonl            the run's events; only rank 0 appends, always whole lines
-times.csv               step times of every rank; only rank 0 appends, always whole lines
-collective.json         the choices of `auto`, the same for every attempt; only rank 0 writes
-binding.json            CPU and memory binding of each rank of the latest attempt; only rank 0 writes
-lost.jsonl              ranks without which the run continued; only rank 0 appends, always whole lines
-out.log                 output of all ranks
-attempts/N.json         the job that carries out attempt N: created once, before any work
-attempts/N.rendezvous   where rank 0 of attempt N listens, and the attempt's secret; only the owner can read it
-attempts/N.beat         heartbeat of attempt N: the file's modification time counts
-attempts/N.again        the job of attempt N that the cluster started a second time, and that ended at once
-attempts/N.ranks        hosts and clock offsets of the ranks of attempt N; rank 0 writes the file at rendezvous
-attempts/N.rank-R.json  why rank R of attempt N failed
-attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or "KILL"
-attempts/N.end          in a shared job: the exit code of attempt N; written once
-attempts/N.log          byte of out.log at which attempt N starts; absent for the first attempt, which starts at 0
-bad-images/             the images that cannot be decoded, one file each
-checkpoints/            the run's checkpoints (trainers/checkpoints)
-submission/             the files of the submission
-"""
+"""The folder of one run, the only interface of scheduler and jobs; the docstring of contract.folder lists its files."""
 
 import json
 import re
@@ -54,7 +33,7 @@ ABANDONED = "nobody: its submission was given up"  # holder of an attempt that n
 # The largest files that are read. A record is larger than 1 MB only in a run of some ten thousand ranks.
 SMALL_BYTES = 1 << 16  # a claim, a request, an exit code
 RECORD_BYTES = 1 << 22  # a spec, the choices of `auto`, the bindings, the roster
-EVENTS, TIMES, LOG = "events.jsonl", "times.csv", "out.log"
+EVENTS, TIMES, LOG, POINTS = "events.jsonl", "times.csv", "out.log", "points"
 CLAIM_NAME, JOB_NAME = re.compile(r"([0-9]{1,9})\.json"), re.compile(r"[ -~]{1,300}")
 EXIT_CODES = range(-255, 256)  # negative: a signal
 

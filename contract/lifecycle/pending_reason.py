@@ -1,4 +1,4 @@
-"""Why a cluster does not start, or has suspended, a job that it has."""
+"""Why a job that its cluster has does not train: the cluster has not started or has suspended it, or it starts."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -73,6 +73,7 @@ class PendingReason(StrEnum):
     RESOURCES = "resources"
     SCHED_DEFER = "sched_defer"
     STAGE_OUT = "stage_out"
+    STARTING = "starting"  # the job runs, and its run has not reported yet
     STOPPED = "stopped"
     SUSPENDED = "suspended"
     TIME_LIMIT = "time_limit"
@@ -106,6 +107,7 @@ def _kinds() -> dict[PendingReason, PendingKind]:
             one.RESIZING,
             one.SCHED_DEFER,
             one.STAGE_OUT,
+            one.STARTING,
             one.WAITING_FOR_SCHEDULING,
             one.OTHER,
         ),

@@ -38,6 +38,8 @@ class RunPaused(_Reason):
     kind: Literal["run_paused"] = "run_paused"
     step: int
     message: str
+    cause: ExitCause | None = None  # preempted or time_limit
+    trained_s: float | None = None  # from the start of the attempt's training to the pause
 
 
 class RunFailed(_Reason):
@@ -63,6 +65,7 @@ class JobEnded(_Reason):
     begun: Begun
     failure: str | None = None  # what the ranks' notes or the log say
     free_bytes: int | None = None  # of the run folder's disk, where that is nearly full
+    paused_step: int | None = None  # the step at which the run paused, because the cluster ended its job
 
 
 class RankFailed(_Reason):
@@ -81,7 +84,15 @@ class CollectionFailed(_Reason):
 
 class FolderNotWritable(_Reason):
     kind: Literal["folder_not_writable"] = "folder_not_writable"
-    folder: Literal["run", "array"]
+    folder: Literal["run", "array", "code", "tools"]
+    error: str
+
+
+class CodeUnavailable(_Reason):
+    """The files of the run's code snapshot are absent or damaged."""
+
+    kind: Literal["code_unavailable"] = "code_unavailable"
+    code: str
     error: str
 
 
@@ -148,6 +159,19 @@ class NoProgress(_Reason):
     step: int
 
 
+class LimitTooShort(_Reason):
+    """The time limit leaves an attempt so little time to train that further attempts would not end the run."""
+
+    kind: Literal["limit_too_short"] = "limit_too_short"
+    after: Annotated[Ending, Field(discriminator="kind")]
+    minutes: int  # the limit
+    steps: int  # that an attempt took, at most
+    steps_left: int
+    trained_s: float | None = None  # the longest time that an attempt trained; None: long enough
+    attempts: int | None = None  # that the remaining steps need
+    retries_left: int | None = None
+
+
 Reason = Annotated[
     FreeText
     | StopRequested
@@ -157,6 +181,7 @@ Reason = Annotated[
     | RankFailed
     | CollectionFailed
     | FolderNotWritable
+    | CodeUnavailable
     | SubmissionRefused
     | SubmissionDeferred
     | SubmissionUnconfirmed
@@ -164,7 +189,8 @@ Reason = Annotated[
     | FoundByName
     | Retried
     | RetriesExhausted
-    | NoProgress,
+    | NoProgress
+    | LimitTooShort,
     Field(discriminator="kind"),
 ]
 reason_adapter: TypeAdapter[Reason] = TypeAdapter(Reason)

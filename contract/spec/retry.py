@@ -18,7 +18,9 @@ class RetryPolicy(Spec):
     node_failure: RetryCount = 5
     """Most retries after a failure of a node, or after a job of which the cluster lost track."""
     time_limit: RetryCount = 100
-    """Most retries after the time limit, as long as each attempt gets further than the attempt before."""
+    """Most retries after the time limit. A run ends earlier if an attempt gets no further than the one before, if the
+    remaining steps need more attempts than are left, or if two attempts in a row train for less than a tenth of the
+    limit."""
     out_of_memory: RetryCount = 0
     """Most retries after a lack of memory."""
     failure: RetryCount = 0

@@ -29,6 +29,7 @@ class JobRequest(NamedTuple):
     attempt: int
     spec: AnyRun
     excluded: Sequence[str] = ()  # hosts on which the run failed
+    comment: str = ""  # for people who read the cluster's queue; the name alone identifies the job
 
 
 class ArrayRequest(NamedTuple):
@@ -42,6 +43,7 @@ class ArrayRequest(NamedTuple):
     parallel: int | None = None  # tasks that may run at once
     excluded: Sequence[str] = ()
     pack: int | None = None  # runs that share each task's job; None: each task is one run
+    comment: str = ""  # as of a job
 
 
 class JobHandle(NamedTuple):

@@ -34,6 +34,7 @@ from scheduler.clusters.cluster import (
     gone,
     is_passed_to_jobs,
 )
+from scheduler.submit.tools import agent_folder
 
 QUEUE_FULL_S = 10.0  # without submissions after the machine could start no process
 PID = re.compile(r"[1-9][0-9]{0,8}")
@@ -46,7 +47,9 @@ class Local:
 
     is_local = True
 
-    def __init__(self) -> None:
+    def __init__(self, ranks: int | None = None) -> None:
+        """`ranks` is the number of ranks that may run at once, which the report shows."""
+        self._ranks = ranks
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._exit_codes: dict[str, int] = {}  # of children that have ended; negative: the signal
         self._queue_full_until = 0.0
@@ -124,7 +127,7 @@ class Local:
             time_limit="none",
             gres="",
         )
-        return ClusterReport(partitions=[partition], nodes=[node], queue=jobs)
+        return ClusterReport(partitions=[partition], nodes=[node], queue=jobs, ranks=self._ranks)
 
     def script(self, job: JobRequest | ArrayRequest) -> str:
         assert isinstance(job, JobRequest), "a local cluster has no arrays"
@@ -168,6 +171,9 @@ def _ended(code: int) -> Gone:
 
 
 def _command(job: JobRequest) -> list[str]:
+    if job.spec.kind == "program":
+        agent = agent_folder(job.folder.path.parent)
+        return [sys.executable, "-I", "-S", "-u", str(agent), str(job.folder.path), "--attempt", str(job.attempt)]
     # -P: a folder called "trainers" in the current directory must not hide the package
     return [sys.executable, "-P", "-m", "trainers", str(job.folder.path), "--attempt", str(job.attempt)]
 

@@ -1,18 +1,17 @@
 """Checks of Slurm's configuration: the effect of each parameter on runs, and the recommended value."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from contract.api.site_check import Check, Grade, failed_check, passed_check
 from scheduler.clusters.slurm.limits import parse_number
+from scheduler.doctor.preemption import Configuration, can_be_preempted, has_preemption
 
 OLDEST_VERSION, TESTED_VERSION = (20, 11), "22.05"
 SAVE_TIME_S = 30  # ranks may need this time to stop after the same step and to save a checkpoint
 MIN_JOB_AGE_S = (
     24  # an ended job should be listed for two queries, and queries are at least 12 s apart (scheduler/ticks/poll.py)
 )
-
-Configuration = Mapping[str, str]
 
 
 def check_configuration(configuration: Configuration, partitions: Sequence[Configuration]) -> Iterator[Check]:
@@ -21,12 +20,12 @@ def check_configuration(configuration: Configuration, partitions: Sequence[Confi
     yield _accounting(configuration.get("AccountingStorageType", ""))
     yield _min_job_age(_seconds(configuration.get("MinJobAge", "300")), configuration.get("AccountingStorageType", ""))
     yield _arrays(parse_number(configuration.get("MaxArraySize", "1001")))
-    yield _preemption(configuration)
+    yield _preemption(configuration, partitions)
     yield _requeue(configuration)
     yield _whole_nodes(configuration.get("SelectType", ""))
     yield _processes(configuration.get("ProctrackType", ""))
     for partition in partitions:
-        yield _partition(partition, configuration)
+        yield _partition(partition, configuration, partitions)
 
 
 def _version(version: str) -> Check:
@@ -70,11 +69,13 @@ def _arrays(most: int) -> Check:
     return passed_check("slurm", "MaxArraySize", str(most), f"one sbatch submits a job array of up to {most} runs")
 
 
-def _preemption(configuration: Configuration) -> Check:
-    kind, mode = configuration.get("PreemptType", ""), configuration.get("PreemptMode", "OFF")
-    found = f"{kind or 'none'}, {mode}"
-    if not kind or kind.endswith("/none") or kind == "(null)" or mode == "OFF":
+def _preemption(configuration: Configuration, partitions: Sequence[Configuration]) -> Check:
+    if not has_preemption(configuration):
         return passed_check("slurm", "preemption", "none", "no job is preempted")
+    mode = configuration["PreemptMode"]
+    found = f"{configuration['PreemptType']}, {mode}"
+    if not any(can_be_preempted(partition, configuration, partitions) for partition in partitions):
+        return passed_check("slurm", "preemption", found, "no partition has jobs that another partition preempts")
     if "SUSPEND" in mode:
         means = "a preempted run is suspended and occupies memory; connections between its ranks may break"
         advice = "set PreemptMode=REQUEUE"
@@ -110,7 +111,7 @@ def _processes(tracking: str) -> Check:
     )
 
 
-def _partition(partition: Configuration, configuration: Configuration) -> Check:
+def _partition(partition: Configuration, configuration: Configuration, partitions: Sequence[Configuration]) -> Check:
     name, state = partition.get("PartitionName", "?"), partition.get("State", "")
     grace_s, wait_s = _seconds(partition.get("GraceTime", "0")), _seconds(configuration.get("KillWait", "30"))
     found = f"{state}, up to {partition.get('MaxTime', '?')}, GraceTime {grace_s} s, KillWait {wait_s} s"
@@ -118,7 +119,7 @@ def _partition(partition: Configuration, configuration: Configuration) -> Check:
         advice = f"run scontrol update PartitionName={name} State=UP, or use another `partition` in the runs' resources"
         means = "runs in this partition wait, or are refused"
         return failed_check("slurm", f"partition {name}", Grade.WARNING, found=found, means=means, advice=advice)
-    if partition.get("PreemptMode", "OFF") == "OFF":
+    if not can_be_preempted(partition, configuration, partitions):
         return passed_check("slurm", f"partition {name}", found, "runs can start here and are not preempted")
     if (longest_s := max(grace_s, wait_s)) >= SAVE_TIME_S:
         return passed_check(

@@ -9,6 +9,7 @@ from contract.folder.events import Event, Points, Resumed, Saved, Started
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from contract.spec.any_run import read_run
+from scheduler.events.rank_points import RankPoints
 from scheduler.events.tail import Tail
 from scheduler.outcome.decide import Reading, Wait, decide, decide_on_event
 from scheduler.outcome.evidence import Evidence
@@ -21,11 +22,23 @@ from store.tables import Job, Run, now
 
 
 class RunReport(NamedTuple):
-    """What a run has reported since its cursor, and the evidence on the end of its job if that is gone."""
+    """What a run has reported since its cursors, and the evidence on the end of its job if that is gone."""
 
     run: LiveRun
     tail: Tail
     evidence: Evidence | None = None
+    ranks: RankPoints = RankPoints()
+
+    @property
+    def more(self) -> bool:
+        """Whether a file goes on beyond what was read."""
+        return self.tail.more or self.ranks.more
+
+    @property
+    def size_bytes(self) -> int:
+        """The number of bytes that were read."""
+        of_ranks = sum(self.ranks.cursors.values()) - sum(self.run.rank_cursors.values())
+        return self.tail.cursor - self.run.cursor + of_ranks
 
 
 def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]:
@@ -36,7 +49,7 @@ def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]
     advanced = runs.advance(db, [_advance(report) for report in plain]) if plain else set()
     rows = runs.lock_as_read(db, [report.run for report in others]) if others else {}
     mine = [report for report in reports if report.run.id in advanced or report.run.id in rows]
-    points.put_many(db, {report.run.id: measured(report.tail.events) for report in mine})
+    points.put_many(db, {report.run.id: [*measured(report.tail.events), *report.ranks.points] for report in mine})
     for report in others:
         if report.run.id in rows:
             _apply_one(db, rows[report.run.id], report)
@@ -57,7 +70,7 @@ def _has_points_only(report: RunReport) -> bool:
 
 def _advance(report: RunReport) -> Advance:
     latest, step = _newest(measured(report.tail.events))
-    return Advance(report.run, report.tail.cursor, latest, step)
+    return Advance(report.run, report.tail.cursor, latest, step, report.ranks.cursors)
 
 
 def _newest(measurements: Sequence[Points]) -> tuple[dict[str, float | None], int]:
@@ -80,6 +93,7 @@ def _apply_one(db: Session, run: Run, report: RunReport) -> None:
     job = next(job for job in run.jobs if job.id == run.current_job_id)
     latest, step = _newest(measured(events))
     run.cursor, run.step = report.tail.cursor, max(run.step, step)
+    run.rank_cursors = dict(report.ranks.cursors)
     run.latest = runs.merge_latest(run.latest, latest)
     reading = Reading(events, now())
     for event in events:
@@ -88,7 +102,7 @@ def _apply_one(db: Session, run: Run, report: RunReport) -> None:
         if isinstance(event, Started) and event.attempt == run.attempt and run.state is State.PENDING:
             job.hosts, job.pending_reason, job.pending_detail = sorted(set(event.hosts)), None, None
         _carry_out(db, run, job, decide_on_event(run, job, event, reading))
-    if report.evidence and not report.tail.more:
+    if report.evidence and not report.more:
         outcome = decide(run, job, report.evidence)
         if outcome and not isinstance(outcome, Wait):
             job.is_gone = True

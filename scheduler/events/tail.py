@@ -50,7 +50,7 @@ def read_tail(folder: RunFolder, cursor: int, max_bytes: int = MAX_BYTES) -> Tai
         with open_file(folder.path, EVENTS) as file:
             if (unread := file.size - cursor) > MAX_BACKLOG_BYTES:
                 raise BacklogError(f"{EVENTS} has {unread:,} unread bytes, more than {MAX_BACKLOG_BYTES:,}")
-            return _read_lines(folder, file, cursor, max_bytes)
+            return read_lines(str(folder.events), file, cursor, max_bytes)
     except FileNotFoundError:
         return Tail([], cursor, False)
     except UnreadableFileError as error:
@@ -58,8 +58,11 @@ def read_tail(folder: RunFolder, cursor: int, max_bytes: int = MAX_BYTES) -> Tai
         return Tail([], cursor, False)
 
 
-def _read_lines(folder: RunFolder, file: RegularFile, cursor: int, max_bytes: int) -> Tail:
-    """Read `max_bytes`; where they are all of one line, go on, but not for ever: a sparse file may have gigabytes."""
+def read_lines(path: str, file: RegularFile, cursor: int, max_bytes: int) -> Tail:
+    """Read `max_bytes`; where they are all of one line, go on, but not for ever: a sparse file may have gigabytes.
+
+    `path` names the file in the log.
+    """
     start = cursor
     for _ in range(MAX_PARTS_OF_LINE):
         new = file.read(start, max_bytes)
@@ -68,13 +71,13 @@ def _read_lines(folder: RunFolder, file: RegularFile, cursor: int, max_bytes: in
             max_bytes = MAX_BYTES  # the first line may be as long as that
             continue
         if end or not is_full:
-            return Tail(list(_events(folder, new[:end])), start + end, is_full)
+            return Tail(list(_events(path, new[:end])), start + end, is_full)
         start += len(new)
-    log.warning("%s: skipped %d bytes without an end of line: %r", folder.events, start - cursor, new[:EXAMPLE_BYTES])
+    log.warning("%s: skipped %d bytes without an end of line: %r", path, start - cursor, new[:EXAMPLE_BYTES])
     return Tail([], start, False)  # if the job is gone, its run ends now
 
 
-def _events(folder: RunFolder, lines: bytes) -> Iterator[Event]:
+def _events(path: str, lines: bytes) -> Iterator[Event]:
     """Yield the valid events; write one line to the log for all invalid ones, for there may be millions."""
     skipped, example = 0, b""
     for line in lines.splitlines():
@@ -83,4 +86,4 @@ def _events(folder: RunFolder, lines: bytes) -> Iterator[Event]:
         except ValidationError:
             skipped, example = skipped + 1, example or line[:EXAMPLE_BYTES]
     if skipped:
-        log.warning("%s: skipped %d lines that are no events, such as %r", folder.events, skipped, example)
+        log.warning("%s: skipped %d lines that are no events, such as %r", path, skipped, example)

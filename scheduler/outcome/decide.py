@@ -15,6 +15,7 @@ from scheduler.outcome.exit_cause import (
     may_report_more,
     reported_failure_cause,
     reported_pause_cause,
+    trained_for,
 )
 from scheduler.outcome.retry import Outcome, decide_retry, refuse_retry
 from store.tables import Job, Run
@@ -41,7 +42,8 @@ def decide(run: Run, job: Job, evidence: Evidence) -> Outcome | Wait | None:
         return None
     if may_report_more(job, evidence):
         return WAIT
-    return decide_retry(run, job, exit_cause(run, job, evidence), _explain(job, evidence), evidence.report)
+    cause = exit_cause(run, job, evidence)
+    return decide_retry(run, job, cause, _explain(job, evidence, cause), evidence.report)
 
 
 def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outcome | None:
@@ -60,8 +62,9 @@ def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outco
         case Failed():
             return _decide_on_failure(run, job, event)
         case Paused(step=step, reason=message):
-            cause = reported_pause_cause(run, event, reading.events, reading.at)
-            reason = RunPaused(step=step, message=message)
+            trained = trained_for(run, event, reading.events, reading.at)
+            cause = reported_pause_cause(run, event, trained)
+            reason = RunPaused(step=step, message=message, cause=cause, trained_s=trained.total_seconds())
             return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
     return None
 
@@ -75,9 +78,9 @@ def _decide_on_failure(run: Run, job: Job, failed: Failed) -> Outcome:
     return decide_retry(run, job, cause, reason, None)
 
 
-def _explain(job: Job, evidence: Evidence) -> Ending:
+def _explain(job: Job, evidence: Evidence, cause: ExitCause) -> Ending:
     """Return what is known of the end of a job whose run reported none itself."""
-    if evidence.rank_failure is not None:
+    if evidence.rank_failure is not None and cause is not ExitCause.CANCELLED:  # ranks fail because the job is ended
         return RankFailed(message=evidence.rank_failure)
     end = evidence.gone.end
     if evidence.claim is Claim.HELD:

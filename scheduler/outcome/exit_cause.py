@@ -66,16 +66,23 @@ def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
     return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
 
 
-def reported_pause_cause(run: Run, paused: Paused, events: Sequence[Event], at: datetime) -> ExitCause:
+def trained_for(run: Run, paused: Paused, events: Sequence[Event], at: datetime) -> timedelta:
+    """Return for how long an attempt trained before it paused.
+
+    `events` were read together with `paused`, `at` is now.
+    """
+    mine = (event for event in events if isinstance(event, Started) and event.attempt == paused.attempt)
+    started = next(mine, None)  # else it was read before, and its moment stored
+    return timedelta(seconds=paused.at - started.at) if started else at - run.moved_at
+
+
+def reported_pause_cause(run: Run, paused: Paused, trained: timedelta) -> ExitCause:
     """Return why a run paused: SIGUSR2 in a job that is about to reach its time limit is the warning of the limit.
 
-    Some clusters warn of a preemption by the same signal. `events` were read together with `paused`, `at` is now.
+    Some clusters warn of a preemption by the same signal.
     """
     need = read_run(run.spec).resources
     if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
         return ExitCause.PREEMPTED
-    mine = (event for event in events if isinstance(event, Started) and event.attempt == paused.attempt)
-    started = next(mine, None)  # else it was read before, and its moment stored
-    ran = timedelta(seconds=paused.at - started.at) if started else at - run.moved_at
     warned = timedelta(minutes=need.minutes, seconds=-time_limit_warning_s(need.minutes))
-    return ExitCause.TIME_LIMIT if ran + STARTUP >= warned else ExitCause.PREEMPTED
+    return ExitCause.TIME_LIMIT if trained + STARTUP >= warned else ExitCause.PREEMPTED

@@ -8,7 +8,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import (
     Ending,
     FreeText,
-    NoProgress,
+    JobEnded,
     Reason,
     Retried,
     RetriesExhausted,
@@ -20,6 +20,7 @@ from contract.lifecycle.reason import (
 from contract.lifecycle.state import State
 from contract.spec.retry import RetryPolicy
 from scheduler.outcome.excluded_hosts import next_excluded
+from scheduler.outcome.time_limit import refuse_after_time_limit
 from store.tables import Job, Run
 from store.transitions import JobExit, Transition
 
@@ -45,6 +46,8 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
     ending = (
         run.reason if run.state is State.PAUSED and isinstance(run.reason, RunPaused | RunFailed | FreeText) else why
     )
+    if cause is ExitCause.CANCELLED:
+        ending = _cancellation(run, why)
     if run.stop_requested_at:
         source = run.stop_source or StopSource.USER
         exit_ = JobExit(ExitCause.CANCELLED, ending)
@@ -60,30 +63,24 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
     return Outcome(transition, Retry(timedelta(seconds=wait_s), excluded))
 
 
+def _cancellation(run: Run, why: Ending) -> Ending:
+    """Return that the job was cancelled in the cluster; a pause of the run is only what followed from it."""
+    if isinstance(why, JobEnded) and isinstance(run.reason, RunPaused) and run.state is State.PAUSED:
+        return why.model_copy(update={"paused_step": run.reason.step, "failure": None})
+    return why
+
+
 def refuse_retry(run: Run, cause: ExitCause, ending: Ending) -> Reason | None:
     """Return why the run is not retried; None if it is."""
-    before = _count(run, cause)
-    if before >= _policy(run).max_retries(cause):
+    before, most = _count(run, cause), _policy(run).max_retries(cause)
+    if before >= most:
         return RetriesExhausted(after=ending, cause=cause, retries=before) if before else ending
-    latest = _latest_step(run, cause) if cause is ExitCause.TIME_LIMIT else None
-    if latest is not None and run.step <= latest:
-        return NoProgress(after=ending, step=latest)
-    return None
+    return refuse_after_time_limit(run, ending, most - before) if cause is ExitCause.TIME_LIMIT else None
 
 
 def _count(run: Run, cause: ExitCause) -> int:
     """Return how many attempts before the current one ended for `cause`."""
-    return len(_earlier(run, cause))
-
-
-def _latest_step(run: Run, cause: ExitCause) -> int | None:
-    """Return the step that the latest attempt before the current one reached which ended for `cause`."""
-    earlier = _earlier(run, cause)
-    return max(earlier, key=lambda job: job.attempt).exit_step if earlier else None
-
-
-def _earlier(run: Run, cause: ExitCause) -> list[Job]:
-    return [job for job in run.jobs if job.exit_cause == cause and job.attempt < run.attempt]
+    return sum(job.exit_cause == cause and job.attempt < run.attempt for job in run.jobs)
 
 
 def _policy(run: Run) -> RetryPolicy:

@@ -132,7 +132,7 @@ def _limit_source(admits: SubmitLimits | None) -> str:
 def _script(run: AnyRun, runs: int, experiment: ExperimentSpec, settings: Settings, *, most: int) -> str:
     """Return the script; RUN stands for the id and key of a stored run."""
     folder = RunFolder(settings.runs_folder() / "RUN")
-    job = JobRequest(job_name("RUN", 1), folder, 1, run)
+    job = JobRequest(job_name("RUN", 1), folder, 1, run, comment="bigbatch experiment EXPERIMENT, run RUN, attempt 1")
     if run.resources.kind == "local":
         return Local().script(job)
     slurm = Slurm(settings.slurm_python, settings.slurm_setup)
@@ -142,4 +142,6 @@ def _script(run: AnyRun, runs: int, experiment: ExperimentSpec, settings: Settin
     tasks = min(-(-runs // each), most)
     at_once = min(experiment.max_parallel // each, tasks) if experiment.max_parallel else None
     pack = each if experiment.pack else None
-    return slurm.script(ArrayRequest(job.name, folder_of_array, 1, run, range(tasks), at_once, pack=pack))
+    return slurm.script(
+        ArrayRequest(job.name, folder_of_array, 1, run, range(tasks), at_once, pack=pack, comment=job.comment)
+    )

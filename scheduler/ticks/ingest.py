@@ -21,6 +21,7 @@ from contract.lifecycle.state import LIVE, State
 from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
 from scheduler.context import Context, handle_of
 from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.rank_points import read_rank_points, unread_of_ranks
 from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
 from scheduler.events.uncollected import count_failure, forget_failures
 from scheduler.jobs.status import status_of_live
@@ -103,7 +104,7 @@ def _batches(reports: Iterable[RunReport]) -> Iterator[list[RunReport]]:
     size_bytes = 0
     for report in reports:
         batch.append(report)
-        size_bytes += report.tail.cursor - report.run.cursor
+        size_bytes += report.size_bytes
         if len(batch) == MAX_RUNS or size_bytes >= MAX_BYTES:
             yield batch
             batch, size_bytes = [], 0
@@ -139,11 +140,21 @@ def _read_one(
     context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings, max_bytes: int
 ) -> RunReport | None:
     folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
-    if not is_gone and not has_grown(folder, run.cursor):
+    unread = unread_of_ranks(folder, run.rank_cursors)
+    if not is_gone and not unread and not has_grown(folder, run.cursor):
         return None
+    ranks = read_rank_points(folder, run.rank_cursors, unread, max_bytes)
     tail = read_tail(folder, run.cursor, max_bytes)
-    evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_gone else None
-    return RunReport(run, tail, evidence) if evidence or tail.cursor > run.cursor else None
+    if ranks.more and _has_end(tail):  # the run ends after all its points are stored
+        tail = Tail([], run.cursor, True)
+    is_read = is_gone and not ranks.more
+    evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
+    report = RunReport(run, tail, evidence, ranks)
+    return report if evidence or report.size_bytes else None
+
+
+def _has_end(tail: Tail) -> bool:
+    return any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
 
 
 def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surroundings: _Surroundings) -> Evidence | None:
@@ -154,8 +165,7 @@ def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surrounding
     )
     hosts = sorted(set(started.hosts)) if started else surroundings.hosts.get(run.job_id, [])
     evidence = gather_evidence(folder, run, gone, hosts, surroundings.report, seen_for)
-    reports_itself = any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
-    if not reports_itself and may_report_more(run, evidence):
+    if not _has_end(tail) and may_report_more(run, evidence):
         return None
     return abandon_if_unclaimed(folder, run, evidence)
 
@@ -176,9 +186,9 @@ def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, Jo
         forget_failures(context, report.run)
     _cancel_failed(context, [report.run for report in stored if states[report.run.id] is State.FAILED], status)
     return [
-        report.run._replace(cursor=report.tail.cursor, state=states[report.run.id])
+        report.run._replace(cursor=report.tail.cursor, rank_cursors=report.ranks.cursors, state=states[report.run.id])
         for report in stored
-        if report.tail.more
+        if report.more
     ]
 
 

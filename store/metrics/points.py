@@ -8,9 +8,9 @@ from sqlalchemy import and_, bindparam, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from contract.folder.bounds import MAX_SERIES
+from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES
 from contract.folder.events import Points
-from contract.metric_names import HELDOUT_ACCURACY
+from contract.metric_names import HELDOUT_ACCURACY, is_of_rank
 from store.tables import Point, Run, Series, Table
 
 Columns = dict[str, tuple[list[int], list[float | None]]]
@@ -65,10 +65,13 @@ def _store_best_accuracies(db: Session, accuracies: Sequence[tuple[int, float]])
 
 
 def _within_limit(missing: Sequence[tuple[int, str]], known: Collection[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the series, by run and name, with which no run has more than MAX_SERIES."""
+    """Return the series, by run and name, with which no run has more than MAX_SERIES.
+
+    Series of ranks above 0 are added only to a run with fewer than MAX_RANK_SERIES, so that the others have room.
+    """
     counts, added = Counter(run_id for run_id, _ in known), []
     for run_id, name in missing:
-        if counts[run_id] < MAX_SERIES:
+        if counts[run_id] < (MAX_RANK_SERIES if is_of_rank(name) else MAX_SERIES):
             counts[run_id] += 1
             added.append((run_id, name))
     return added

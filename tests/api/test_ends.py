@@ -68,6 +68,8 @@ def test_a_job_has_a_minute_to_end(client: TestClient, sqlite_engine: Engine) ->
         (State.PENDING, PendingReason.RESOURCES, True),
         (State.RUNNING, PendingReason.SUSPENDED, True),
         (State.RUNNING, PendingReason.RESOURCES, False),
+        (State.PENDING, PendingReason.STARTING, True),
+        (State.RUNNING, PendingReason.STARTING, False),
     ],
 )
 def test_what_holds_a_run_up_is_shown_while_it_does(
@@ -76,6 +78,8 @@ def test_what_holds_a_run_up_is_shown_while_it_does(
     """One that runs may be suspended; what it waited for before it ran is not so any more."""
     run_id = stopped_run(client, sqlite_engine, asked_s=0, state=state, pending=pending)
     assert reasons(client, run_id) == {pending_sentence(Pending(pending)) if shown else None}
+    if pending is PendingReason.STARTING:
+        assert client.get(f"/api/v1/runs/{run_id}").json()["waits_kind"] is None
 
 
 def test_how_long_ago_something_was_is_told_by_the_database_s_clock(

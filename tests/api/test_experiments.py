@@ -276,3 +276,20 @@ def test_a_dry_run_of_an_impossible_experiment_names_the_field(client: TestClien
     )
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"path": "base.batch", "message": "batch 7 does not divide over 4 ranks"}]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "axes", "warned"),
+    [
+        (1, "{}", "base.resources.minutes: a limit of 60 s less 15 s to save leaves 45 s"),
+        (2, "{}", None),
+        (60, "{resources.minutes: [1, 90]}", "axes.resources.minutes: a limit of 60 s less 15 s to save leaves 45 s"),
+    ],
+)
+def test_a_time_limit_that_start_up_may_take_is_a_warning(
+    client: TestClient, minutes: int, axes: str, warned: str | None
+) -> None:
+    resources = f"{{kind: slurm, ranks_per_node: 4, minutes: {minutes}}}"
+    spec = SPEC.replace("{kind: local, ranks_per_node: 4}", resources).split("axes:")[0] + f"axes: {axes}\n"
+    warnings = post(client, spec).json()["warnings"]
+    assert [text.split(", ")[0] for text in warnings] == ([warned] if warned else [])

@@ -27,13 +27,19 @@ OPERATION_IDS = [
     "get_run",
     "get_run_log",
     "get_run_points",
+    "get_snapshot",
+    "get_snapshot_differences",
+    "get_snapshot_file",
     "list_clusters",
     "list_experiment_runs",
     "list_experiments",
     "list_failures",
     "list_runs",
+    "list_snapshot_files",
     "stop_experiment",
     "stop_run",
+    "store_snapshot",
+    "upload_blobs",
 ]
 
 

@@ -84,6 +84,12 @@ def test_show_lists_the_runs(client: Client, site: Site, call: Call) -> None:
     assert first.split()[:3] == [str(created.runs[0]), "schedule.rate=0.05", "queued"]
     assert second.endswith("no such partition")
     assert len(json.loads(call("show", "--json", created.id).out)) == 2
+    latest = {"heldout_accuracy": 0.9}
+    seed_runs.move(site, created.runs[0], seed_runs.TO_RUNNING, latest=latest, best_accuracy=0.9125)
+    heads, measured, _ = call("show", created.id).out.splitlines()
+    assert "last accuracy" in heads
+    assert heads.index("last accuracy") < heads.index("best accuracy")
+    assert measured.split("44")[-1].split() == ["90.00", "%", "91.25", "%"]
     assert [
         run["id"] for run in json.loads(call("show", "--json", "--state", "failed", created.id).out)
     ] == created.runs[1:]

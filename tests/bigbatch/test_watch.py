@@ -67,8 +67,9 @@ def test_watch_ends_with_0_when_every_run_is_done(
             seed_runs.move(site, run_id, TO_RUNNING, step=3, latest={"loss": 0.25})
 
     def end() -> None:
-        for run_id in created.runs:
-            seed_runs.move(site, run_id, [State.DONE], step=44, latest={"heldout_accuracy": 0.95})
+        for run_id, best in zip(created.runs, (0.95, 0.9625), strict=True):
+            values = {"latest": {"heldout_accuracy": 0.95}, "best_accuracy": best}
+            seed_runs.move(site, run_id, [State.DONE], step=44, **values)
 
     Between(train, end).looks(monkeypatch)
     reported = call("watch", created.id)
@@ -77,7 +78,7 @@ def test_watch_ends_with_0_when_every_run_is_done(
     assert first.startswith("0 %: 2 queued")
     assert any("2 running" in line and "3/44  loss 0.25" in line for line in between)
     assert one == f"run {created.runs[0]} schedule.rate=0.05: held-out accuracy 95.00 %"
-    assert two.startswith(f"run {created.runs[1]} ")
+    assert two == f"run {created.runs[1]} schedule.rate=0.1: held-out accuracy 95.00 % (best 96.25 %)"
 
 
 @pytest.mark.parametrize("end", [State.FAILED, State.CANCELLED])
@@ -100,6 +101,23 @@ def test_submit_watches_too(
 
     Between(fail).looks(monkeypatch)
     assert call("submit", "--watch", spec).code == 1
+
+
+@pytest.mark.parametrize("command", ["submit", "watch"])
+def test_ctrl_c_says_that_the_runs_continue_and_how_to_watch_or_stop_them(
+    client: Client, call: Call, spec: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bigbatch.polling.retry_until_answered", interrupt)
+    words = ("submit", "--watch", spec) if command == "submit" else ("watch", client.create(SPEC).id)
+    reported = call(*words)
+    newest = next(client.experiments()).id
+    continues = f"the runs of experiment {newest} continue"
+    ways = f"watch them again with: bigbatch watch {newest}; stop them with: bigbatch stop {newest}"
+    assert f"{continues}; {ways}" in reported.err.splitlines()
+    assert reported.code == 130
 
 
 def test_a_terminal_gets_bars_for_the_live_runs(client: Client, site: Site) -> None:

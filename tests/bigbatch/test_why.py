@@ -7,6 +7,7 @@ import pytest
 from bigbatch.client import Client
 from contract.folder.rank_failure import RankFailure
 from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.reason import LimitTooShort, Retried, RunPaused
 from contract.lifecycle.state import State
 from store.session import transaction
 from store.tables import Run
@@ -61,7 +62,7 @@ def test_why_of_an_experiment_has_a_line_for_each_run_that_failed(client: Client
 LAST: dict[State, tuple[list[State], str]] = {
     State.QUEUED: ([], "the run is not submitted to local yet"),
     State.SUBMITTING: ([State.SUBMITTING], "the run is being submitted to local"),
-    State.PENDING: (seed_runs.TO_RUNNING[:-1], "job 77 on local has not reported yet"),
+    State.PENDING: (seed_runs.TO_RUNNING[:-1], "the job has started, and its program loads its libraries"),
     State.RUNNING: (seed_runs.TO_RUNNING, "0 of {steps} steps are done"),
     State.PAUSED: (
         [*seed_runs.TO_RUNNING, State.PAUSED],
@@ -99,3 +100,22 @@ def test_why_of_a_run_that_ended_well_names_the_attempts_before(client: Client, 
     seed_runs.move(site, run_id, [State.DONE])
     assert call("why", run_id).out.endswith("; attempt 1 ended early: preempted\n")
     assert call("why", 999_999).code == 1
+
+
+def test_why_of_a_run_that_paused_before_its_time_limit_names_no_failure(
+    client: Client, site: Site, call: Call
+) -> None:
+    run_id = client.create(SPEC).runs[0]
+    seed_runs.move(site, run_id, [*seed_runs.TO_RUNNING, State.PAUSED])
+    paused = RunPaused(step=7, message="SIGUSR2 to rank 0 on n1", cause=ExitCause.TIME_LIMIT, trained_s=45.0)
+    sentence = "paused at step 7, before the job's time limit (SIGUSR2 to rank 0 on n1)"
+    with transaction(site.engine) as db:
+        job = end_attempt(db, db.get_one(Run, run_id), ExitCause.TIME_LIMIT, None)
+        job.exit_reason = paused
+    seed_runs.move(site, run_id, [State.QUEUED], reason=Retried(after=paused, attempt=2))
+    assert call("why", run_id).out == f"run {run_id} is queued: {sentence}; attempt 2 follows\n"
+    too_short = LimitTooShort(after=paused, minutes=1, steps=1, steps_left=37, trained_s=4.0)
+    seed_runs.move(site, run_id, [State.SUBMITTING, State.FAILED], reason=too_short)
+    explained = call("why", run_id).out
+    assert explained.startswith(f"run {run_id} is failed: {sentence}; the limit of 1 min is too short: ")
+    assert "submit the run with a larger resources.minutes" in explained

@@ -12,11 +12,13 @@ from contract.lifecycle.job_end import CAUSE_OF, EndKind, JobEnd
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
 from contract.lifecycle.reason import (
     Begun,
+    CodeUnavailable,
     CollectionFailed,
     FolderNotWritable,
     FoundByName,
     FreeText,
     JobEnded,
+    LimitTooShort,
     NoProgress,
     RankFailed,
     Reason,
@@ -85,6 +87,8 @@ REASONS: list[Reason] = [
     CollectionFailed(error="ValueError: int too large to convert"),
     FolderNotWritable(folder="run", error="no space left"),
     FolderNotWritable(folder="array", error="no space left"),
+    FolderNotWritable(folder="code", error="no space left"),
+    CodeUnavailable(code="5e88" * 16, error="the content is damaged"),
     SubmissionRefused(cluster="slurm", message="invalid partition"),
     SubmissionDeferred(message="the queue is full"),
     SubmissionUnconfirmed(message="sbatch: no answer within 12 s"),
@@ -95,6 +99,11 @@ REASONS: list[Reason] = [
     RetriesExhausted(after=ENDED, cause=ExitCause.NODE_FAILURE, retries=1),
     RetriesExhausted(after=RankFailed(message="rank 2 failed"), cause=ExitCause.FAILURE, retries=2),
     NoProgress(after=RunPaused(step=7, message="signal"), step=7),
+    RunPaused(step=7, message="signal", cause=ExitCause.TIME_LIMIT, trained_s=9.0),
+    JobEnded(end=JobEnd(kind=EndKind.CANCELLED), begun=Begun.CLAIMED),
+    JobEnded(end=JobEnd(kind=EndKind.CANCELLED), begun=Begun.CLAIMED, paused_step=7),
+    LimitTooShort(after=ENDED, minutes=1, steps=1, steps_left=120, trained_s=4.0),
+    LimitTooShort(after=ENDED, minutes=1, steps=2, steps_left=120, attempts=60, retries_left=40),
 ]
 
 

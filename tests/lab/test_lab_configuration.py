@@ -203,3 +203,17 @@ def test_a_state_folder_can_be_created_twice_and_removed(tmp_path: Path) -> None
     folder.create()
     folder.remove()
     assert not folder.root.exists()
+
+
+def test_a_started_lab_prints_the_commands_that_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BIGBATCH_LAB", str(tmp_path))
+    monkeypatch.setattr("lab.requirements.missing", lambda _: [])
+    monkeypatch.setattr("lab.cluster.up", lambda *_: None)
+    for is_healthy in (True, False):
+        monkeypatch.setattr("lab.report.describe", lambda _, is_healthy=is_healthy: ("the daemons", is_healthy))
+        assert main(["up"]) == int(not is_healthy)
+    printed = capsys.readouterr().out
+    assert printed.count(f"    export SLURM_CONF={selected_folder().slurm_conf} ") == 1
+    assert printed.index("bigbatch up") < printed.index("make lab-down")

@@ -9,6 +9,7 @@ from contract.lifecycle.job_end import EndKind, JobEnd
 from contract.lifecycle.reason import (
     Begun,
     JobEnded,
+    LimitTooShort,
     NoProgress,
     RankFailed,
     Retried,
@@ -33,6 +34,21 @@ def ended(kind: EndKind, begun: Begun, **fields: Any) -> JobEnded:
 
 EARLIER = {"run_id": 1, "attempt": 1, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 5}
 OUT_OF_MEMORY_BEFORE = EARLIER | {"exit_cause": ExitCause.OUT_OF_MEMORY}
+AT_LIMIT_JOB = {"attempt": 2, "reported_cause": ExitCause.TIME_LIMIT}
+SLOW = {"attempt": 2, "jobs": [EARLIER], "step": 6}
+
+
+def at_limit(trained_s: float) -> RunPaused:
+    message = "SIGUSR2 to rank 0 on a"
+    return RunPaused(step=6, message=message, cause=ExitCause.TIME_LIMIT, trained_s=trained_s)
+
+
+def paused_at_limit(before_s: float, trained_s: float) -> dict[str, Any]:
+    """Return a run of which two attempts paused at the limit of an hour, with the seconds for which they trained."""
+    jobs = [EARLIER | {"exit_reason": at_limit(before_s)}]
+    return SLOW | {"jobs": jobs, "steps": 20, "state": State.PAUSED, "reason": at_limit(trained_s)}
+
+
 NON_ZERO = JobEnd(kind=EndKind.FAILED, detail="NonZeroExitCode")
 UNLISTED = ended(EndKind.UNLISTED, Begun.CLAIMED)
 AT_LIMIT = ended(EndKind.TIME_LIMIT, Begun.CLAIMED)
@@ -86,6 +102,16 @@ NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
             id="cancelled in the cluster",
         ),
         pytest.param(
+            *({"state": State.PAUSED, "reason": PAUSED}, {}, "cancelled", {}, State.CANCELLED),
+            ended(EndKind.CANCELLED, Begun.CLAIMED, paused_step=5),
+            id="cancelled in the cluster: the pause on its signal is not the reason",
+        ),
+        pytest.param(
+            *({}, {}, "cancelled", {"rank_failure": "rank 1: killed"}, State.CANCELLED),
+            ended(EndKind.CANCELLED, Begun.CLAIMED),
+            id="cancelled in the cluster: the failure of a rank is not the reason",
+        ),
+        pytest.param(
             *({"attempt": 2, "jobs": [EARLIER]}, {"attempt": 2}, "time_limit", {}, State.FAILED),
             NoProgress(after=AT_LIMIT, step=5),
             id="the second attempt reached its time limit at the same step",
@@ -94,6 +120,26 @@ NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
             *({"attempt": 2, "jobs": [EARLIER], "step": 6}, {"attempt": 2}, "time_limit", {}, State.QUEUED),
             Retried(after=AT_LIMIT, attempt=3),
             id="the second attempt got one step further",
+        ),
+        pytest.param(
+            *(SLOW | {"steps": 600}, {"attempt": 2}, "time_limit", {}, State.FAILED),
+            LimitTooShort(after=AT_LIMIT, minutes=60, steps=5, steps_left=594, attempts=119, retries_left=99),
+            id="the steps that remain need more attempts than the spec allows",
+        ),
+        pytest.param(
+            *(SLOW | {"steps": 500}, {"attempt": 2}, "time_limit", {}, State.QUEUED),
+            Retried(after=AT_LIMIT, attempt=3),
+            id="the steps that remain need no more attempts than the spec allows",
+        ),
+        pytest.param(
+            *(paused_at_limit(300.0, 359.0), AT_LIMIT_JOB, "failure", {}, State.FAILED),
+            LimitTooShort(after=at_limit(359.0), minutes=60, steps=5, steps_left=14, trained_s=359.0),
+            id="two attempts in a row trained for less than a tenth of the limit",
+        ),
+        pytest.param(
+            *(paused_at_limit(300.0, 361.0), AT_LIMIT_JOB, "failure", {}, State.QUEUED),
+            Retried(after=at_limit(361.0), attempt=3),
+            id="one attempt trained for less than a tenth of the limit",
         ),
         pytest.param(
             {

@@ -23,7 +23,7 @@ from store import rate_limit
 from store.session import snapshot, transaction
 from store.tables import CallSlot
 from tests.testing.clusters import Play
-from tests.testing.slurm import GOOD, PARTITION
+from tests.testing.slurm import GOOD, PARTITION, URGENT
 
 # sbatch that carries the script out at once on this machine, and srun that leaves its own options away
 SBATCH = 'echo "Submitted batch job 7"; bash "$1" > /dev/null 2>&1 &'
@@ -38,7 +38,7 @@ def checks(settings: Settings, *, wait_s: float = 60.0) -> dict[str, Check]:
 
 
 def test_a_good_site_has_nothing_to_set() -> None:
-    answer = list(check_configuration(GOOD, [PARTITION]))
+    answer = list(check_configuration(GOOD, [PARTITION, URGENT]))
     assert {check.grade for check in answer} == {Grade.OK}
     assert not any(check.advice for check in answer)
 
@@ -60,7 +60,7 @@ def test_a_good_site_has_nothing_to_set() -> None:
 def test_each_setting_that_hurts_runs_is_named_with_what_to_set(
     change: dict[str, str], name: str, grade: Grade, advice: str
 ) -> None:
-    (check,) = [check for check in check_configuration({**GOOD, **change}, [PARTITION]) if check.name == name]
+    (check,) = [check for check in check_configuration({**GOOD, **change}, [PARTITION, URGENT]) if check.name == name]
     assert check.grade is grade
     assert advice
     assert advice in check.advice
@@ -73,8 +73,38 @@ def test_a_slurm_that_forgets_no_job_has_nothing_to_set() -> None:
 
 
 def test_a_grace_time_does_as_well_as_a_long_kill_wait() -> None:
-    answer = check_configuration({**GOOD, "KillWait": "5 sec"}, [{**PARTITION, "GraceTime": "00:01:00"}])
+    answer = check_configuration({**GOOD, "KillWait": "5 sec"}, [{**PARTITION, "GraceTime": "00:01:00"}, URGENT])
     assert {check.grade for check in answer} == {Grade.OK}
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        [PARTITION],
+        [PARTITION, {**URGENT, "PriorityTier": "1"}],
+        [{**PARTITION, "Nodes": "gpu[1-4]"}, {**URGENT, "Nodes": "knl[1-2]"}],
+        [{**PARTITION, "PreemptMode": "OFF"}, URGENT],
+    ],
+    ids=["one partition", "equal tiers", "other nodes", "switched off"],
+)
+@pytest.mark.parametrize("mode", ["REQUEUE", "SUSPEND,GANG"])
+def test_no_preemption_is_warned_of_where_nothing_preempts(partitions: list[dict[str, str]], mode: str) -> None:
+    answer = list(check_configuration({**GOOD, "KillWait": "5 sec", "PreemptMode": mode}, partitions))
+    assert {check.grade for check in answer} == {Grade.OK}
+    shown = {check.name: check.means for check in answer}
+    assert shown["partition gpu"] == "runs can start here and are not preempted"
+    assert shown["preemption"] == "no partition has jobs that another partition preempts"
+
+
+@pytest.mark.parametrize(
+    ("change", "nodes"),
+    [({}, {}), ({"PreemptType": "preempt/qos"}, {"PriorityTier": "10"}), ({}, {"Nodes": "gpu[2-3]"})],
+    ids=["higher tier", "qos", "shared nodes"],
+)
+def test_a_preemption_that_can_happen_is_warned_of(change: dict[str, str], nodes: dict[str, str]) -> None:
+    partitions = [{**PARTITION, "Nodes": "gpu[1-4]", **nodes}, {**URGENT, **nodes}]
+    answer = check_configuration({**GOOD, "KillWait": "5 sec", **change}, partitions)
+    assert next(check for check in answer if check.name == "partition gpu").grade is Grade.WARNING
 
 
 def test_a_controller_that_does_not_answer_is_an_error(play: Play) -> None:

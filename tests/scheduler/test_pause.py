@@ -199,5 +199,7 @@ def test_a_run_whose_every_attempt_pauses_fails_in_the_end(
         submit_queued(context)
     run = read(context, run_id)
     assert run.state == State.FAILED
-    paused_at_1 = RunPaused(step=1, message=REASON)
+    assert isinstance(run.reason, RetriesExhausted)
+    assert isinstance(run.reason.after, RunPaused)
+    paused_at_1 = RunPaused(step=1, message=REASON, cause=ExitCause.PREEMPTED, trained_s=run.reason.after.trained_s)
     assert run.reason == RetriesExhausted(after=paused_at_1, cause=ExitCause.PREEMPTED, retries=2)

@@ -105,6 +105,7 @@ def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: JobReque
     for folder in folders.values():
         folder.prepare(job.spec)
     array = ArrayRequest(job.name, ArrayFolder.of(tmp_path, job.name), 3, job.spec, list(folders), 2, ["knl7", "knl9"])
+    array = array._replace(comment="bigbatch experiment 7, 4 runs from 40 to 43, attempt 3")
     array.folder.link_runs(folders)
     play("sbatch", f'cp "$1" {tmp_path}/submitted; echo "Submitted batch job 42"')
     assert Slurm("/shared/python").submit(array) == "42"
@@ -114,7 +115,7 @@ def test_an_array_has_a_folder_for_each_task_and_a_cap(play: Play, job: JobReque
         "#SBATCH --array=0-2,5%2",
         "#SBATCH --exclude=knl7,knl9",
         f"#SBATCH --output={path}/%a/out.log",
-        f"#SBATCH --comment={job.name}",
+        "#SBATCH --comment='bigbatch experiment 7, 4 runs from 40 to 43, attempt 3'",
     ):
         assert line in script.splitlines()
     (srun,) = [line for line in script.splitlines() if line.startswith("srun")]

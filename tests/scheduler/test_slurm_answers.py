@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.clusters.cluster import Alive, JobHandle, JobStatus, NoAnswerError, Unknown
+from scheduler.clusters.cluster import JobHandle, JobStatus, NoAnswerError, Unknown
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.job_status import NOT_IN_SQUEUE, UNLISTED
 from tests.testing.clusters import Play
-from tests.testing.slurm import MINE, status_of
+from tests.testing.slurm import MINE, RUNNING, status_of
 
 FAILS = "exit 1"
 NODE = "n1|gpu*|up|1:00:00|NO|idle|0/8/0/8|4000|(null)|(null)"
@@ -44,7 +44,7 @@ def test_a_list_that_lacks_a_job_of_squeue_denies_no_job(play: Play, shown: tupl
     play("squeue", f'echo "8|RUNNING|None|n1|{MINE}"')
     play("sacct", FAILS)
     play("scontrol", "; ".join(f"echo JobId={job_id} JobName={MINE}" for job_id in shown))
-    assert status_of("1", "2", "8") == [status, UNLISTED if "8" in shown else status, Alive()]
+    assert status_of("1", "2", "8") == [status, UNLISTED if "8" in shown else status, RUNNING]
 
 
 @pytest.mark.parametrize("other", ["my notebook", MINE])

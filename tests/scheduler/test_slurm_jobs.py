@@ -20,7 +20,7 @@ from scheduler.clusters.rate_limit import Priority, UnlimitedRate
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.job_status import ACCOUNTING_ONLY, NOT_IN_SQUEUE, UNLISTED
 from tests.testing.clusters import Play
-from tests.testing.slurm import MINE, status_of
+from tests.testing.slurm import MINE, RUNNING, status_of
 
 NODE_FAILED = gone(EndKind.NODE_FAILED)._replace(hosts=("n1", "n2"))
 COMPLETED = gone(EndKind.COMPLETED)
@@ -32,7 +32,7 @@ def test_one_call_of_squeue_gives_the_status_of_all_jobs(play: Play, tmp_path: P
     lines = "".join(f"{line}|{MINE}\\n" for line in listed)
     play("squeue", f'echo "$*" >> {tmp_path}/calls; printf "{lines}"')
     assert status_of("1", "2_7", "3", "4") == [
-        Alive(),
+        RUNNING,
         Alive(Pending(PendingReason.PRIORITY, "Priority")),
         gone(EndKind.TIME_LIMIT, "TimeLimit"),
         NODE_FAILED,
@@ -48,7 +48,7 @@ def test_one_line_stands_for_the_cancelled_pending_tasks_of_an_array(play: Play,
     lines = (f"{running}|{MINE}", f"1|CANCELLED by 1000|{detail}||{MINE}", f"1|FAILED|{detail}||other")
     play(command, "; ".join(f'echo "{line}"' for line in lines))
     cancelled = gone(EndKind.CANCELLED, is_certain=False)
-    assert status_of("1_0", "1_1", "1_2") == [cancelled, cancelled, Alive()]
+    assert status_of("1_0", "1_1", "1_2") == [cancelled, cancelled, RUNNING]
 
 
 def test_without_an_answer_of_squeue_the_status_is_unknown(play: Play) -> None:
@@ -61,7 +61,7 @@ def test_without_an_answer_of_squeue_the_status_is_unknown(play: Play) -> None:
 @pytest.mark.parametrize(
     ("sacct", "status"),
     [
-        (f"1|RUNNING|0:0|n1|{MINE}", Alive()),
+        (f"1|RUNNING|0:0|n1|{MINE}", RUNNING),
         (f"1|COMPLETED|0:0|n1|{MINE}", COMPLETED),
         (f"1|FAILED|4:0|n1|{MINE}", gone(EndKind.FAILED, "exit code 4:0", exit_code=4)),
         (f"1|NODE_FAIL|0:0|n[1-2]|{MINE}", NODE_FAILED),
@@ -97,10 +97,10 @@ def test_a_submission_is_found_by_accounting_alone_but_never_lost_by_accounting_
         (f'echo "1|COMPLETED|0:0|n1|{MINE}"', "exit 1", COMPLETED),
         (f'echo "1|CANCELLED by 1000|0:15|n1|{MINE}"', "exit 1", gone(EndKind.CANCELLED, "exit code 0:15")),
         (f'echo "1|CANCELLED by 0|0:0|n1|{MINE}"', "exit 1", ACCOUNTING_ONLY),
-        (f'echo "1|RUNNING|0:0|n1|{MINE}"', "exit 1", Alive()),
+        (f'echo "1|RUNNING|0:0|n1|{MINE}"', "exit 1", RUNNING),
         # accounting may list a job for ever as running that the controller lost in a crash
         (f'echo "1|RUNNING|0:0|n1|{MINE}"', NO_SUCH_JOB, UNLISTED),
-        (f'echo "1|RUNNING|0:0|n1|{MINE}"', f"echo JobId=1 JobName={MINE}", Alive()),
+        (f'echo "1|RUNNING|0:0|n1|{MINE}"', f"echo JobId=1 JobName={MINE}", RUNNING),
         (f'echo "1|HIBERNATING|0:0|n1|{MINE}"', NO_SUCH_JOB, UNLISTED),
         ("true", "exit 1", Unknown("scontrol: exit code 1")),
         ("true", NO_SUCH_JOB, UNLISTED),
@@ -141,7 +141,7 @@ def test_two_jobs_with_one_id_are_distinguished_by_their_names(play: Play) -> No
     play("sacct", "true")
     play("squeue", f'echo "77|RUNNING|None|n1|{MINE}"')
     lost, present = JobHandle("77", "lost"), JobHandle("77", MINE)
-    assert Slurm().status([lost, present]) == {lost: UNLISTED, present: Alive()}
+    assert Slurm().status([lost, present]) == {lost: UNLISTED, present: RUNNING}
     play("squeue", "true")
     play("sacct", f'echo "77|COMPLETED|0:0|n1|{MINE}"')
     assert Slurm().status([lost, present]) == {lost: UNLISTED, present: COMPLETED}

@@ -34,7 +34,7 @@ def test_every_state_is_either_alive_or_an_end() -> None:
         ("TIMEOUT", "TimeLimit", gone(EndKind.TIME_LIMIT, "TimeLimit")),
         ("PENDING", "Dependency", Alive(Pending(PendingReason.DEPENDENCY, "Dependency"))),
         ("REQUEUE_HOLD", "None", Alive(Pending(PendingReason.HELD_AFTER_REQUEUE, "REQUEUE_HOLD"))),
-        ("RUNNING", "None", Alive()),
+        ("RUNNING", "None", Alive(Pending(PendingReason.STARTING, "RUNNING"))),
     ],
 )
 def test_a_status_has_slurms_own_word_as_its_detail(state: str, detail: str, status: object) -> None:

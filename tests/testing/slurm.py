@@ -1,6 +1,7 @@
 """The configuration of a Slurm that the service can use, and the status of jobs by their ids."""
 
-from scheduler.clusters.cluster import JobHandle, JobStatus
+from contract.lifecycle.pending_reason import Pending, PendingReason
+from scheduler.clusters.cluster import Alive, JobHandle, JobStatus
 from scheduler.clusters.slurm.cluster import Slurm
 
 GOOD = {
@@ -15,7 +16,10 @@ GOOD = {
     "ProctrackType": "proctrack/cgroup",
 }
 PARTITION = {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "GraceTime": "0", "PreemptMode": "REQUEUE"}
+# its jobs preempt those of PARTITION
+URGENT = PARTITION | {"PartitionName": "urgent", "PriorityTier": "10", "PreemptMode": "OFF"}
 MINE = "bigbatch-cafe-1"
+RUNNING = Alive(Pending(PendingReason.STARTING, "RUNNING"))
 
 
 def status_of(*job_ids: str) -> list[JobStatus]:

@@ -9,8 +9,8 @@ opened, no call blocks, and no read returns more bytes than its caller allows (d
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -109,6 +109,26 @@ def open_for_append(folder: Path, name: str) -> IO[bytes]:
     except OSError:
         os.close(descriptor)
         raise
+
+
+def is_folder(folder: Path, name: str) -> bool:
+    """Return whether there is a folder, and no link to one, of this name directly in `folder`; one call."""
+    try:
+        return stat.S_ISDIR(os.lstat(f"{folder}/{name}").st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def sizes_of(folder: Path, name: str, files: Iterable[str]) -> dict[str, int]:
+    """Return the sizes in bytes of those `files` in a folder that exist and are regular files, by name."""
+    sizes: dict[str, int] = {}
+    with suppress(FileNotFoundError, UnreadableFileError), open_folder(folder, name) as descriptor:
+        for file in files:
+            with suppress(FileNotFoundError):
+                status = os.lstat(file, dir_fd=descriptor)
+                if stat.S_ISREG(status.st_mode):
+                    sizes[file] = status.st_size
+    return sizes
 
 
 def touch_file(folder: Path, name: str) -> None:

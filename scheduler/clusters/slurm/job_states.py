@@ -39,7 +39,7 @@ ALIVE_STATES = {
     "REQUEUE_HOLD": PendingReason.HELD_AFTER_REQUEUE,
     "RESIZING": PendingReason.RESIZING,
     "RESV_DEL_HOLD": PendingReason.HELD_AFTER_RESERVATION,
-    "RUNNING": None,
+    "RUNNING": PendingReason.STARTING,  # until its run reports; the reason of a run that trains is not shown
     "SIGNALING": None,
     "SPECIAL_EXIT": PendingReason.HELD_AFTER_SPECIAL_EXIT,
     "STAGE_OUT": PendingReason.STAGE_OUT,

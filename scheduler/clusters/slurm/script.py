@@ -45,7 +45,7 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
     executor.update_parameters(
         **_submitit_parameters(combined_resources(resources, pack) if pack else resources),
         job_name=job.name,
-        comment=job.name,
+        comment=job.comment or job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
         setup=[_WITHOUT_SLURM_TOKEN, *setup],
         stderr_to_stdout=True,

@@ -1,11 +1,13 @@
 /** The page of an experiment: its state, the overlaid curves of its runs, and the table of runs. */
 import { useState } from "react";
-import type { ExperimentDetail } from "@/shared/api/types";
+import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
 import { pluralize } from "@/shared/format/number";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
+import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
+import { keySeries } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
 import { useTheme } from "@/shared/theme/theme";
@@ -18,6 +20,8 @@ import styles from "./ExperimentPage.module.css";
 import { lineStylesOf } from "./lineStyles";
 import { RunTable } from "./runs/RunTable";
 import { useSelection } from "./useSelection";
+
+const MOST_METRICS = 3;
 
 export function ExperimentPage({ id }: { id: number }) {
   const { data, error } = useExperiment(id);
@@ -35,14 +39,20 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   const selection = useSelection();
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
   const axes = axesOf(experiment);
+  const kind = experiment.spec.base.kind;
+  const metrics = metricsOf(kind, runs);
   const lineStyles = lineStylesOf(axes, colorBy, theme);
   return (
     <>
       <Announcement text={`${name}: ${countsText(experiment.counts)}`} />
       <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
       <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
-      <CheckpointAdvice experimentId={id} />
-      {data ? <RunTable {...{ runs, axes, lineStyles, selection }} /> : <QueryStatus error={error} />}
+      {kind !== "program" && <CheckpointAdvice experimentId={id} />}
+      {data ? (
+        <RunTable {...{ runs, metrics, axes, lineStyles, selection }} />
+      ) : (
+        <QueryStatus error={error} />
+      )}
       {hasNextPage && (
         <p className={styles.moreRuns}>
           <button className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
@@ -54,6 +64,15 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
         </p>
       )}
     </>
+  );
+}
+
+/** Return the series with a column in the table of runs: those of the engine, or the first ones of programs. */
+function metricsOf(kind: ExperimentDetail["spec"]["base"]["kind"], runs: RunView[]): string[] {
+  if (kind !== "program") return [LOSS, HELDOUT_ACCURACY];
+  return keySeries(
+    runs.flatMap((run) => Object.keys(run.latest)),
+    MOST_METRICS,
   );
 }
 

@@ -365,6 +365,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store Snapshot
+         * @description Store a snapshot whose contents the service has; otherwise name the contents that it lacks.
+         */
+        post: operations["store_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/blobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload Blobs
+         * @description Store contents of files, each checked against its hash; contents that arrived whole stay.
+         */
+        post: operations["upload_blobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot
+         * @description Return one snapshot: its size, and where its tree came from.
+         */
+        get: operations["get_snapshot"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot Differences
+         * @description Return the files that differ between this snapshot and another one, with their differences as text.
+         */
+        get: operations["get_snapshot_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot File
+         * @description Return the content of one file, at most its first megabyte.
+         */
+        get: operations["get_snapshot_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Snapshot Files
+         * @description Return the files and links of a snapshot in the order of their paths.
+         */
+        get: operations["list_snapshot_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -778,6 +898,12 @@ export interface components {
             epoch: number;
         };
         /**
+         * Change
+         * @description How a file of one snapshot differs from the other.
+         * @enum {string}
+         */
+        Change: "added" | "removed" | "changed";
+        /**
          * Checkpoint
          * @description When to save: as soon as any of these intervals has passed, and before every requested pause.
          *
@@ -840,6 +966,12 @@ export interface components {
              * @description The pending and running jobs of all users.
              */
             queue: components["schemas"]["QueuedJob"][];
+            /**
+             * Ranks
+             * @description Largest number of ranks that the service lets run at the same time; null: the cluster decides.
+             * @example 8
+             */
+            ranks?: number | null;
         };
         /**
          * ClusterView
@@ -1767,6 +1899,91 @@ export interface components {
          */
         FailureKind: "out_of_memory" | "collective_timeout" | "python_error" | "signal" | "wrong_environment" | "node_failure" | "time_limit" | "unknown";
         /**
+         * FileContent
+         * @description A file of a snapshot.
+         */
+        FileContent: {
+            /**
+             * Is Shortened
+             * @description Whether `text` has only the beginning of the file.
+             * @example true
+             */
+            is_shortened: boolean;
+            /**
+             * Path
+             * @description Path of the file in the tree.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Size
+             * @description Number of bytes of the whole file.
+             * @example 4096
+             */
+            size: number;
+            /**
+             * Text
+             * @description The content; null if the file is no UTF-8 text.
+             * @example import torch
+             */
+            text: string | null;
+        };
+        /**
+         * FileDifference
+         * @description A file that differs between two snapshots.
+         */
+        FileDifference: {
+            /**
+             * @description How the file of the other snapshot differs from that of the first.
+             * @example changed
+             */
+            change: components["schemas"]["Change"];
+            /**
+             * Diff
+             * @description The difference in the unified format; null with a note.
+             * @example --- a/train.py
+             *     +++ b/train.py
+             *     @@ -1 +1 @@
+             *     -lr = 0.1
+             *     +lr = 0.2
+             */
+            diff: string | null;
+            /**
+             * Note
+             * @description Why there is no difference in the unified format; null if there is one.
+             * @example no text
+             */
+            note: string | null;
+            /**
+             * Path
+             * @description Path of the file in the trees.
+             * @example models/net.py
+             */
+            path: string;
+        };
+        /**
+         * FilePage
+         * @description A part of a snapshot's list of files, in the order of the paths.
+         */
+        FilePage: {
+            /**
+             * Files
+             * @description The files.
+             */
+            files: components["schemas"]["SnapshotFile"][];
+            /**
+             * Links
+             * @description The symbolic links.
+             */
+            links: components["schemas"]["SnapshotLink"][];
+            /**
+             * More
+             * @description Whether there are more behind the last path.
+             * @example false
+             */
+            more: boolean;
+        };
+        /**
          * Folder
          * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec.
          */
@@ -1885,6 +2102,54 @@ export interface components {
              * @example 1024
              */
             units: number;
+        };
+        /**
+         * GitSource
+         * @description The commit and the changes beside it.
+         */
+        GitSource: {
+            /**
+             * Branch
+             * @description The branch that was checked out; null for a commit without a branch.
+             * @default null
+             * @example main
+             */
+            branch: string | null;
+            /**
+             * Commit
+             * @description The commit that was checked out; null before the first commit.
+             * @default null
+             * @example 5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c
+             */
+            commit: string | null;
+            /**
+             * Staged
+             * @description Number of files with staged changes.
+             * @default 0
+             * @example 1
+             */
+            staged: number;
+            /**
+             * Unpushed
+             * @description Number of commits that the upstream branch lacks; null without an upstream branch.
+             * @default null
+             * @example 3
+             */
+            unpushed: number | null;
+            /**
+             * Unstaged
+             * @description Number of files with changes that are not staged, deleted ones too.
+             * @default 0
+             * @example 2
+             */
+            unstaged: number;
+            /**
+             * Untracked
+             * @description Number of files and folders that git does not track and does not ignore.
+             * @default 0
+             * @example 1
+             */
+            untracked: number;
         };
         /**
          * Glyphs
@@ -3374,6 +3639,18 @@ export interface components {
             scheduler_seen_at: string | null;
         };
         /**
+         * Received
+         * @description The result of an upload.
+         */
+        Received: {
+            /**
+             * Blobs
+             * @description Number of contents that were stored.
+             * @example 12
+             */
+            blobs: number;
+        };
+        /**
          * ResNet
          * @description ResNet (He et al., 2015): 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters.
          */
@@ -3482,7 +3759,9 @@ export interface components {
             preempted: number;
             /**
              * Time Limit
-             * @description Most retries after the time limit, as long as each attempt gets further than the attempt before.
+             * @description Most retries after the time limit. A run ends earlier if an attempt gets no further than the one before, if the
+             *     remaining steps need more attempts than are left, or if two attempts in a row train for less than a tenth of the
+             *     limit.
              * @default 100
              * @example 100
              */
@@ -4082,6 +4361,12 @@ export interface components {
              */
             attempt: number;
             /**
+             * Best Accuracy
+             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
+             * @example 0.983
+             */
+            best_accuracy: number | null;
+            /**
              * Cluster
              * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
              * @example slurm
@@ -4368,6 +4653,176 @@ export interface components {
              * @example 1
              */
             ranks_per_node: number;
+        };
+        /**
+         * SnapshotDifferences
+         * @description The differences between the trees of two snapshots.
+         */
+        SnapshotDifferences: {
+            /**
+             * Files
+             * @description The files that differ, in the order of the paths.
+             */
+            files: components["schemas"]["FileDifference"][];
+            /**
+             * Total
+             * @description Number of all files that differ; `files` has at most the first 500.
+             * @example 3
+             */
+            total: number;
+        };
+        /**
+         * SnapshotFile
+         * @description A regular file of a snapshot.
+         */
+        SnapshotFile: {
+            /**
+             * Executable
+             * @description Whether the owner may execute the file; a tree has no other permissions.
+             * @default false
+             * @example false
+             */
+            executable: boolean;
+            /**
+             * Path
+             * @description Path of the file in the tree, with "/" between its parts.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Sha256
+             * @description SHA-256 of the content.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            sha256: string;
+            /**
+             * Size
+             * @description Number of bytes.
+             * @example 4096
+             */
+            size: number;
+        };
+        /**
+         * SnapshotLink
+         * @description A symbolic link of a snapshot.
+         */
+        SnapshotLink: {
+            /**
+             * Path
+             * @description Path of the link in the tree, with "/" between its parts.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Target
+             * @description Target of the link, relative to the link's folder; the target is inside the tree.
+             * @example models/net.py
+             */
+            target: string;
+        };
+        /**
+         * SnapshotRequest
+         * @description A tree: a whole one, or the changes to a tree that the service has.
+         */
+        SnapshotRequest: {
+            /**
+             * Base
+             * @description Hash of a stored snapshot of which only the changes follow; null: the request lists the whole tree.
+             * @default null
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            base: string | null;
+            /**
+             * Files
+             * @description The files, or those that `base` lacks or that differ there.
+             * @default []
+             */
+            files: components["schemas"]["SnapshotFile"][];
+            /**
+             * Links
+             * @description The symbolic links, or those that `base` lacks or that differ there.
+             * @default []
+             */
+            links: components["schemas"]["SnapshotLink"][];
+            /**
+             * Removed
+             * @description Paths of `base` that the tree lacks.
+             * @default []
+             * @example [
+             *       "old.py"
+             *     ]
+             */
+            removed: string[];
+            /**
+             * @description Where the tree comes from; null for a folder without git.
+             * @default null
+             */
+            source: components["schemas"]["GitSource"] | null;
+        };
+        /**
+         * SnapshotState
+         * @description Whether the service has a snapshot, and what it lacks.
+         */
+        SnapshotState: {
+            /**
+             * Hash
+             * @description Hash of the snapshot: `code` of a program's spec.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            hash: string;
+            /**
+             * Is Stored
+             * @description Whether the snapshot is complete and can be run.
+             * @example true
+             */
+            is_stored: boolean;
+            /**
+             * Missing
+             * @description Hashes of the contents that the service lacks: upload them and send the request again.
+             * @example [
+             *       "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+             *     ]
+             */
+            missing: string[];
+        };
+        /**
+         * SnapshotView
+         * @description A stored snapshot.
+         */
+        SnapshotView: {
+            /**
+             * Created At
+             * Format: date-time
+             * @description When the snapshot was stored first.
+             * @example 2026-11-23T08:00:00Z
+             */
+            created_at: string;
+            /**
+             * Files
+             * @description Number of files and links.
+             * @example 120
+             */
+            files: number;
+            /**
+             * Hash
+             * @description Hash of the snapshot: `code` of a program's spec.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            hash: string;
+            /**
+             * Is Dirty
+             * @description Whether the tree differs from the commit.
+             * @example true
+             */
+            is_dirty: boolean;
+            /**
+             * Size
+             * @description Number of bytes of all files.
+             * @example 1200000
+             */
+            size: number;
+            /** @description Where the tree came from when the snapshot was stored first; null for a folder without git. */
+            source: components["schemas"]["GitSource"] | null;
         };
         /**
          * State
@@ -5007,7 +5462,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An Idempotency-Key in use or with another document, or a file of the run that cannot be read. */
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5109,7 +5564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5193,7 +5648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5282,7 +5737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5373,7 +5828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5464,7 +5919,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5550,7 +6005,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5853,7 +6308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5942,7 +6397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6033,7 +6488,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6117,7 +6572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6203,7 +6658,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6223,6 +6678,611 @@ export interface operations {
             };
             /** @description The content type of the body is not supported. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    store_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The tree as JSON, of up to 1 MB; a larger one is compressed by gzip. */
+        requestBody: {
+            content: {
+                "application/gzip": string;
+                "application/json": components["schemas"]["SnapshotRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotState"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_blobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description For each content its SHA-256 (32 bytes), its length (8 bytes, big endian), and its bytes. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Received"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotView"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot_differences: {
+        parameters: {
+            query: {
+                /** @description Hash of the snapshot to compare with. */
+                other: string;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotDifferences"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot_file: {
+        parameters: {
+            query: {
+                /** @description Path of the file in the tree. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileContent"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_snapshot_files: {
+        parameters: {
+            query?: {
+                /** @description Return only files whose path comes after this one: the last path of the page before. */
+                after?: string;
+                /** @description Largest number of files and links. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilePage"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, or a stored file that cannot be read. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -12,6 +12,7 @@ export type MoveView = Schemas["MoveView"];
 export type PlanView = Schemas["PlanView"];
 export type PriceList = Schemas["PriceList"];
 export type PriceView = Schemas["PriceView"];
+export type ProgramSpec = Schemas["ProgramSpec"];
 export type RankTime = Schemas["RankTime"];
 export type RankTimes = Schemas["RankTimes"];
 export type RunDetail = Schemas["RunDetail"];

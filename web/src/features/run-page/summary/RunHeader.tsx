@@ -2,9 +2,9 @@
 import { Link } from "wouter";
 import type { RunDetail } from "@/shared/api/types";
 import { StopButton } from "@/shared/dialog/StopButton";
-import { formatCount } from "@/shared/format/number";
 import { axisNames, valueText } from "@/shared/format/value";
 import { PageHeader } from "@/shared/page/PageHeader";
+import { stepsText } from "@/shared/state/progress";
 import { hasEnded } from "@/shared/state/state";
 import { StateMark } from "@/shared/state/StateMark";
 import { useExperimentName } from "../api/useExperimentName";
@@ -44,8 +44,8 @@ export function RunHeader({ run }: { run: RunDetail }) {
       action={
         !hasEnded(run.state) && (
           <StopButton target={`run ${run.id}`} stop={stop} stopping={run.stopping}>
-            The run has taken {formatCount(run.step)} of {formatCount(run.steps)} steps. Its curves remain
-            stored. A stopped run cannot be resumed.
+            The run has taken {stepsText(run)}. Its curves remain stored. A stopped run can be resumed from
+            its newest checkpoint.
           </StopButton>
         )
       }

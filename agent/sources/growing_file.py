@@ -1,0 +1,65 @@
+"""Reading of files while a program writes them: new whole lines from a byte on, and the files below a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MAX_LINE_BYTES = 1 << 16  # a longer line is skipped
+MAX_ENTRIES = 10_000  # of all folders that are searched
+MAX_FOLDER_DEPTH = 6
+
+
+class Lines(NamedTuple):
+    """New whole lines, the byte after the last one, and whether the file goes on."""
+
+    lines: list[bytes]
+    cursor: int
+    more: bool
+
+
+def read_lines(path: str, cursor: int, max_bytes: int) -> Lines:
+    """Read the whole lines from byte `cursor` on; a line without its end waits. None of a file that is absent.
+
+    A file that has become shorter was written anew: it is read from its beginning.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            start = cursor if cursor <= size else 0
+            file.seek(start)
+            new = file.read(max_bytes)
+    except OSError:
+        return Lines([], cursor, False)
+    end = new.rfind(b"\n") + 1
+    is_full = len(new) == max_bytes
+    if not end and is_full:
+        return Lines([], start + len(new), True)  # in the middle of a line that is too long
+    return Lines([line for line in new[:end].splitlines() if len(line) <= MAX_LINE_BYTES], start + end, is_full)
+
+
+def find_files(folder: str, part_of_name: str, most: int) -> list[str]:
+    """Return the paths below `folder` of at most `most` files whose names contain the text, in order of the names."""
+    found = [path for path in _files_below(folder) if part_of_name in os.path.basename(path)]
+    return sorted(found)[:most]
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """Yield the paths of files, those in the nearest folders first; links to folders are not followed."""
+    folders, seen = [(folder, 0)], 0
+    while folders:
+        path, depth = folders.pop(0)
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > MAX_ENTRIES:
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        if depth < MAX_FOLDER_DEPTH:
+                            folders.append((entry.path, depth + 1))
+                    else:
+                        yield entry.path
+        except OSError:
+            continue

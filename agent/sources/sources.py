@@ -1,0 +1,110 @@
+"""Sources: all sources of one program, read by the agent of rank 0 in each of its rounds.
+
+Points become events first, then the cursors are stored. A crash between the two writes some events a second time; equal
+events are stored once. Each source is read in parts, so that no round takes long.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agent.sources.cursors import read_cursors, write_cursors
+from agent.sources.history import find_resumption
+from agent.sources.json_lines import JsonLinesSource
+from agent.sources.output import OutputSource
+from agent.sources.point import Point, event_of, joined
+from agent.sources.source import Reading, Source
+from agent.sources.tensorboard import TensorBoardSource
+
+EVENTS = "events.jsonl"
+MAX_BYTES = 1 << 20  # of one source in one round
+DRAIN_S = 60.0  # longest time for what is left at the end of an attempt, or at the start of the next one
+KINDS: dict[str, Callable[..., Source]] = {
+    "tensorboard": TensorBoardSource,
+    "json_lines": JsonLinesSource,
+    "output": OutputSource,
+}
+Emit = Callable[[Sequence[Mapping[str, Any]]], bool]  # append events; return whether they are written
+
+
+class Sources:
+    """The sources that `specs` describe, as the field `metrics` of a program has them."""
+
+    def __init__(self, run_folder: str, specs: Sequence[Mapping[str, Any]], emit: Emit, *, attempt: int) -> None:
+        """Read what is left of earlier attempts; call this before the attempt's ranks start."""
+        self._run_folder, self._emit, self._attempt = run_folder, emit, attempt
+        stored = read_cursors(run_folder)
+        self._sources = {
+            key: source for key, spec in _keyed(specs) if (source := _open(spec, run_folder, stored.get(key)))
+        }
+        self._cursors = {key: stored[key] for key in self._sources if key in stored}
+        self._has_begun = attempt == 1  # no point can show any more where the attempt resumed
+        self._writer = attempt - 1  # the attempt that wrote what is read now
+        if attempt > 1:
+            self._drain()
+        self._writer = attempt
+
+    def poll(self) -> bool:
+        """Read each source's new points and emit them; return whether a source has more."""
+        more = False
+        for key, source in self._sources.items():
+            try:
+                reading = source.read(MAX_BYTES)
+                if self._pass_on(key, source, reading):
+                    more = more or reading.more
+            except Exception as error:  # a fault of one source stops neither the others nor the agent
+                print(f"bigbatch: the metrics of {key} cannot be read: {error}", file=sys.stderr, flush=True)
+        return more
+
+    def finish(self) -> None:
+        """Read what is left; call this after the attempt's ranks have ended."""
+        for source in self._sources.values():
+            source.search_now()
+        self._drain()
+
+    def _drain(self) -> None:
+        until = time.monotonic() + DRAIN_S
+        while self.poll() and time.monotonic() < until:
+            pass
+
+    def _pass_on(self, key: str, source: Source, reading: Reading) -> bool:
+        """Emit points, then store the cursors; return False if they are not written: the next round tries again."""
+        points = joined(reading.points)
+        if points and not self._emit([*self._resumption(points[0]), *(event_of(p, self._writer) for p in points)]):
+            return False
+        self._has_begun = self._has_begun or bool(points and self._writer == self._attempt)
+        source.accept(reading.cursors)
+        if self._cursors.get(key) != reading.cursors:
+            self._cursors[key] = reading.cursors
+            write_cursors(self._run_folder, self._cursors)
+        return True
+
+    def _resumption(self, first: Point) -> list[dict[str, Any]]:
+        """Return the event of where the attempt resumed, before its first point; none if it was reported."""
+        if self._writer != self._attempt or self._has_begun:
+            return []
+        found = find_resumption(os.path.join(self._run_folder, EVENTS), self._attempt, first.step)
+        if found is None:
+            return []
+        return [{"kind": "resumed", "attempt": self._attempt, "at": time.time(), **found._asdict(), "notes": []}]
+
+
+def _keyed(specs: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(f"{number}:{spec.get('kind')}", spec) for number, spec in enumerate(specs)]
+
+
+def _open(spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any] | None) -> Source | None:
+    """Return the source of a spec; None, with a message, for a spec that describes none."""
+    try:
+        source = KINDS[str(spec["kind"])](spec, run_folder, cursors or {})
+        if cursors is None and source.is_shared:
+            source.skip()
+    except (KeyError, TypeError, ValueError, OSError, re.error) as error:
+        print(f"bigbatch: {dict(spec)} is no source of metrics: {error!r}", file=sys.stderr, flush=True)
+        return None
+    return source

@@ -1,0 +1,69 @@
+"""Source: TensorBoard's event files, in a folder and the folders below it."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from agent.sources.growing_file import find_files
+from agent.sources.point import Point, is_name
+from agent.sources.records import read_records
+from agent.sources.source import Reading, Source, resolve
+from agent.sources.summaries import scalars_of
+
+EVENT_FILE = ".tfevents."  # a part of the name of each event file
+MAX_FILES = 200
+SEARCH_S = 5.0  # between two searches for new files
+# folders that frameworks name by themselves, differently in each attempt: they are no part of a metric's name
+OWN_FOLDER = re.compile(
+    r"runs|lightning_logs|tb_logs|tensorboard|logs|checkpoints|version_\d+|"
+    r"[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.+|\d{8}-\d{6}"
+)
+
+
+class TensorBoardSource(Source):
+    """Scalars of event files; one in a subfolder NAME gives metrics NAME/TAG, as Keras's `train` and `validation`."""
+
+    def __init__(self, spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any]) -> None:
+        self.folder, self.is_shared = resolve(run_folder, spec.get("folder"))
+        self._cursors = {path: at for path, at in cursors.items() if isinstance(at, int)}
+        self._paths: list[str] = []
+        self._search_at = 0.0
+
+    def skip(self) -> None:
+        """Leave out what the files hold now: it is of other runs."""
+        for path in self._find():
+            self._cursors[os.path.relpath(path, self.folder)] = os.path.getsize(path)
+
+    def read(self, max_bytes: int) -> Reading:
+        """Read the new records of all files, equal parts of each."""
+        if time.monotonic() >= self._search_at:
+            self._paths, self._search_at = self._find(), time.monotonic() + SEARCH_S
+        points: list[Point] = []
+        cursors, more = dict(self._cursors), False
+        for path in self._paths:
+            name = os.path.relpath(path, self.folder)
+            part = read_records(path, cursors.get(name, 0), max(max_bytes // len(self._paths), 1 << 17))
+            points += [self._named(point, name) for point in map(scalars_of, part.records) if point]
+            cursors[name], more = part.cursor, more or part.more
+        return Reading([point for point in points if point.values], cursors, more)
+
+    def accept(self, cursors: Mapping[str, Any]) -> None:
+        """Continue from these cursors at the next read."""
+        self._cursors = dict(cursors)
+
+    def search_now(self) -> None:
+        """Look for new files at the next read."""
+        self._search_at = 0.0
+
+    def _find(self) -> list[str]:
+        return find_files(self.folder, EVENT_FILE, MAX_FILES)
+
+    def _named(self, point: Point, path: str) -> Point:
+        folders = [part for part in path.split(os.sep)[:-1] if not OWN_FOLDER.fullmatch(part)]
+        prefix = "".join(f"{folder}/" for folder in folders)
+        named = {prefix + tag: value for tag, value in point.values.items()}
+        return point._replace(values={name: value for name, value in named.items() if is_name(name)})

@@ -1,0 +1,26 @@
+"""Why a queued run may not go to its cluster yet, as a sentence."""
+
+from sqlalchemy.orm import Session
+
+from api.sentences.local_queue import local_queue_sentence
+from api.sentences.submit_limit import submit_limit_sentence
+from contract.lifecycle.state import State
+from store import clusters
+from store.lists.local_queue import read_local_queue
+from store.tables import Cluster, Run, now
+
+
+def queue_sentence(db: Session, run: Run) -> str | None:
+    """Return what limits the queue of a queued run that may go to its cluster; None if nothing does."""
+    at = now()
+    if run.state is not State.QUEUED or (run.not_before is not None and at < run.not_before):
+        return None
+    limit = clusters.submit_limit(db, run.cluster, run.queue)
+    if limit and (sentence := submit_limit_sentence(limit, at)):
+        return sentence
+    cluster = db.get(Cluster, run.cluster)
+    ranks = cluster.report.get("ranks") if cluster and cluster.report else None
+    if ranks is None or run.stop_requested_at is not None:
+        return None
+    queue = read_local_queue(db, run)
+    return local_queue_sentence(queue, run.world, ranks) if queue.live or queue.ahead else None

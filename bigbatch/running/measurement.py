@@ -1,0 +1,68 @@
+"""The conversion of what a training script logs into the text of an event: numbers, steps and names.
+
+The bounds are those of contract/folder/bounds.py, which a script's environment may lack; a test compares them.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from typing import Any
+
+MAX_STEP = 2**31 - 1
+MAX_VALUES = 2_000  # metrics in one event
+MAX_NAME = 200  # characters
+LARGEST_EXACT = 2**53  # the largest integer below which a float holds every integer
+# control characters and halves of surrogate pairs
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def number_text(value: Any) -> str | None:
+    """Return a number as JSON, "null" for one that is not finite; None for what is no number.
+
+    Scalars of numpy and torch count as numbers: what has a method `item` is what that returns.
+    """
+    if isinstance(value, float):
+        return float.__repr__(value) if value - value == 0.0 else "null"
+    if isinstance(value, int):
+        number = int(value)
+        return str(number) if -LARGEST_EXACT <= number <= LARGEST_EXACT else _text_of_large(number)
+    if value is None:
+        return "null"
+    if isinstance(value, (str, bytes)):
+        return None
+    try:
+        if hasattr(value, "item"):
+            plain = value.item()
+            return number_text(plain) if isinstance(plain, (int, float)) else None
+        return number_text(float(value))
+    except Exception:  # a tensor of several elements, or an object that is no number
+        return None
+
+
+def step_number(step: Any) -> int | None:
+    """Return a step as an integer that can be stored, None for what is no such step."""
+    try:
+        plain = step.item() if hasattr(step, "item") else step
+        number = int(plain) if isinstance(plain, float) and plain.is_integer() else operator.index(plain)
+    except Exception:
+        return None
+    return number if 0 <= number <= MAX_STEP else None
+
+
+def is_name(name: Any, *, max_characters: int = MAX_NAME) -> bool:
+    """Return whether a metric can have this name: 1 to 200 characters, none of them a control character."""
+    return isinstance(name, str) and 0 < len(name) <= max_characters and not _FORBIDDEN.search(name)
+
+
+def name_text(name: str) -> str:
+    """Return a metric's name as JSON."""
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _text_of_large(number: int) -> str:
+    try:
+        return float.__repr__(float(number))
+    except OverflowError:
+        return "null"

@@ -1,0 +1,162 @@
+"""Calls in the shape of wandb's, by one changed import: `from bigbatch import wandb`.
+
+`init`, `log`, `config`, `summary` and `finish` do what they do there, with the run's folder in the place of a server.
+Numbers are logged; images, tables and other objects are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import bigbatch
+from bigbatch.running.calls import finish as _finish
+from bigbatch.running.calls import log as _log
+from bigbatch.running.environment import read_environment
+
+MAX_DEPTH = 5  # of nested metrics
+
+
+class Store(dict[str, Any]):
+    """A dictionary whose items are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def update(self, *values: Any, allow_val_change: bool = True, **more: Any) -> None:
+        """Add items, or replace them."""
+        super().update(*values, **more)
+
+    def setdefaults(self, values: Mapping[str, Any]) -> None:
+        """Add the items that are absent."""
+        for name, value in values.items():
+            self.setdefault(name, value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return a plain dictionary."""
+        return dict(self)
+
+
+class Run:
+    """The run of this process, as `init` returns it."""
+
+    def __init__(self, config: Store, summary: Store) -> None:
+        environment = read_environment()
+        self.config, self.summary = config, summary
+        self.id = self.name = Path(environment.folder).name if environment.folder else "no-run"
+        self.dir = environment.folder or os.getcwd()
+        self.project: str | None = None
+        self.entity = self.group = self.url = None
+        self.resumed = environment.attempt > 1
+        self.step = 0
+        self._pending: dict[str, Any] = {}
+
+    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None, **_: Any) -> None:
+        """Log metrics of a step; with `commit=False` they wait for the next call."""
+        self._pending.update(_flatten(data))
+        if commit is False:
+            return
+        values, self._pending = self._pending, {}
+        self.summary.update(values)
+        _log(values, step=step)
+        self.step = self.step + 1 if step is None else step + 1
+
+    def finish(self, exit_code: int | None = None, quiet: bool | None = None) -> None:
+        """Write what waits."""
+        if self._pending:
+            self.log({})
+        _finish()
+
+    def define_metric(self, *names: Any, **options: Any) -> None:
+        """Do nothing: every metric is a curve over steps."""
+
+    def watch(self, *models: Any, **options: Any) -> None:
+        """Do nothing: gradients are not logged."""
+
+    def save(self, *paths: Any, **options: Any) -> None:
+        """Do nothing: the run's folder has its files."""
+
+    def log_artifact(self, *artifacts: Any, **options: Any) -> None:
+        """Do nothing: the run's folder has its files."""
+
+    def log_code(self, *paths: Any, **options: Any) -> None:
+        """Do nothing."""
+
+    def alert(self, *texts: Any, **options: Any) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.finish()
+
+
+run: Run | None = None
+config, summary = Store(), Store()
+
+
+def init(project: str | None = None, *, config: Any = None, name: str | None = None, **options: Any) -> Run:
+    """Return the run of this process; its `config` has the given values, and the run's parameters in their place."""
+    global run
+    run = run or _new_run()
+    run.project, run.name = project or run.project, name or run.name
+    if config is not None:
+        run.config.update(config if isinstance(config, Mapping) else vars(config))
+    run.config.update(bigbatch.config.to_dict())
+    return run
+
+
+def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = None, **options: Any) -> None:
+    """Log metrics of a step; `init` need not have been called."""
+    (run or init()).log(data, step=step, commit=commit)
+
+
+def finish(exit_code: int | None = None, quiet: bool | None = None) -> None:
+    """Write what waits."""
+    global run
+    if run is not None:
+        run.finish()
+    run = None
+
+
+def define_metric(*names: Any, **options: Any) -> None:
+    """Do nothing: every metric is a curve over steps."""
+
+
+def watch(*models: Any, **options: Any) -> None:
+    """Do nothing: gradients are not logged."""
+
+
+def save(*paths: Any, **options: Any) -> None:
+    """Do nothing: the run's folder has its files."""
+
+
+def login(*names: Any, **options: Any) -> bool:
+    """Return True: no account is needed."""
+    return True
+
+
+def _new_run() -> Run:
+    return Run(config, summary)
+
+
+def _flatten(data: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Return nested metrics as one level, with names as "train/loss"."""
+    flat: dict[str, Any] = {}
+    for name, value in data.items():
+        full = f"{prefix}{name}"
+        if isinstance(value, Mapping) and depth < MAX_DEPTH:
+            flat.update(_flatten(value, f"{full}/", depth + 1))
+        else:
+            flat[full] = value
+    return flat

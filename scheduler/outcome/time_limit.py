@@ -1,0 +1,54 @@
+"""Whether another attempt helps a run whose attempt reached its time limit."""
+
+import math
+
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.reason import Ending, LimitTooShort, NoProgress, RunPaused
+from contract.spec.resources import Slurm
+from contract.spec.run import RunSpec
+from store.tables import Job, Run
+
+LEAST_SHARE = 0.1  # of the limit that an attempt trains; less in two attempts in a row: start-up takes the time
+
+
+def refuse_after_time_limit(run: Run, ending: Ending, retries_left: int) -> NoProgress | LimitTooShort | None:
+    """Return why another attempt of a run at its time limit would not help; None if it may.
+
+    One slow start proves nothing, so an attempt is compared with the latest one before that ended for the same cause.
+    """
+    earlier = [job for job in run.jobs if job.exit_cause is ExitCause.TIME_LIMIT and job.attempt < run.attempt]
+    if not earlier:
+        return None
+    latest = max(earlier, key=lambda job: job.attempt)
+    if latest.exit_step is None:
+        return None
+    if run.step <= latest.exit_step:
+        return NoProgress(after=ending, step=latest.exit_step)
+    return _too_short(run, ending, latest, retries_left)
+
+
+def _too_short(run: Run, ending: Ending, latest: Job, retries_left: int) -> LimitTooShort | None:
+    resources = RunSpec.model_validate(run.spec).resources
+    if not isinstance(resources, Slurm):
+        return None
+    steps = max(run.step - _step_before(run, run.attempt), (latest.exit_step or 0) - _step_before(run, latest.attempt))
+    steps_left = max(0, (run.steps or run.step) - run.step)
+    least_s = LEAST_SHARE * 60 * resources.minutes
+    times = [_trained_s(ending), _trained_s(latest.exit_reason)]
+    trained_s = [time for time in times if time is not None and time < least_s]
+    needed = math.ceil(steps_left / max(1, steps))
+    known = LimitTooShort(after=ending, minutes=resources.minutes, steps=steps, steps_left=steps_left)
+    if len(trained_s) == len(times) and needed > 1:
+        return known.model_copy(update={"trained_s": max(trained_s)})
+    return (
+        known.model_copy(update={"attempts": needed, "retries_left": retries_left}) if needed > retries_left else None
+    )
+
+
+def _step_before(run: Run, attempt: int) -> int:
+    """Return the step at which an attempt began, as far as it is stored."""
+    return max((job.exit_step or 0 for job in run.jobs if job.attempt < attempt), default=0)
+
+
+def _trained_s(reason: object) -> float | None:
+    return reason.trained_s if isinstance(reason, RunPaused) else None
