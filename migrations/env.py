@@ -5,6 +5,7 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection
 
+import store.lifecycle.tags  # noqa: F401  # its tables are a part of the metadata
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
 from store.snapshots.table import Snapshot

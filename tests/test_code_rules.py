@@ -25,6 +25,7 @@ CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
 OPENS_FILES = {
     "contract/folder/files/untrusted_file.py",
     "contract/folder/files/atomic_file.py",
+    "contract/folder/files/whole_folder.py",  # opens folders alone, and follows no link
     "scheduler/folder_broker.py",
     "scheduler/submit/tools.py",
 }

@@ -9,6 +9,7 @@ from contract.lifecycle.reason import (
     Begun,
     CodeUnavailable,
     CollectionFailed,
+    ExtensionRequested,
     FolderNotWritable,
     FoundByName,
     FreeText,
@@ -19,6 +20,7 @@ from contract.lifecycle.reason import (
     Reason,
     Retried,
     RetriesExhausted,
+    RetryRequested,
     RunFailed,
     RunPaused,
     StopRequested,
@@ -53,8 +55,17 @@ def reason_sentence(reason: Reason) -> str:
             return _job_ended(reason)
         case Retried() | RetriesExhausted() | NoProgress() | LimitTooShort():
             return f"{reason_sentence(reason.after)}; {_what_follows(reason)}"
+        case RetryRequested() | ExtensionRequested():
+            return _requested(reason)
         case _:
             return _submission(reason)
+
+
+def _requested(reason: RetryRequested | ExtensionRequested) -> str:
+    by = f"{reason.by} asked" if reason.by else "somebody asked"
+    wish = f"it to go on to epoch {reason.epochs}" if isinstance(reason, ExtensionRequested) else "for a retry"
+    removed = "; the points of its earlier attempts were removed before" if reason.points_removed else ""
+    return f"{by} {wish}{removed}"
 
 
 def _submission(

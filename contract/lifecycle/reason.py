@@ -131,6 +131,22 @@ class FoundByName(_Reason):
     kind: Literal["found_by_name"] = "found_by_name"
 
 
+class _Request(_Reason):
+    """Somebody asked an ended run to go on."""
+
+    by: str | None = None  # the user of the client
+    points_removed: bool = False  # the points of its earlier attempts had been removed
+
+
+class RetryRequested(_Request):
+    kind: Literal["retry_requested"] = "retry_requested"
+
+
+class ExtensionRequested(_Request):
+    kind: Literal["extension_requested"] = "extension_requested"
+    epochs: int
+
+
 Ending = FreeText | RunPaused | RunFailed | JobEnded | RankFailed
 
 
@@ -190,7 +206,9 @@ Reason = Annotated[
     | Retried
     | RetriesExhausted
     | NoProgress
-    | LimitTooShort,
+    | LimitTooShort
+    | RetryRequested
+    | ExtensionRequested,
     Field(discriminator="kind"),
 ]
 reason_adapter: TypeAdapter[Reason] = TypeAdapter(Reason)

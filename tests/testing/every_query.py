@@ -30,11 +30,18 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "before": [3],
     "after": [1],
     "name": ["loss"],
+    "q": ["loss"],
+    "tag": ["lars"],
+    "owner": ["ada"],
+    "project": ["vision"],
+    "archived": ["true"],
     "since": MOMENTS,
     "limit": [50],
     "offset": [0],
     "path": ["train.py"],
-    "other": [EMPTY_TREE],
+    "against": [EMPTY_TREE],
+    "other": [2],
+    "attempt": [1],
 }
 
 
