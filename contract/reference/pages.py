@@ -70,8 +70,8 @@ def _rows(part: Part, links: dict[tuple[type[Spec], ...], str]) -> list[str]:
             if inner := models_in(field.annotation):
                 linked = [links[inner]] if inner in links else [links[(one,)] for one in inner]
                 kind = kind.replace("part", " or ".join(linked))
-            texts = kind, default_of(field), unit_of(_kinds(model), name), _one_line(field.description or "")
-            of_row.setdefault((f"`{name}`", *texts), []).extend(_kinds(model))
+            row = f"`{name}`", kind, default_of(field), unit_of(_kinds(model), name), _one_line(field.description or "")
+            of_row.setdefault(row, []).extend(_kinds(model))
     every = [kind for model in part.models for kind in _kinds(model)]
     rows = []
     for (name, *texts), kinds in of_row.items():
