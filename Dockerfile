@@ -37,8 +37,8 @@ RUN apt-get update \
     && find /usr/lib -name 'mpi_pmix*' -delete
 # a volume that is mounted here for the first time takes its owner from these folders
 RUN useradd --uid 1000 --create-home bigbatch \
-    && mkdir -p /runs /run/munge /var/lib/munge /var/lib/slurm /var/spool/slurmd \
-    && chown bigbatch: /runs /run/munge /var/lib/munge /var/lib/slurm /var/spool/slurmd \
+    && mkdir -p /runs /snapshots /run/munge /var/lib/munge /var/lib/slurm /var/spool/slurmd \
+    && chown bigbatch: /runs /snapshots /run/munge /var/lib/munge /var/lib/slurm /var/spool/slurmd \
     && chmod 755 /run/munge
 COPY docker/slurm/ /etc/slurm/
 COPY --from=packages /opt/bigbatch /opt/bigbatch

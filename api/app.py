@@ -3,18 +3,21 @@
 from functools import cache
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from api import collectives, dashboard, errors, experiments, failures, health, metrics, runs
 from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
+from api.code import reproduction, snapshots
 from api.documents import DocumentMiddleware
 from api.http.etag import EtagMiddleware
 from api.http.methods import HeadMiddleware
 from api.http.openapi import openapi_of, operation_id
+from api.http.query_names import refuse_unknown_parameters
 from api.http.statuses import ACCESS
+from api.lifecycle import deletion, extension, labels, retry
 from contract.settings import Settings
 from store.session import engine_for
 
@@ -32,12 +35,16 @@ def create_app(settings: Settings) -> FastAPI:
         openapi_url="/api/openapi.json",
         redoc_url=None,
         generate_unique_id_function=operation_id,
+        dependencies=[Depends(refuse_unknown_parameters)],
     )
     app.state.settings = settings
     app.state.engine = engine_for(settings.database_url())
     errors.install(app)
     v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
-    for router in (experiments.router, failures.router, runs.router, collectives.router, health.router):
+    changes = (labels.router, retry.router, extension.router, deletion.router)
+    code = (snapshots.router, reproduction.router)
+    routers = (experiments.router, failures.router, runs.router, *changes, *code, collectives.router)
+    for router in (*routers, health.router):
         v1.include_router(router)
     app.include_router(v1)
     app.include_router(metrics.router, responses=ACCESS)

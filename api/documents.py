@@ -13,20 +13,25 @@ from contract.yaml_reader import DocumentError, read_document
 MAX_BYTES = 1_000_000
 # No content type that a form of another site can send without a CORS preflight request.
 TYPES = {"application/json", "application/yaml", "application/x-yaml"}
+# bodies that their endpoints read as they arrive, each with a limit of its own
+STREAMED = frozenset(
+    {("/api/v1/snapshots", "application/gzip"), ("/api/v1/snapshots/blobs", "application/octet-stream")}
+)
 DOCUMENT_KEY = "bigbatch.document"  # key of the parsed body in the ASGI scope
 
 
 class DocumentMiddleware:
-    """ASGI middleware that parses each body in a thread, so that a large body does not block other requests."""
+    """ASGI middleware that parses each document in a thread, so that a large one does not block other requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+        kind = Headers(scope=scope).get("content-type", "") if scope["type"] == "http" else ""
+        is_streamed = (scope.get("path"), kind) in STREAMED and scope["method"] == "POST"
+        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS") and not is_streamed:
             try:
                 body = await _whole_body(scope, receive)
-                kind = Headers(scope=scope).get("content-type", "")
                 scope = {**scope, DOCUMENT_KEY: await run_in_threadpool(_parse, kind, body) if body else None}
             except ClientDisconnect:
                 return  # the body is incomplete

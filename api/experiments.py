@@ -5,20 +5,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
-from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
-from api.documents import DOCUMENT_KEY
-from api.errors import Conflict, Invalid, NotFound
+from api.errors import Conflict, Invalid
+from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.parameters import (
     MAX_INTEGER,
     AfterNumber,
     Cursor,
     DryRun,
+    ExperimentFilter,
     ExperimentId,
     ExperimentOrder,
     Force,
@@ -26,14 +27,17 @@ from api.parameters import (
     JointState,
     Limit,
     NamePart,
+    Origin,
     PointLimit,
     RunCursor,
     RunState,
     SeriesName,
     Since,
+    UserName,
     list_order,
 )
 from api.render import experiment_detail, experiment_draft, experiment_view, run_page
+from api.rows import found_experiment, see_experiment
 from contract.api.checkpoint_advice import Advice, advise_interval
 from contract.api.cluster_report import ClusterReport
 from contract.api.curves import ExperimentPoints, RunCurve
@@ -52,8 +56,9 @@ from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.model import check_module
 from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
-from contract.validation import ValidationIssue, issues_of
+from contract.validation import ValidationIssue
 from store import clusters, experiments, runs
+from store.lifecycle import tags
 from store.lists.order import ListOrder, created_since
 from store.lists.run_list import page
 from store.metrics import interruptions, points
@@ -61,23 +66,13 @@ from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
-# FastAPI validates a body while all other requests wait, and ten thousand points take a second: this body is validated
-# in the endpoint's thread, so its schema is named here
-SCHEMA = {"schema": {"$ref": "#/components/schemas/ExperimentSpec"}}
-BODY = {
-    "requestBody": {
-        "description": "The experiment, as JSON or YAML.",
-        "required": True,
-        "content": {"application/json": SCHEMA, "application/yaml": SCHEMA},
-    }
-}
+BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 
 
 def _spec(request: Request) -> ExperimentSpec:
-    try:
-        return ExperimentSpec.model_validate(request.scope.get(DOCUMENT_KEY) or {})
-    except ValidationError as error:
-        raise Invalid("the experiment is not valid", issues_of(error)) from error
+    spec = body_of(ExperimentSpec, what="the experiment")(request)
+    refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
+    return spec
 
 
 @router.post(
@@ -88,26 +83,26 @@ def _spec(request: Request) -> ExperimentSpec:
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(_spec)],
+    spec: Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
+    user: UserName = None,
     *,
+    origin: Origin = None,
     force: Force = False,
     dry_run: DryRun = False,
 ) -> Created | JSONResponse:
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
     if dry_run:
-        _refuse_absent_clusters(db, spec)
-        if not force:
-            _refuse_contradictions(db, spec)
+        refuse_impossible(db, spec, force=force)
         return JSONResponse(experiment_draft(spec).model_dump(mode="json"))
     if idempotency_key and (made := experiments.created_by(db, idempotency_key)):
         return _made_before(*made, spec)
-    _refuse_absent_clusters(db, spec)
-    if not force:
-        _refuse_contradictions(db, spec)
+    refuse_impossible(db, spec, force=force)
+    if origin is not None:
+        see_experiment(db, origin)
     try:
-        experiment_id, run_ids = runs.create(db, spec, key=idempotency_key)
+        experiment_id, run_ids = runs.create(db, spec, key=idempotency_key, owner=user or "", origin_id=origin)
     except IntegrityError as error:
         raise Conflict("a request with this Idempotency-Key is being carried out: send it again") from error
     return Created(id=experiment_id, runs=run_ids, warnings=_warnings(spec))
@@ -124,6 +119,7 @@ def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpe
 @router.get("", responses=LIST)
 def list_experiments(
     db: Reading,
+    labels: ExperimentFilter,
     before: Cursor = None,
     name: NamePart = None,
     state: JointState = None,
@@ -132,21 +128,27 @@ def list_experiments(
     limit: Limit = 50,
 ) -> Page[ExperimentView]:
     """Return experiments, newest first; `before=next` gives the next page."""
-    which = [] if since is None else created_since(Experiment, since)
+    which = [*labels, *([] if since is None else created_since(Experiment, since))]
     which += [] if name is None else [experiments.has_in_name(name)]
     which += [] if state is None else [experiments.has_joint_state(state)]
     rows = experiments.page(db, *which, order=list_order(db, Experiment, sort, before), limit=limit)
     shown = rows[:limit]
-    summaries = experiments.summaries(db, [row.id for row in shown])
-    items = [experiment_view(row, summaries[row.id]) for row in shown]
+    ids = [row.id for row in shown]
+    summaries, tagged = experiments.summaries(db, ids), tags.of_experiments(db, ids)
+    items = [experiment_view(row, summaries[row.id], tagged.get(row.id, [])) for row in shown]
     return Page(items=items, next=shown[-1].id if len(rows) > limit else None)
 
 
 @router.get("/{experiment_id}", responses=ITEM)
 def get_experiment(experiment_id: ExperimentId, db: Reading) -> ExperimentDetail:
     """Return one experiment with its spec."""
-    experiment = _found(db, experiment_id)
-    return experiment_detail(experiment, experiments.summaries(db, [experiment_id])[experiment_id])
+    return detail_of(db, found_experiment(db, experiment_id))
+
+
+def detail_of(db: Session, experiment: Experiment) -> ExperimentDetail:
+    """Return the view of one experiment."""
+    tagged = tags.of_experiments(db, [experiment.id]).get(experiment.id, [])
+    return experiment_detail(experiment, experiments.summaries(db, [experiment.id])[experiment.id], tagged)
 
 
 @router.get("/{experiment_id}/runs", responses=ITEM)
@@ -154,11 +156,11 @@ def list_experiment_runs(
     experiment_id: ExperimentId, db: Reading, after: AfterNumber = -1, state: RunState = None, limit: Limit = 200
 ) -> Page[RunView]:
     """Return the runs in the order of the experiment's grid; `after=next` gives the next page."""
-    _see(db, experiment_id)
-    which = [Run.experiment_id == experiment_id, Run.number > after]
+    see_experiment(db, experiment_id)
+    which = [Run.experiment_id == experiment_id, Run.deleted_at.is_(None), Run.number > after]
     which += [] if state is None else [Run.state == state]
     shown, more = page(db, *which, order=ListOrder([], [Run.number.asc()]), limit=limit)
-    return run_page(shown, shown[-1].number if more else None)
+    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].number if more else None)
 
 
 @router.get("/{experiment_id}/points", responses=ITEM)
@@ -177,8 +179,9 @@ def get_experiment_points(
     limit: PointLimit = 200_000,
 ) -> ExperimentPoints:
     """Return one series of the experiment's first 200 runs; with `after`, only newer points."""
-    _see(db, experiment_id)
-    query = select(Run.id).where(Run.experiment_id == experiment_id).order_by(Run.number).limit(MAX_CURVES)
+    see_experiment(db, experiment_id)
+    mine = (Run.experiment_id == experiment_id, Run.deleted_at.is_(None))
+    query = select(Run.id).where(*mine).order_by(Run.number).limit(MAX_CURVES)
     found, more = points.of_experiment(db, db.scalars(query).all(), name, after=_cursors(after), limit=limit)
     curves = [RunCurve(run_id=run_id, steps=steps, values=values) for run_id, (steps, values) in found.items()]
     return ExperimentPoints(name=name, curves=curves, more=more)
@@ -187,7 +190,7 @@ def get_experiment_points(
 @router.get("/{experiment_id}/checkpoints", responses=ITEM)
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
-    spec = _found(db, experiment_id).spec
+    spec = found_experiment(db, experiment_id).spec
     every = _checkpoint_minutes(spec["base"])
     return [
         advise_interval(one)
@@ -198,21 +201,8 @@ def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advi
 @router.post("/{experiment_id}/stop", responses=ACTION)
 def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
     """Request that every run of the experiment stops."""
-    _see(db, experiment_id)
+    see_experiment(db, experiment_id)
     return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))
-
-
-def _found(db: Session, experiment_id: int) -> Experiment:
-    experiment = db.get(Experiment, experiment_id)
-    if not experiment:
-        raise NotFound(f"there is no experiment {experiment_id}")
-    return experiment
-
-
-def _see(db: Session, experiment_id: int) -> None:
-    """Raise NotFound if the experiment does not exist, without reading its spec of up to ten thousand values."""
-    if db.scalar(select(Experiment.id).where(Experiment.id == experiment_id)) is None:
-        raise NotFound(f"there is no experiment {experiment_id}")
 
 
 def _checkpoint_minutes(base: dict[str, Any]) -> float | None:
@@ -226,6 +216,13 @@ def _cursors(after: Sequence[str]) -> dict[int, int]:
     """Return the step of each run, at most the largest step that a database stores."""
     pairs = (pair.split(":") for pair in after)
     return {int(run): min(int(step), MAX_INTEGER) for run, step in pairs}
+
+
+def refuse_impossible(db: Session, spec: ExperimentSpec, *, force: bool) -> None:
+    """Raise Invalid for runs that no cluster of this service can carry out; `force` trusts no report of a cluster."""
+    _refuse_absent_clusters(db, spec)
+    if not force:
+        _refuse_contradictions(db, spec)
 
 
 def _refuse_absent_clusters(db: Session, spec: ExperimentSpec) -> None:
@@ -247,13 +244,16 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
         for row in clusters.reports(db)
         if row.report
     }
-    needs = {(run.resources, run.replica): number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    needs = {
+        (run.resources.model_dump_json(), run.replica): (number, run.resources)
+        for number, (_, run) in reversed(list(enumerate(spec.points())))
+    }
     issues = [
         ValidationIssue(
             path=spec.grid.path_in_document(issue.path, number),
             message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
         )
-        for (need, replica), number in reversed(needs.items())
+        for (_, replica), (number, need) in reversed(needs.items())
         if need.kind in reports
         for issue in check_cluster(need, reports[need.kind], replica=replica)
     ]

@@ -7,16 +7,16 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 
 from api.database import Reading
-from api.errors import NotFound
 from api.http.statuses import ITEM
 from api.parameters import AfterNumber, ExperimentId, Limit
 from api.render import ended_attempt, sentence_of
+from api.rows import see_experiment
 from contract.api.responses import FailedRun, Page
 from contract.diagnosis.diagnose import diagnose_failure
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from store import jobs
-from store.tables import Experiment, Run
+from store.tables import Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 
@@ -26,9 +26,8 @@ def list_failures(
     experiment_id: ExperimentId, db: Reading, request: Request, after: AfterNumber = -1, limit: Limit = 50
 ) -> Page[FailedRun]:
     """Return the failed runs in the order of the experiment's grid; `after=next` gives the next page."""
-    if not db.get(Experiment, experiment_id):
-        raise NotFound(f"there is no experiment {experiment_id}")
-    mine = (Run.experiment_id == experiment_id, Run.state == State.FAILED, Run.number > after)
+    see_experiment(db, experiment_id)
+    mine = (Run.experiment_id == experiment_id, Run.state == State.FAILED, Run.number > after, Run.deleted_at.is_(None))
     rows = db.scalars(select(Run).where(*mine).order_by(Run.number).limit(limit + 1)).all()
     shown = rows[:limit]
     ended = jobs.last_ended_attempts(db, [run.id for run in shown])

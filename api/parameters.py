@@ -3,14 +3,17 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import Header, Path, Query
+from fastapi import Depends, Header, Path, Query
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator
+from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
 from api.errors import Invalid
 from contract.api.list_sort import ExperimentSort, RunSort
 from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
+from store.lifecycle.labels import has_text, visible
+from store.lifecycle.tags import experiments_with, runs_with
 from store.lists.order import ListOrder, UnknownRowError, order_rows
 from store.tables import Experiment, Run
 
@@ -28,6 +31,36 @@ IdempotencyKey = Annotated[
         description="A text that the client chooses for this request, so that it can repeat the request safely: "
         "the service carries out a key's document once.",
         examples=["6f1c2f0e-8f0b-4c43-a5a7-1d8f0c9b7d11"],
+    ),
+]
+UserName = Annotated[
+    str | None,
+    Header(
+        alias="Bigbatch-User",
+        min_length=1,
+        max_length=100,
+        pattern=r"^[ -~]+$",
+        description="User of the client: the owner of a new experiment whose spec names none, and the person that the "
+        "history of a run names. It gives no rights.",
+        examples=["ada"],
+    ),
+]
+Origin = Annotated[
+    int | None,
+    Query(
+        ge=0,
+        le=MAX_INTEGER,
+        description="Id of the experiment that the new one repeats or varies.",
+        examples=[12],
+    ),
+]
+Confirm = Annotated[
+    str | None,
+    Query(
+        max_length=300,
+        pattern=NO_NUL,
+        description="The text `confirm` of the size, which shows that the deletion is meant.",
+        examples=["torus against ring"],
     ),
 ]
 Force = Annotated[
@@ -96,6 +129,32 @@ NamePart = Annotated[
         examples=["torus"],
     ),
 ]
+SearchText = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        pattern=NO_NUL,
+        description="Return only experiments with this text in the name, the description, the notes, a tag, the owner "
+        "or the project; capitals and small letters differ.",
+        examples=["lars"],
+    ),
+]
+TagName = Annotated[
+    str | None,
+    Query(
+        min_length=1, max_length=60, pattern=NO_NUL, description="Return only items with this tag.", examples=["lars"]
+    ),
+]
+OwnerName = Annotated[
+    str | None,
+    Query(max_length=100, pattern=NO_NUL, description="Return only experiments of this owner.", examples=["ada"]),
+]
+ProjectName = Annotated[
+    str | None,
+    Query(max_length=100, pattern=NO_NUL, description="Return only experiments of this project.", examples=["vision"]),
+]
+Archived = Annotated[bool, Query(description="Return what is archived, instead of what is not.")]
 RunState = Annotated[State | None, Query(description="Return only runs in this state.", examples=["failed"])]
 JointState = Annotated[
     State | None,
@@ -113,6 +172,28 @@ SeriesName = Annotated[
     str, Query(min_length=1, max_length=200, pattern=NO_NUL, description="Name of the series.", examples=["loss"])
 ]
 RunCursor = Annotated[str, Query(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$", examples=["42:1200"])]
+
+
+def _experiment_filter(
+    q: SearchText = None,
+    tag: TagName = None,
+    owner: OwnerName = None,
+    project: ProjectName = None,
+    archived: Archived = False,
+) -> list[ColumnElement[bool]]:
+    which = visible(Experiment, archived=archived)
+    which += [] if q is None else [has_text(q)]
+    which += [] if tag is None else [experiments_with(tag)]
+    which += [] if owner is None else [Experiment.owner == owner]
+    return which + ([] if project is None else [Experiment.project == project])
+
+
+def _run_filter(tag: TagName = None, archived: Archived = False) -> list[ColumnElement[bool]]:
+    return visible(Run, archived=archived) + ([] if tag is None else [runs_with(tag)])
+
+
+ExperimentFilter = Annotated[list[ColumnElement[bool]], Depends(_experiment_filter)]
+RunFilter = Annotated[list[ColumnElement[bool]], Depends(_run_filter)]
 
 
 def list_order(db: Session, table: type[Experiment] | type[Run], sort: str, before: int | None) -> ListOrder:

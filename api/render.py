@@ -1,6 +1,6 @@
 """Rows as the views of the contract."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from store.experiments import Summary
 from store.lists.run_list import ListedJob, ListedRun
 from store.tables import Experiment, Job, Move, Restart, Run, now
 
-COPIED_FIELDS = RunView.model_fields.keys() - {"stopping", "reason", "waits_kind", "job_id", "unknown_since"}
+COPIED_FIELDS = RunView.model_fields.keys() - {"stopping", "reason", "waits_kind", "job_id", "unknown_since", "tags"}
 LOCAL = "local"  # the cluster of this machine
 OVERDUE = timedelta(seconds=60)  # a cluster may take so long to end a job
 
@@ -45,11 +45,14 @@ class Story(NamedTuple):
     attempts: Sequence[Job]
     restarts: Sequence[Restart]
     failure: Failure | None
+    tags: Sequence[str]
 
 
-def run_page(runs: Sequence[ListedRun], following: int | None) -> Page[RunView]:
+def run_page(runs: Sequence[ListedRun], tags: Mapping[int, Sequence[str]], following: int | None) -> Page[RunView]:
     # validated in one call: making hundreds of models one by one takes longer than reading their rows
-    return Page[RunView].model_validate({"items": [_run_fields(run) for run in runs], "next": following})
+    return Page[RunView].model_validate(
+        {"items": [_run_fields(run, tags.get(run.id, ())) for run in runs], "next": following}
+    )
 
 
 class FolderContents(NamedTuple):
@@ -66,7 +69,7 @@ def run_detail(
 ) -> RunDetail:
     """Return the view of one run; `waits` is why its queue keeps it waiting."""
     return RunDetail(
-        **_run_fields(run) | {"reason": _reason_in_queue(run, waits)},
+        **_run_fields(run, story.tags) | {"reason": _reason_in_queue(run, waits)},
         spec=read_run(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],
@@ -76,6 +79,7 @@ def run_detail(
         series=series,
         points_removed_at=run.points_removed_at,
         history_removed_at=run.history_removed_at,
+        notes=run.notes,
         folder=str(contents.path),
         choices=contents.choices,
         bindings=contents.bindings,
@@ -119,12 +123,17 @@ def _sentence(reason: Reason | None) -> str | None:
     return None if reason is None else reason_sentence(reason)
 
 
-def experiment_view(experiment: Experiment, summary: Summary) -> ExperimentView:
-    return ExperimentView(**_experiment_fields(experiment, summary))
+def experiment_view(experiment: Experiment, summary: Summary, tags: Sequence[str]) -> ExperimentView:
+    return ExperimentView(**_experiment_fields(experiment, summary, tags))
 
 
-def experiment_detail(experiment: Experiment, summary: Summary) -> ExperimentDetail:
-    return ExperimentDetail(**_experiment_fields(experiment, summary), spec=ExperimentSpec.from_stored(experiment.spec))
+def experiment_detail(experiment: Experiment, summary: Summary, tags: Sequence[str]) -> ExperimentDetail:
+    return ExperimentDetail(
+        **_experiment_fields(experiment, summary, tags),
+        spec=ExperimentSpec.from_stored(experiment.spec),
+        notes=experiment.notes,
+        added_points=experiment.added_points or [],
+    )
 
 
 def experiment_draft(spec: ExperimentSpec) -> ExperimentDraft:
@@ -136,7 +145,7 @@ def experiment_draft(spec: ExperimentSpec) -> ExperimentDraft:
     return ExperimentDraft(spec=spec, runs=runs)
 
 
-def _run_fields(run: Run | ListedRun) -> dict[str, Any]:
+def _run_fields(run: Run | ListedRun, tags: Sequence[str]) -> dict[str, Any]:
     job = run.job if isinstance(run, ListedRun) else run.current_job
     return {
         **{name: getattr(run, name) for name in COPIED_FIELDS},
@@ -145,6 +154,7 @@ def _run_fields(run: Run | ListedRun) -> dict[str, Any]:
         "waits_kind": _pending_kind(job),
         "reason": _reason(run, job),
         "stopping": run.stop_requested_at is not None and run.state not in ENDED,
+        "tags": tags,
     }
 
 
@@ -157,8 +167,14 @@ def _pending_kind(job: Job | ListedJob | None) -> PendingKind | None:
 def _reason(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
     """Return why the run is in its state, as a sentence; for an ended run also that its job goes on all the same."""
     reason, has_ended = _sentence(run.reason), run.state in ENDED
-    if has_ended and job and job.external_id and not job.is_gone:
-        return "; ".join(filter(None, [reason, _overdue(run.cluster, job)])) or None
+    if job and job.external_id and not job.is_gone:
+        if has_ended:
+            return "; ".join(filter(None, [reason, _overdue(run.cluster, job)])) or None
+        if run.state is State.QUEUED:
+            waits = (
+                _overdue(run.cluster, job) or f"{run.cluster} still has job {job.external_id} of attempt {run.attempt}"
+            )
+            return "; ".join(filter(None, [reason, f"the next attempt waits: {waits}"]))
     if job and run.stop_requested_at is not None and not has_ended and (overdue := _overdue(run.cluster, job)):
         return overdue
     # a running job may be suspended; any other pending reason is from before it started
@@ -186,7 +202,7 @@ def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
     return f"{asked}{killed} UTC, and still runs it"
 
 
-def _experiment_fields(experiment: Experiment, summary: Summary) -> dict[str, Any]:
+def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[str]) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "name": experiment.name,
@@ -197,4 +213,9 @@ def _experiment_fields(experiment: Experiment, summary: Summary) -> dict[str, An
         "counts": summary.counts,
         "progress": summary.step / summary.steps if summary.steps else 0.0,
         "best_accuracy": summary.best_accuracy,
+        "owner": experiment.owner,
+        "project": experiment.project,
+        "tags": tags,
+        "archived_at": experiment.archived_at,
+        "origin": experiment.origin_id,
     }

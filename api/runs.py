@@ -9,10 +9,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
-from api.errors import Invalid, NotFound
+from api.errors import Invalid
 from api.http.statuses import ACTION, ITEM, LIST
-from api.parameters import AfterStep, Cursor, Limit, RunId, RunOrder, RunState, SeriesName, Since, list_order
+from api.parameters import AfterStep, Cursor, Limit, RunFilter, RunId, RunOrder, RunState, SeriesName, Since, list_order
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
+from api.rows import found_run
 from api.sentences.queue import queue_sentence
 from contract.api.curves import Column, LogPart, RunPoints
 from contract.api.list_sort import RunSort
@@ -23,6 +24,7 @@ from contract.folder.run_folder import TIMES, RunFolder
 from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
 from store import jobs, runs
+from store.lifecycle import tags
 from store.lists.order import created_since
 from store.lists.run_list import page
 from store.metrics import points, restarts
@@ -37,6 +39,7 @@ T = TypeVar("T")
 @router.get("", responses=LIST)
 def list_runs(
     db: Reading,
+    labels: RunFilter,
     state: RunState = None,
     before: Cursor = None,
     since: Since = None,
@@ -44,21 +47,27 @@ def list_runs(
     limit: Limit = 50,
 ) -> Page[RunView]:
     """Return runs of all experiments, newest first; `before=next` gives the next page."""
-    which = [] if state is None else [Run.state == state]
+    which = [*labels, *([] if state is None else [Run.state == state])]
     which += [] if since is None else created_since(Run, since)
     shown, more = page(db, *which, order=list_order(db, Run, sort, before), limit=limit)
-    return run_page(shown, shown[-1].id if more else None)
+    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].id if more else None)
 
 
 @router.get("/{run_id}", responses=ITEM)
 def get_run(run_id: RunId, db: Reading, request: Request) -> RunDetail:
     """Return one run: its spec, its state history, and the names of its series."""
-    run = _found(db, run_id)
+    return detail_of(db, found_run(db, run_id), request)
+
+
+def detail_of(db: Session, run: Run, request: Request) -> RunDetail:
+    """Return the view of one run."""
+    run_id = run.id
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
     folder, ended = _folder(request, run), jobs.ended_attempts(db, run_id)
     last = ended_attempt(ended[-1], has_failed=run.state is State.FAILED) if ended else None
     failure = diagnose_failure(folder, last) if last else None
-    story = Story(moves, ended, restarts.of_run(db, run_id), failure)
+    tagged = tags.of_runs(db, [run_id]).get(run_id, [])
+    story = Story(moves, ended, restarts.of_run(db, run_id), failure, tagged)
     contents = FolderContents(
         folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost_ranks)
     )
@@ -85,7 +94,7 @@ def get_run_points(
     ] = 200_000,
 ) -> RunPoints:
     """Return points beyond step `after` as columns, the form that a chart draws."""
-    _found(db, run_id)
+    found_run(db, run_id)
     names = name or points.names(db, run_id)[:MAX_SERIES]
     if len(names) > MAX_SERIES:
         raise Invalid(
@@ -99,7 +108,7 @@ def get_run_points(
 @router.get("/{run_id}/ranks", responses=ITEM)
 def get_rank_times(run_id: RunId, db: Reading, request: Request) -> RankTimes | None:
     """Return the time split of every rank over the newest steps; null if there is none yet."""
-    return read_rank_times(_folder(request, _found(db, run_id)).path, TIMES)
+    return read_rank_times(_folder(request, found_run(db, run_id)).path, TIMES)
 
 
 @router.get("/{run_id}/log", responses=ITEM)
@@ -119,7 +128,7 @@ def get_run_log(
 ) -> LogPart:
     """Return a part of the run's log; `offset=next` continues from there."""
     try:
-        file = _folder(request, _found(db, run_id)).open_log()
+        file = _folder(request, found_run(db, run_id)).open_log()
     except FileNotFoundError:
         return LogPart(text="", offset=0, next=0, size=0)
     with file:
@@ -131,15 +140,8 @@ def get_run_log(
 @router.post("/{run_id}/stop", responses=ACTION)
 def stop_run(run_id: RunId, db: Writing) -> Stopped:
     """Request that the run stops; a run that has ended stays as it is."""
-    _found(db, run_id)
+    found_run(db, run_id)
     return Stopped(stopping=runs.request_stop(db, Run.id == run_id))
-
-
-def _found(db: Session, run_id: int) -> Run:
-    run = db.get(Run, run_id, options=[runs.WITH_JOB])
-    if not run:
-        raise NotFound(f"there is no run {run_id}")
-    return run
 
 
 def _folder(request: Request, run: Run) -> RunFolder:

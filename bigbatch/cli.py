@@ -17,6 +17,8 @@ from bigbatch.commands.first_run import first_run
 from bigbatch.commands.listing import list_experiments, show
 from bigbatch.commands.logs import logs
 from bigbatch.commands.price import price
+from bigbatch.commands.reproduce.diff import diff
+from bigbatch.commands.reproduce.rerun import rerun
 from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit
@@ -52,6 +54,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": doctor,
     "price": price,
     "compare": compare,
+    "diff": diff,
+    "rerun": rerun,
 }
 for name, command in COMMANDS.items():
     # without its own short help, a command's line in the list ends in the middle of the sentence

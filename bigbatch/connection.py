@@ -73,6 +73,10 @@ class Connection:
         """Send a POST request once; return the response as `answer`."""
         return self.read(self.send("POST", path, content=content, kind=kind), answer)
 
+    def post_safely(self, path: str, answer: type[T], *, content: bytes, kind: str) -> T:
+        """Send a POST request that may be sent twice, with retries after transient errors."""
+        return self.read(self._retry(lambda: self.send("POST", path, content=content, kind=kind)), answer)
+
     def post_once(self, path: str, answer: type[T], *, content: bytes, kind: str = "application/json") -> T:
         """Send a POST request with an idempotency key, so that retries have no further effect."""
         key = {"Idempotency-Key": token_hex(16)}

@@ -13,6 +13,7 @@ from contract.validation import issues_of
 PREFIX = "BIGBATCH_"  # of every setting's environment variable
 SECRETS = frozenset({"token", "database", "broker"})  # settings that no job may read
 SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands sign in
+SNAPSHOTS = ".snapshots"  # folder below the run folders, by default
 MIN_TOKEN_LENGTH = 32
 Days = Annotated[int | None, Field(ge=1, le=36_500)]  # unset: for ever
 MAKE_TOKEN = "make one with `openssl rand -hex 32`"
@@ -35,13 +36,18 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the home folder")
     broker: str = Field(default="", description="Redis URL; empty: a file broker in the home folder")
     runs: Path | None = Field(default=None, description="folder of the run folders, shared with the compute nodes")
+    snapshots: Path | None = Field(
+        default=None, description="folder of code snapshots: the API writes, the scheduler reads and removes"
+    )
     cache: Path | None = Field(default=None, description="folder of generated data sets")
     token: str = Field(
         default="",
         description="secret that every request must contain; empty: the service makes one in the home folder",
     )
     local: bool = Field(default=True, description="start local runs on this machine")
-    slurm: bool | None = Field(default=None, description="submit to Slurm; unset: if sbatch is on PATH and belongs to a cluster")
+    slurm: bool | None = Field(
+        default=None, description="submit to Slurm; unset: if sbatch is on PATH and belongs to a cluster"
+    )
     slurm_python: str = Field(default="", description="Python on the compute nodes; empty: the scheduler's Python")
     slurm_setup: Annotated[list[str], NoDecode] = Field(
         default=[], description="shell lines at the start of every job, separated by ';;'"
@@ -76,6 +82,10 @@ class Settings(BaseSettings):
     def runs_folder(self) -> Path:
         """Return the absolute folder of the run folders."""
         return (self.runs or self.home_folder() / "runs").expanduser().absolute()
+
+    def snapshots_folder(self) -> Path:
+        """Return the absolute folder of code snapshots; by default below the run folders, which both parts share."""
+        return (self.snapshots or self.runs_folder() / SNAPSHOTS).expanduser().absolute()
 
     def cache_folder(self) -> Path:
         """Return the absolute cache folder; by default below the user's cache folder."""

@@ -11,6 +11,7 @@ from contract.described_model import DescribedModel
 # pydantic adds the tag of a tagged union to an error's location: ("optimizer", "lars", "momentum").
 # The document has optimizer.momentum, so the location part after one of these fields is removed.
 TAGGED_FIELDS = frozenset({"base", "model", "data", "optimizer", "schedule", "rule", "collective", "resources"})
+TAGGED_LISTS = frozenset({"metrics"})  # lists of such unions: the tag comes after the index
 
 PLAIN_MESSAGES = {
     "extra_forbidden": "unknown field",
@@ -62,7 +63,13 @@ def issues_from_details(details: Iterable[Mapping[str, Any]]) -> list[Validation
 
 
 def _without_tags(location: Sequence[int | str]) -> list[str]:
-    return [str(part) for index, part in enumerate(location) if not (index and location[index - 1] in TAGGED_FIELDS)]
+    return [str(part) for index, part in enumerate(location) if not _is_tag(location, index)]
+
+
+def _is_tag(location: Sequence[int | str], index: int) -> bool:
+    if index and location[index - 1] in TAGGED_FIELDS:
+        return True
+    return index > 1 and location[index - 2] in TAGGED_LISTS and isinstance(location[index - 1], int)
 
 
 def _dotted(location: Iterable[str]) -> str:

@@ -5,9 +5,10 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection
 
+import store.lifecycle.tags  # noqa: F401  # its tables are a part of the metadata
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
-from store.tables import Table
+from store.snapshots.table import Snapshot
 
 
 def run() -> None:
@@ -16,7 +17,7 @@ def run() -> None:
     with engine.connect().execution_options(writes=True) as connection:
         _suspend_foreign_keys(connection, True)
         # Batch mode, because SQLite alters a table by copying it.
-        context.configure(connection, target_metadata=Table.metadata, render_as_batch=True, render_item=_render)
+        context.configure(connection, target_metadata=Snapshot.metadata, render_as_batch=True, render_item=_render)
         with context.begin_transaction():
             context.run_migrations()
         connection.commit()

@@ -20,6 +20,7 @@ from scheduler import folder_broker
 from scheduler.context import Context
 from scheduler.submit.submission import finish_open
 from scheduler.ticks.cancel import cancel
+from scheduler.ticks.delete import delete
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.launch import launch
 from scheduler.ticks.poll import poll
@@ -42,6 +43,7 @@ TICKS: Mapping[str, tuple[Tick, float]] = MappingProxyType(  # with the period i
         "refresh_clusters": (refresh_clusters, 5.0),
         "reap": (reap, 5.0),
         "prune": (prune, 10.0),
+        "delete": (delete, 10.0),
     }
 )
 SUCCESS_STORED_S = 10.0  # at most so often a tick's success is stored, for GET /ready

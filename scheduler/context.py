@@ -1,5 +1,6 @@
 """The context of a worker: its database, clusters and run folders, and its memory between ticks."""
 
+import math
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
-from contract.settings import Settings
+from contract.settings import SNAPSHOTS, Settings
+from contract.snapshot.blob_store import BlobStore
 from contract.spec.any_run import read_run
 from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequest
 from scheduler.clusters.local import Local
@@ -49,6 +51,7 @@ class Memory:
     unsettled: dict[str, tuple[float, float]] = field(default_factory=dict)  # by name: paused until, and for how long
     moved_on_at: dict[str, float] = field(default_factory=dict)  # by tick that runs: its start, or its last progress
     success_stored_at: dict[str, float] = field(default_factory=dict)  # by tick
+    garbage_removed_at: float = -math.inf  # of snapshots
     ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
     has_recovered: bool = False  # whether the first recover tick is over
 
@@ -80,6 +83,7 @@ class Context:
     local_ranks: int  # that may run at once on this machine
     memory: Memory = field(default_factory=Memory, compare=False)
     retention: Retention = field(default_factory=Retention)
+    snapshots_folder: Path | None = None  # None: below the run folders
     slurm_absence: str | None = None  # why Slurm's commands of this host are not used
 
     @classmethod
@@ -95,8 +99,20 @@ class Context:
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
         retention = Retention.of_days(settings.points_days, settings.history_days)
-        runs_folder = settings.runs_folder()
-        return cls(engine, clusters, runs_folder, ranks, retention=retention, slurm_absence=absence)
+        return cls(
+            engine,
+            clusters,
+            settings.runs_folder(),
+            ranks,
+            retention=retention,
+            snapshots_folder=settings.snapshots_folder(),
+            slurm_absence=absence,
+        )
+
+    @property
+    def blob_store(self) -> BlobStore:
+        """The store of code snapshots."""
+        return BlobStore(self.snapshots_folder or self.runs_folder / SNAPSHOTS)
 
     def folder_of(self, run: _RunKey) -> RunFolder:
         """Return the folder of a run."""

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.orm import Session, defer
 
 from contract.lifecycle.state import JOINT_ORDER, State
@@ -29,7 +29,8 @@ def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
 
 def page(db: Session, *which: ColumnElement[bool], order: ListOrder, limit: int) -> Sequence[Experiment]:
     """Return experiments for which `which` holds, in `order`; one more than `limit` if there is a next page."""
-    query = select(Experiment).options(defer(Experiment.spec)).order_by(*order.by).limit(limit + 1)
+    unseen = (Experiment.spec, Experiment.notes, Experiment.added_points, Experiment.key, Experiment.deleted_at)
+    query = select(Experiment).options(*map(defer, unseen)).order_by(*order.by).limit(limit + 1)
     return db.scalars(query.where(*which, *order.which)).all()
 
 
@@ -40,7 +41,7 @@ def has_in_name(text: str) -> ColumnElement[bool]:
 
 def has_joint_state(state: State) -> ColumnElement[bool]:
     """Return the condition for experiments whose runs have the joint state `state`, as `joint_state` defines it."""
-    mine = Run.experiment_id == Experiment.id
+    mine = and_(Run.experiment_id == Experiment.id, Run.deleted_at.is_(None))
     earlier = JOINT_ORDER[: JOINT_ORDER.index(state)]
     has_earlier = exists().where(mine, Run.state.in_(earlier))
     if state is JOINT_ORDER[-1]:  # also the state of an experiment without runs
@@ -56,7 +57,7 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
     columns = (func.count(), func.sum(Run.step), func.sum(Run.steps), func.max(Run.best_accuracy))
     taken = (
         select(Run.experiment_id, Run.state, *columns)
-        .where(Run.experiment_id.in_(ids))
+        .where(Run.experiment_id.in_(ids), Run.deleted_at.is_(None))
         .group_by(Run.experiment_id, Run.state)
     )
     for experiment, state, count, step, total, accuracy in db.execute(taken):

@@ -75,10 +75,10 @@ def delay_poll(db: Session, cluster: str, until: datetime) -> None:
 
 
 def open_jobs(db: Session, cluster: str) -> list[PolledJob]:
-    """Return the current jobs on `cluster` that have not been seen to end: of live runs, and of ended runs."""
+    """Return the current jobs on `cluster` that have not been seen to end: of live, ended and retried runs."""
     mine = (
         *(Job.cluster == cluster, Job.is_gone.is_(False), Job.external_id.is_not(None), Job.observed_end.is_(None)),
-        Run.state.in_([*LIVE, *ENDED]),
+        Run.state.in_([*LIVE, *ENDED, State.QUEUED]),
     )
     columns = (
         *(Job.id, Run.id, Run.key, Job.attempt, Job.external_id, Job.name, Job.pack_member, Run.moved_at),

@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from secrets import token_hex
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -19,15 +19,23 @@ from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import ENDED, LIVE, State
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
+from store.lifecycle import tags
 from store.locks import lock_runs
 from store.tables import IS_CURRENT, Experiment, Job, Run, now
 from store.transitions import queued_with_stop_request, record_created
 
 WITH_JOB = joinedload(Run.current_job)
+IS_OPEN = (Job.external_id.is_not(None), Job.is_gone.is_(False))  # the cluster has the job, as far as is known
 
 
-def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tuple[int, list[int]]:
-    """Store an experiment and one queued run per point; return their ids. A `key` can be used once."""
+def create(
+    db: Session, spec: ExperimentSpec, *, key: str | None = None, owner: str = "", origin_id: int | None = None
+) -> tuple[int, list[int]]:
+    """Store an experiment and one queued run per point; return their ids. A `key` can be used once.
+
+    `owner` counts where the spec names none.
+    """
     experiment = Experiment(
         name=spec.name,
         description=spec.description,
@@ -35,32 +43,49 @@ def create(db: Session, spec: ExperimentSpec, *, key: str | None = None) -> tupl
         max_parallel=spec.max_parallel,
         pack=spec.pack,
         key=key,
+        notes=spec.notes,
+        owner=owner if spec.owner is None else spec.owner,
+        project=spec.project,
+        origin_id=origin_id,
     )
     db.add(experiment)
     db.flush()
+    tags.store_experiment_tags(db, experiment.id, present=(), wanted=spec.tags)
+    return experiment.id, insert_runs(db, experiment.id, spec.points(), first=0)
+
+
+def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, AnyRun]], *, first: int) -> list[int]:
+    """Store a queued run for each point of an experiment, with numbers from `first` on; return their ids."""
     rows = [
         {
-            "experiment_id": experiment.id,
+            "experiment_id": experiment_id,
             "number": number,
             "key": token_hex(6),  # 100,000 stored runs and 1,000 new ones share a key once in three million times
             "spec": run.model_dump(mode="json"),
             "values": values,
             "cluster": run.resources.kind,
             "need": need_of(run, []),
+            "code": run.code if run.kind == "program" else None,
             "queue": queue_of(run),
             "world": run.resources.world,
             "steps": run.steps,
         }
-        for number, (values, run) in enumerate(spec.points())
+        for number, (values, run) in enumerate(points, first)
     ]
+    if not rows:
+        return []
     ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), rows))
     record_created(db, ids)
-    return experiment.id, ids
+    return ids
 
 
 def need_of(run: AnyRun, excluded: Sequence[str]) -> str:
     """Return a text that is equal for runs whose scripts ask a cluster for the same: they may share a submission."""
-    asked = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
+    asked: list[Any] = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
+    if run.kind == "program":
+        container = run.environment.container
+        places = [run.working_folder, container.model_dump(mode="json")] if container else []
+        asked += [run.launcher, places]
     text = json.dumps(asked, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
@@ -84,7 +109,9 @@ def queued(db: Session, cluster: str, limit: int) -> Sequence[Run]:
 def waiting_for(cluster: str) -> tuple[ColumnElement[bool], ...]:
     """Return the condition for runs that may go to `cluster` now."""
     due = or_(Run.not_before.is_(None), Run.not_before <= now())
-    return Run.state == State.QUEUED, Run.cluster == cluster, Run.stop_requested_at.is_(None), due
+    # a run that somebody asked to go on waits for its last job, so that no run ever has two jobs
+    has_job = select(Job.id).where(Job.id == Run.current_job_id, *IS_OPEN).exists()
+    return Run.state == State.QUEUED, Run.cluster == cluster, Run.stop_requested_at.is_(None), due, ~has_job
 
 
 class LiveRun(NamedTuple):
@@ -135,8 +162,11 @@ def stop_requested(db: Session) -> Sequence[Run]:
 
 
 def with_open_jobs(db: Session, limit: int) -> Sequence[Run]:
-    """Return runs that ended or paused and whose job has not been seen to end, oldest first, with their jobs."""
-    left = (Run.state.in_([*ENDED, State.PAUSED]), Job.external_id.is_not(None), Job.is_gone.is_(False))
+    """Return runs that need their job no more, and whose job has not been seen to end, oldest first, with their jobs.
+
+    They ended or paused, or somebody asked for their next attempt.
+    """
+    left = (Run.state.in_([*ENDED, State.PAUSED, State.QUEUED]), *IS_OPEN)
     query = select(Run).join(Job, IS_CURRENT).where(*left).order_by(Run.id).limit(limit)
     return db.scalars(query.options(WITH_JOB)).all()
 
@@ -145,10 +175,9 @@ def request_stop(db: Session, which: ColumnElement[bool], source: StopSource = S
     """Ask the runs of `which` to stop; return how many had not ended. The scheduler carries the request out."""
     going = (which, Run.state.not_in(ENDED))
     locked = lock_runs(db, *going)
-    request = {
-        "stop_requested_at": func.coalesce(Run.stop_requested_at, now()),
-        "stop_source": func.coalesce(Run.stop_source, source),
-    }
+    # a person's request is stronger than that of a shutdown, after which the run goes on
+    by = source if source is StopSource.USER else func.coalesce(Run.stop_source, source)
+    request = {"stop_requested_at": func.coalesce(Run.stop_requested_at, now()), "stop_source": by}
     db.execute(update(Run).where(*going).values(request))
     return len(locked)
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, insert
 from sqlalchemy.orm import Session, load_only
 
 from contract.lifecycle.reason import Reason
-from contract.lifecycle.state import LIVE, State
+from contract.lifecycle.state import ENDED, LIVE, State
 from contract.spec.checks.packing import runs_per_job
 from store.locks import lock_jobs, lock_runs, lock_submission
 from store.runs import WITH_JOB, waiting_for
@@ -188,8 +188,9 @@ def write_doubt(db: Session, name: str, reason: Reason) -> None:
 
 
 def count_returns(db: Session, run_id: int) -> int:
-    """Return how often in a row the run came back from a submission, since a cluster last accepted it."""
-    taken = select(func.max(Move.id)).where(Move.run_id == run_id, Move.new == State.PENDING).scalar_subquery()
+    """Return how often in a row the run came back from a submission, since a cluster accepted it or it had ended."""
+    settled = or_(Move.new == State.PENDING, Move.old.in_(ENDED))
+    taken = select(func.max(Move.id)).where(Move.run_id == run_id, settled).scalar_subquery()
     back = and_(Move.run_id == run_id, Move.old == State.SUBMITTING, Move.new == State.QUEUED)
     return db.scalar(select(func.count()).where(back, Move.id > func.coalesce(taken, 0))) or 0
 

@@ -18,6 +18,8 @@ from store.column_types import EnumText, ModelJson, UtcDateTime
 REASON = ModelJson(reason_adapter)
 JOB_END = ModelJson(TypeAdapter(JobEnd))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
+IS_ARCHIVED, IS_DELETED = text("archived_at IS NOT NULL"), text("deleted_at IS NOT NULL")
+HAS_CODE = text("code IS NOT NULL")
 HAS_ENDED = text("ended_at IS NOT NULL")
 IS_GIVEN_UP = text("given_up_at IS NOT NULL")  # of a job
 
@@ -49,7 +51,13 @@ class Table(DeclarativeBase):
 
 class Experiment(Table):
     __tablename__ = "experiments"
-    __table_args__ = (Index("ix_experiments_created_at", "created_at", "id"),)
+    __table_args__ = (
+        Index("ix_experiments_created_at", "created_at", "id"),
+        Index("ix_experiments_owner", "owner", "id"),
+        Index("ix_experiments_project", "project", "id"),
+        Index("ix_experiments_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
+        Index("ix_experiments_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     # in the order of code points on both databases; PostgreSQL's default is the rules of a language
     name: Mapped[str] = mapped_column(String().with_variant(String(collation="C"), "postgresql"), index=True)
@@ -61,6 +69,13 @@ class Experiment(Table):
         index=True, unique=True
     )  # of the request that made it: sent twice, done once
     created_at: Mapped[datetime] = mapped_column(default=now)
+    notes: Mapped[str] = mapped_column(default="", server_default="")
+    owner: Mapped[str] = mapped_column(default="", server_default="")
+    project: Mapped[str] = mapped_column(default="", server_default="")
+    origin_id: Mapped[int | None]  # the experiment that it repeats or varies; that may be deleted since
+    added_points: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON)  # outside the grid of `spec`
+    archived_at: Mapped[datetime | None]  # lists hide it
+    deleted_at: Mapped[datetime | None]  # nothing shows it, and the tick `delete` removes it
 
 
 class Run(Table):
@@ -68,13 +83,16 @@ class Run(Table):
     __table_args__ = (
         UniqueConstraint("experiment_id", "number"),
         # what the list of experiments sums up, without a look at the rows and their specs
-        Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy"),
+        Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy", "deleted_at"),
         Index("ix_runs_state", "state", "id"),  # in the order of lists
         Index("ix_runs_state_ended_at", "state", "ended_at", sqlite_where=HAS_ENDED, postgresql_where=HAS_ENDED),
         Index("ix_runs_created_at", "created_at", "id"),  # store/lists/order.py finds the least id without a row
         # what the tick `prune` may still remove
         Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
+        Index("ix_runs_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
+        Index("ix_runs_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
+        Index("ix_runs_code", "code", sqlite_where=HAS_CODE, postgresql_where=HAS_CODE),
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"))
@@ -84,6 +102,7 @@ class Run(Table):
     values: Mapped[dict[str, Any]] = mapped_column("axis_values")
     cluster: Mapped[str]
     need: Mapped[str] = mapped_column(default="")  # runs of one need may share a submission
+    code: Mapped[str | None]  # the snapshot that it runs
     queue: Mapped[str] = mapped_column(default="")  # where a cluster limits jobs: partition, account and QOS
     world: Mapped[int]
     steps: Mapped[int]
@@ -107,6 +126,11 @@ class Run(Table):
     moved_at: Mapped[datetime] = mapped_column(default=now)  # when `state` last changed
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None] = mapped_column(index=True)
+    notes: Mapped[str] = mapped_column(default="", server_default="")
+    archived_at: Mapped[datetime | None]
+    deleted_at: Mapped[datetime | None]
+    # attempts up to this number count as no retries: somebody has asked for another start since
+    retries_after: Mapped[int] = mapped_column(default=0, server_default="0")
     points_removed_at: Mapped[datetime | None]  # store/metrics/retention.py
     history_removed_at: Mapped[datetime | None]
     jobs: Mapped[list["Job"]] = relationship(foreign_keys="Job.run_id", order_by="Job.attempt")

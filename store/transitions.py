@@ -137,6 +137,19 @@ def cancel_queued(db: Session, limit: int) -> int:
     return len(run_ids)
 
 
+def queue_ended(
+    db: Session, run_ids: Sequence[int], old: State, reason: Reason, columns: Mapping[str, Any] | None = None
+) -> None:
+    """Queue locked runs that ended in the state `old`: somebody asked for more, so all retries are theirs again.
+
+    The current job remains the one of the last attempt. While it lives, no further job is submitted.
+    """
+    nothing = dict.fromkeys(("ended_at", "stop_requested_at", "stop_source", "not_before"))
+    removals = dict.fromkeys(("points_removed_at", "history_removed_at"))
+    change = {**nothing, **removals, "retries_after": Run.attempt, **(columns or {})}
+    _move_locked(db, run_ids, old, State.QUEUED, reason, change)
+
+
 def queued_with_stop_request() -> tuple[ColumnElement[bool], ...]:
     """Return the condition for queued runs that were asked to stop."""
     return Run.state == State.QUEUED, Run.stop_requested_at.is_not(None)

@@ -25,7 +25,9 @@ CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
 OPENS_FILES = {
     "contract/folder/files/untrusted_file.py",
     "contract/folder/files/atomic_file.py",
+    "contract/folder/files/whole_folder.py",  # opens folders alone, and follows no link
     "scheduler/folder_broker.py",
+    "scheduler/submit/tools.py",
 }
 APART = {"tests", "choices", "versions"}  # folders of many small files of one kind
 

@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "study": {"contract"},
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},
+    "bigbatch/injected": set(),  # runs in the user's own environment
     "trainers": {"contract", "torch", "numpy", "pydantic"},
     "trainers/checkpoints": BENCH,
     "trainers/collectives": BENCH,
@@ -44,6 +45,8 @@ MAY_IMPORT = {
     "trainers/tasks": BENCH,
     "trainers/data": {*BENCH, "PIL"},
     "lab": set(),
+    "agent": set(),  # it runs in the user's environment
+    "bigbatch/running": set(),  # and so does this
 }
 FILES = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=HOUSE, capture_output=True, text=True)
 WRITTEN = [HOUSE / name for name in FILES.stdout.splitlines() if (HOUSE / name).is_file()]
@@ -105,6 +108,52 @@ def test_a_planted_breach_is_caught(place: str, source: str) -> None:
 def test_importing_it_leaves_torch_unloaded(module: str) -> None:
     code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=HOUSE).returncode == 0
+
+
+LIGHT = [
+    *(HOUSE / "agent").rglob("*.py"),
+    *(HOUSE / "bigbatch" / "running").glob("*.py"),
+    HOUSE / "bigbatch" / "__init__.py",
+    HOUSE / "bigbatch" / "wandb.py",
+]
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.relative_to(HOUSE).as_posix())
+def test_what_runs_in_a_users_environment_has_the_syntax_of_python_3_9(path: Path) -> None:
+    tree = ast.parse(path.read_text(), feature_version=(3, 9))
+    first = next((node for node in tree.body if isinstance(node, ast.ImportFrom)), None)
+    has_annotations = any(
+        isinstance(node, ast.AnnAssign) or (isinstance(node, ast.arg | ast.FunctionDef) and _annotation(node))
+        for node in ast.walk(tree)
+    )
+    assert not has_annotations or (first and first.module == "__future__"), "annotations would be evaluated"
+    assert not [node.lineno for node in ast.walk(tree) if _is_evaluated_union(node)]
+
+
+def _annotation(node: ast.arg | ast.FunctionDef) -> ast.expr | None:
+    return node.annotation if isinstance(node, ast.arg) else node.returns
+
+
+def _is_evaluated_union(node: ast.AST) -> bool:
+    """A call such as isinstance(value, int | float), which Python 3.9 cannot evaluate."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "issubclass", "cast")
+        and any(isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.BitOr) for argument in node.args)
+    )
+
+
+def test_a_script_that_logs_loads_only_the_standard_library_and_the_light_part() -> None:
+    code = (
+        "import sys, bigbatch; from bigbatch import wandb; bigbatch.log(loss=1.0); bigbatch.should_pause(); "
+        "bigbatch.config, bigbatch.resuming, bigbatch.finish(); wandb.log({'loss': 1.0}); "
+        "tops = {name.partition('.')[0] for name in sys.modules}; "
+        "print(sorted(tops - sys.stdlib_module_names - {'__main__', 'bigbatch'}))"
+    )
+    environment = {"PYTHONPATH": str(HOUSE)}
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env=environment)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_every_python_file_says_what_it_is() -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 BLOCK_BYTES = 1 << 16
 MAX_BYTES = 16 << 20  # of the file's end that are searched
 MAX_LOST = 2**31 - 1
+MAX_MORE = 1_000  # points that are read after one below the first step: several sources may mix their steps
 
 
 class Resumption(NamedTuple):
@@ -27,22 +28,53 @@ def read_last_step(path: str) -> int | None:
 def find_resumption(path: str, attempt: int, first_step: int) -> Resumption | None:
     """Return where `attempt` resumed the run if `first_step` is the first step that it logs.
 
-    The attempt continues from the last logged step before its first one; the steps after that are lost. None if no
-    earlier attempt logged a step, or if the resumption has been reported.
+    The attempt continues from the last step below its first one that an earlier attempt logged; the later steps of the
+    attempt before it are lost. None if no earlier attempt logged a step, or if the resumption has been reported.
     """
-    last: int | None = None
-    above = Lowest()
+    history = History(first_step)
     for event in _read_backwards(path):
-        step = event["step"]
-        if event["attempt"] >= attempt:
-            if event["kind"] == "resumed":
-                return None
-        elif event["kind"] == "points":
-            last = step if last is None else last
-            if step < first_step:
-                return _resumption(step, last)
-            above.add(step)
-    return None if last is None else _resumption(first_step - above.gap, last)
+        if event["attempt"] < attempt:
+            if event["kind"] == "points" and not history.add(event["attempt"], event["step"]):
+                break
+        elif event["kind"] == "resumed":
+            return None
+    return history.resumption
+
+
+class History:
+    """The steps of earlier attempts, added from the last one backwards."""
+
+    def __init__(self, first_step: int) -> None:
+        self._first_step = first_step
+        self._above = Lowest()
+        self._attempt = self._latest = -1
+        self._last: int | None = None  # the last step of the latest attempt
+        self._base: int | None = None  # the last step below the first one
+        self._more = MAX_MORE
+
+    def add(self, attempt: int, step: int) -> bool:
+        """Add a step; return False once more steps cannot change the result."""
+        if attempt != self._attempt:
+            if self._base is not None:
+                return False
+            self._attempt = attempt
+            self._latest = attempt if self._latest < 0 else self._latest
+        if attempt == self._latest:
+            self._last = step if self._last is None else max(step, self._last)
+        if step < self._first_step:
+            self._base = step if self._base is None else max(step, self._base)
+        else:
+            self._above.add(step)
+        self._more -= self._base is not None
+        return self._more > 0
+
+    @property
+    def resumption(self) -> Resumption | None:
+        """Where the attempt resumed; None without an earlier step."""
+        if self._last is None:
+            return None
+        base = self._first_step - self._above.gap if self._base is None else self._base
+        return Resumption(max(0, base), min(max(0, self._last - base), MAX_LOST))
 
 
 class Lowest:
@@ -63,10 +95,6 @@ class Lowest:
     def gap(self) -> int:
         """The distance between the two, such as 10 if a script logs every tenth step; 1 if it is not known."""
         return 1 if self._first is None or self._second is None else self._second - self._first
-
-
-def _resumption(step: int, last: int) -> Resumption:
-    return Resumption(max(0, step), min(max(0, last - step), MAX_LOST))
 
 
 def _read_backwards(path: str) -> Iterator[dict[str, Any]]:

@@ -43,11 +43,11 @@ class Sources:
             key: source for key, spec in _keyed(specs) if (source := _open(spec, run_folder, stored.get(key)))
         }
         self._cursors = {key: stored[key] for key in self._sources if key in stored}
+        self._has_begun = attempt == 1  # no point can show any more where the attempt resumed
         self._writer = attempt - 1  # the attempt that wrote what is read now
         if attempt > 1:
             self._drain()
         self._writer = attempt
-        self._has_begun = attempt == 1  # no point can show any more where the attempt resumed
 
     def poll(self) -> bool:
         """Read each source's new points and emit them; return whether a source has more."""

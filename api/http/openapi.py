@@ -6,15 +6,26 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from api.http.bodies import REFERENCE
+from contract.api.labels import ExperimentChange, RunChange
+from contract.api.lifecycle import ExtensionRequest, PointsRequest, RetryRequest
 from contract.api.problem import Problem
+from contract.api.snapshots import SnapshotRequest
 
 TAGS = [
-    {"name": "experiments", "description": "Experiments: create, list, read, stop; the curves of all their runs."},
-    {"name": "runs", "description": "Runs: list, read, stop; points, log, and times of ranks."},
+    {
+        "name": "experiments",
+        "description": "Experiments: create, list, read, label, stop, retry, extend, delete; curves of all runs.",
+    },
+    {
+        "name": "runs",
+        "description": "Runs: list, read, label, stop, retry, extend, delete; points, log, and times of ranks.",
+    },
+    {"name": "snapshots", "description": "Code snapshots: upload, read, compare."},
     {"name": "collectives", "description": "Predicted costs of collectives on a network, and their plans."},
     {"name": "service", "description": "The state of the service and of its clusters."},
 ]
-REFERENCE = "#/components/schemas/{model}"
+BODIES = (ExperimentChange, RunChange, RetryRequest, PointsRequest, ExtensionRequest, SnapshotRequest)
 NO_SCALAR = ("const", "enum", "$ref", "oneOf")  # schemas that list their values, or that lead to fields
 
 
@@ -29,8 +40,9 @@ def openapi_of(app: FastAPI, *, cookie: str) -> dict[str, Any]:
         title=app.title, version=app.version, description=app.description, routes=app.routes, tags=TAGS
     )
     components = document["components"]
-    problem = Problem.model_json_schema(ref_template=REFERENCE)
-    components["schemas"] |= {**problem.pop("$defs"), "Problem": problem}
+    for model in (Problem, *BODIES):
+        schema = model.model_json_schema(ref_template=REFERENCE)
+        components["schemas"] |= {**schema.pop("$defs", {}), model.__name__: schema}
     components["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer", "description": "The token of the service."},
         "cookie": {

@@ -9,8 +9,9 @@ MEANINGS = {
     400: "The body is not a valid JSON or YAML document.",
     401: "The token is missing or wrong.",
     403: "The host name or the origin is not allowed.",
-    404: "There is no such experiment or run.",
-    409: "An Idempotency-Key in use or with another document, or a file of the run that cannot be read.",
+    404: "There is no such experiment, run or snapshot.",
+    409: "An Idempotency-Key in use or with another document, a run in a state that does not allow the request, "
+    "a deletion without its confirmation, or a stored file that cannot be read.",
     413: "The body is too large.",
     415: "The content type of the body is not supported.",
     422: "A field or parameter is not valid; `errors` names it.",
@@ -27,9 +28,11 @@ def problems(*statuses: int) -> Responses:
     return {status: {"description": MEANINGS[status], **PROBLEM} for status in statuses}
 
 
-ACCESS = problems(401, 403, 429)  # of every operation
+ACCESS = problems(401, 403, 422, 429)  # of every operation; 422 also for a parameter that it does not have
 UNCHANGED: Responses = {304: {"description": MEANINGS[304]}}  # of every GET with a JSON answer
 LIST = UNCHANGED | problems(422, 503)
 ITEM = UNCHANGED | problems(404, 422, 503)  # of operations on one experiment or run
 ACTION = problems(400, 404, 413, 415, 422, 503)  # of operations on one experiment or run that change it
+UPLOAD = problems(400, 404, 409, 413, 415, 422, 503)
 CREATION = problems(400, 409, 413, 415, 422, 503)
+CHANGE = problems(400, 404, 409, 413, 415, 422, 503)  # of operations that depend on the state of a run

@@ -7,7 +7,9 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import (
     Begun,
+    CodeUnavailable,
     CollectionFailed,
+    ExtensionRequested,
     FolderNotWritable,
     FoundByName,
     FreeText,
@@ -18,6 +20,7 @@ from contract.lifecycle.reason import (
     Reason,
     Retried,
     RetriesExhausted,
+    RetryRequested,
     RunFailed,
     RunPaused,
     StopRequested,
@@ -26,6 +29,10 @@ from contract.lifecycle.reason import (
     SubmissionLost,
     SubmissionRefused,
     SubmissionUnconfirmed,
+)
+
+Submission = (
+    FolderNotWritable | CodeUnavailable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName
 )
 
 
@@ -48,16 +55,27 @@ def reason_sentence(reason: Reason) -> str:
             return _job_ended(reason)
         case Retried() | RetriesExhausted() | NoProgress() | LimitTooShort():
             return f"{reason_sentence(reason.after)}; {_what_follows(reason)}"
+        case RetryRequested() | ExtensionRequested():
+            return _requested(reason)
         case _:
             return _submission(reason)
 
 
+def _requested(reason: RetryRequested | ExtensionRequested) -> str:
+    by = f"{reason.by} asked" if reason.by else "somebody asked"
+    wish = f"it to go on to epoch {reason.epochs}" if isinstance(reason, ExtensionRequested) else "for a retry"
+    removed = "; the points of its earlier attempts were removed before" if reason.points_removed else ""
+    return f"{by} {wish}{removed}"
+
+
 def _submission(
-    reason: FolderNotWritable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName,
+    reason: Submission,
 ) -> str:
     match reason:
         case FolderNotWritable(folder=folder, error=error):
             return f"the {folder} folder cannot be written: {error}"
+        case CodeUnavailable(code=code, error=error):
+            return f"the code snapshot {code[:12]} cannot be made into a folder: {error}"
         case SubmissionRefused(cluster=cluster, message=message):
             return f"{cluster} refused the job: {message}"
         case SubmissionUnconfirmed(message=message):

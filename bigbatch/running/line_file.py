@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from bigbatch.running.warning import warn_once
 
-MAX_WAITING_BYTES = 1 << 20
+MAX_WAITING_BYTES = 8 << 20
 RETRY_S = 0.2  # between two tries while the file cannot be written
 FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -56,26 +56,27 @@ class LineFile:
             return True
         if not now and time.monotonic() < self._retry_at:
             return False
-        lines = list(self.waiting)
+        lines: deque[bytes] = deque()
         try:
             torn = self._open_at_line()
-            self.waiting.clear()  # first: an exception of a signal handler must not write the lines twice
+            # first, so that an exception of a signal handler writes no line twice, and in one step: a handler may log
+            lines, self.waiting = self.waiting, lines
             self._waiting_bytes = 0
             written = os.write(self._file, torn + b"".join(lines)) - len(torn)
         except OSError as error:
             self._fail(error)
-            if not self.waiting:
-                self._wait_again(lines)
+            self._wait_again(list(lines))
             return False
         if written < sum(map(len, lines)):
-            self._after_short_write(lines, written)
+            self._after_short_write(list(lines), written)
         else:
             self._end = os.lseek(self._file, 0, os.SEEK_CUR)
+            self._retry_at = 0.0
         return not self.waiting
 
     def close(self) -> None:
         """Close the file; the next line opens it again."""
-        if self._file >= 0:
+        if self._file >= 0 and self._is_own():
             with suppress(OSError):
                 os.close(self._file)
         self._file, self._end = -1, -1
@@ -129,11 +130,9 @@ class LineFile:
             warn_once("lost points", f"{self.path} cannot be written for long: the oldest points are lost")
 
     def _wait_again(self, lines: list[bytes]) -> None:
-        later = list(self.waiting)
-        self.waiting.clear()
-        self._waiting_bytes = 0
-        for line in [*lines, *later]:
-            self._wait(line)
+        """Put lines before those that wait."""
+        self.waiting.extendleft(reversed(lines))
+        self._waiting_bytes = sum(map(len, self.waiting))
 
     def _fail(self, error: OSError | None) -> None:
         self._end = -1

@@ -76,6 +76,10 @@ class RunView(DescribedModel):
     """Number of steps of the whole run."""
     latest: dict[str, float | None] = Field(examples=[{"loss": 0.41, "heldout_accuracy": 0.983}])
     """The newest value of each series, by its name; null for a value that was not a finite number."""
+    tags: list[str] = Field(examples=[["baseline"]])
+    """Tags of the run, in alphabetical order."""
+    archived_at: datetime | None = Field(examples=[MOMENT])
+    """When the run was archived, so that lists hide it; null: it is not archived."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
 
@@ -152,6 +156,8 @@ class RunDetail(RunView):
     """When the service removed the points of this old run; null: all points are stored."""
     history_removed_at: datetime | None = Field(examples=[MOMENT])
     """When the service removed the entries of waiting from `moves`; null: all entries are stored."""
+    notes: str = Field(examples=["The loss has a spike at step 900."])
+    """Notes on the run, in Markdown; may be empty."""
     folder: str = Field(examples=["/shared/bigbatch/runs/000042-1f0c9a2b3d4e"])
     """The run folder on the cluster's file system."""
 
@@ -195,13 +201,27 @@ class ExperimentView(DescribedModel):
     """Completed steps over all steps of all runs, 0 to 1."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation."""
+    owner: str = Field(examples=["ada"])
+    """Owner of the experiment; may be empty."""
+    project: str = Field(examples=["vision"])
+    """Project of the experiment; may be empty."""
+    tags: list[str] = Field(examples=[["baseline", "lars"]])
+    """Tags of the experiment, in alphabetical order."""
+    archived_at: datetime | None = Field(examples=[MOMENT])
+    """When the experiment was archived, so that lists hide it; null: it is not archived."""
+    origin: int | None = Field(examples=[12])
+    """Id of the experiment from which this one was made, by a rerun or as a clone; null without one."""
 
 
 class ExperimentDetail(ExperimentView):
     """An experiment with its spec."""
 
     spec: ExperimentSpec
-    """The complete spec of the experiment."""
+    """The complete spec of the experiment, with the name and labels that it had when it was stored."""
+    notes: str = Field(examples=["Compare with experiment 12."])
+    """Notes on the experiment, in Markdown; may be empty."""
+    added_points: list[Values] = Field(examples=[[VALUES]])
+    """Points that were added outside the grid of the spec."""
 
 
 class Created(DescribedModel):

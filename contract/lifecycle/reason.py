@@ -84,7 +84,15 @@ class CollectionFailed(_Reason):
 
 class FolderNotWritable(_Reason):
     kind: Literal["folder_not_writable"] = "folder_not_writable"
-    folder: Literal["run", "array"]
+    folder: Literal["run", "array", "code", "tools"]
+    error: str
+
+
+class CodeUnavailable(_Reason):
+    """The files of the run's code snapshot are absent or damaged."""
+
+    kind: Literal["code_unavailable"] = "code_unavailable"
+    code: str
     error: str
 
 
@@ -121,6 +129,22 @@ class FoundByName(_Reason):
     """The job's id was not stored at its submission; the cluster listed the job by its name."""
 
     kind: Literal["found_by_name"] = "found_by_name"
+
+
+class _Request(_Reason):
+    """Somebody asked an ended run to go on."""
+
+    by: str | None = None  # the user of the client
+    points_removed: bool = False  # the points of its earlier attempts had been removed
+
+
+class RetryRequested(_Request):
+    kind: Literal["retry_requested"] = "retry_requested"
+
+
+class ExtensionRequested(_Request):
+    kind: Literal["extension_requested"] = "extension_requested"
+    epochs: int
 
 
 Ending = FreeText | RunPaused | RunFailed | JobEnded | RankFailed
@@ -173,6 +197,7 @@ Reason = Annotated[
     | RankFailed
     | CollectionFailed
     | FolderNotWritable
+    | CodeUnavailable
     | SubmissionRefused
     | SubmissionDeferred
     | SubmissionUnconfirmed
@@ -181,7 +206,9 @@ Reason = Annotated[
     | Retried
     | RetriesExhausted
     | NoProgress
-    | LimitTooShort,
+    | LimitTooShort
+    | RetryRequested
+    | ExtensionRequested,
     Field(discriminator="kind"),
 ]
 reason_adapter: TypeAdapter[Reason] = TypeAdapter(Reason)

@@ -9,7 +9,8 @@ class State(StrEnum):
 
     queued: no cluster has a job of the run. submitting: a worker submits its job. pending: the cluster has its job, and
     the run has reported nothing yet. running: it trains. paused: the run reported that it paused or failed; when its
-    job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended.
+    job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended, until somebody asks for
+    more: a retry, or further epochs.
     """
 
     QUEUED = "queued"
@@ -29,12 +30,12 @@ MOVES: dict[State, set[State]] = {
     State.PENDING: {State.RUNNING, State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
     State.RUNNING: {State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},
     State.PAUSED: {State.QUEUED, State.FAILED, State.CANCELLED},
-    State.DONE: set(),
-    State.FAILED: set(),
-    State.CANCELLED: set(),
+    State.DONE: {State.QUEUED},  # further epochs
+    State.FAILED: {State.QUEUED},
+    State.CANCELLED: {State.QUEUED},
 }
 LIVE = frozenset({State.PENDING, State.RUNNING, State.PAUSED})  # a cluster has, or just had, a job
-ENDED = frozenset(state for state, moves in MOVES.items() if not moves)
+ENDED = frozenset({State.DONE, State.FAILED, State.CANCELLED})  # the service itself changes none of these
 
 
 # of several runs: the first of these states that any run has

@@ -10,19 +10,27 @@ from contract.spec.base import Spec
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
 from contract.spec.checks.stored_size import check_stored_size
 from contract.spec.grid.grid import Grid, Values
+from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
 from contract.validation import ValidationIssue, issues_of, validation_error
 
 MAX_ISSUES = 100  # a longer list does not help a person
-ONE_LINE = r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"
 
 
 class ExperimentSpec(Spec):
     """A base run, variants, and axes (dotted path: list of values). Every point of the grid is one run."""
 
-    name: str = Field(min_length=1, max_length=200, pattern=ONE_LINE, examples=["torus against ring"])
+    name: Name = Field(examples=["torus against ring"])
     """Name of the experiment: one line that is not blank. Several experiments may have the same name."""
     description: str = Field(default="", max_length=10_000, examples=["All collectives compute the same sums."])
     """Text for people."""
+    notes: Notes = Field(default="", examples=["Compare with experiment 12."])
+    """Notes on the experiment, in Markdown; they can be changed later."""
+    owner: Owner | None = Field(default=None, examples=["ada"])
+    """Owner of the experiment; null: the user of the client that submits the experiment."""
+    project: Project = Field(default="", examples=["vision"])
+    """Project of the experiment."""
+    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS)] = Field(default=[], examples=[["baseline", "lars"]])
+    """Tags of the experiment; they can be changed later."""
     base: AnyRun
     """The run of which every point of the grid is a variation."""
     axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
@@ -63,6 +71,12 @@ class ExperimentSpec(Spec):
     def points(self) -> list[tuple[Values, AnyRun]]:
         """Return the values and the complete run of every point, in the order of the grid."""
         return self._points
+
+    def with_points(self, points: list[tuple[Values, AnyRun]]) -> Self:
+        """Return the same spec with other points, which were checked elsewhere."""
+        spec = self.model_copy()
+        spec._points, spec._was_checked = points, True
+        return spec
 
     @model_validator(mode="after")
     def _check_every_point(self) -> Self:

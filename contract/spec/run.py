@@ -21,10 +21,9 @@ from contract.spec.choices.models import ConvNet, Model
 from contract.spec.choices.optimizers import SGD, Optimizer
 from contract.spec.choices.rules import Rule, Sync
 from contract.spec.choices.schedules import Schedule
-from contract.spec.many_core import check_many_core
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
-from contract.spec.resources import Local, Resources, Slurm
+from contract.spec.resources import Local, Resources, Slurm, check_resources
 from contract.spec.retry import RetryPolicy
 from contract.validation import ValidationIssue, validation_error
 
@@ -125,7 +124,7 @@ class RunSpec(Spec):
     def _issues(self) -> Iterator[ValidationIssue]:
         world = self.resources.world
         yield from self._batch_issues()
-        yield from self._many_core_issues()
+        yield from self._resource_issues()
         yield from check_model(self.model, self.data)
         if issue := check_data_groups(self.data, self.rule, world):
             yield issue
@@ -158,13 +157,10 @@ class RunSpec(Spec):
             message = f"{world} ranks do not divide into groups of {group}"
             yield ValidationIssue(path="batch_norm.group", message=message)
 
-    def _many_core_issues(self) -> Iterator[ValidationIssue]:
+    def _resource_issues(self) -> Iterator[ValidationIssue]:
         need = self.resources
-        if not isinstance(need, Slurm) or need.many_core is None:
-            return
-        asked = {"ranks_per_node": need.ranks_per_node, "cpus_per_rank": need.cpus_per_rank}
-        issues = list(check_many_core(need.many_core, **asked, constraint=need.constraint))
-        if self.replica and (issue := check_memory(need.many_core, self.replica)):
-            issues.append(issue)
+        issues = list(check_resources(need))
+        if isinstance(need, Slurm) and need.many_core and self.replica:
+            issues += filter(None, [check_memory(need.many_core, self.replica)])
         for issue in issues:
             yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)

@@ -34,6 +34,7 @@ from scheduler.clusters.cluster import (
     gone,
     is_passed_to_jobs,
 )
+from scheduler.submit.tools import agent_folder
 
 QUEUE_FULL_S = 10.0  # without submissions after the machine could start no process
 PID = re.compile(r"[1-9][0-9]{0,8}")
@@ -170,6 +171,9 @@ def _ended(code: int) -> Gone:
 
 
 def _command(job: JobRequest) -> list[str]:
+    if job.spec.kind == "program":
+        agent = agent_folder(job.folder.path.parent)
+        return [sys.executable, "-I", "-S", "-u", str(agent), str(job.folder.path), "--attempt", str(job.attempt)]
     # -P: a folder called "trainers" in the current directory must not hide the package
     return [sys.executable, "-P", "-m", "trainers", str(job.folder.path), "--attempt", str(job.attempt)]
 

@@ -79,8 +79,8 @@ def refuse_retry(run: Run, cause: ExitCause, ending: Ending) -> Reason | None:
 
 
 def _count(run: Run, cause: ExitCause) -> int:
-    """Return how many attempts before the current one ended for `cause`."""
-    return sum(job.exit_cause == cause and job.attempt < run.attempt for job in run.jobs)
+    """Return how many attempts before the current one ended for `cause`, since somebody last asked for a start."""
+    return sum(job.exit_cause == cause and run.retries_after < job.attempt < run.attempt for job in run.jobs)
 
 
 def _policy(run: Run) -> RetryPolicy:

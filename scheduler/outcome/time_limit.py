@@ -4,8 +4,8 @@ import math
 
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import Ending, LimitTooShort, NoProgress, RunPaused
+from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
-from contract.spec.run import RunSpec
 from store.tables import Job, Run
 
 LEAST_SHARE = 0.1  # of the limit that an attempt trains; less in two attempts in a row: start-up takes the time
@@ -16,7 +16,8 @@ def refuse_after_time_limit(run: Run, ending: Ending, retries_left: int) -> NoPr
 
     One slow start proves nothing, so an attempt is compared with the latest one before that ended for the same cause.
     """
-    earlier = [job for job in run.jobs if job.exit_cause is ExitCause.TIME_LIMIT and job.attempt < run.attempt]
+    counted = [job for job in run.jobs if run.retries_after < job.attempt < run.attempt]
+    earlier = [job for job in counted if job.exit_cause is ExitCause.TIME_LIMIT]
     if not earlier:
         return None
     latest = max(earlier, key=lambda job: job.attempt)
@@ -28,7 +29,7 @@ def refuse_after_time_limit(run: Run, ending: Ending, retries_left: int) -> NoPr
 
 
 def _too_short(run: Run, ending: Ending, latest: Job, retries_left: int) -> LimitTooShort | None:
-    resources = RunSpec.model_validate(run.spec).resources
+    resources = read_run(run.spec).resources
     if not isinstance(resources, Slurm):
         return None
     steps = max(run.step - _step_before(run, run.attempt), (latest.exit_step or 0) - _step_before(run, latest.attempt))

@@ -33,8 +33,10 @@ from scheduler.clusters.cluster import (
 )
 from scheduler.context import Context
 from scheduler.submit.answer import queue_again, store_id, withdraw
+from scheduler.submit.code_trees import make_code_trees
 from scheduler.submit.folders import FULL_FOR, Lease, write_array_folder, write_run_folders
 from scheduler.submit.select import SMALL, Selection, select_next
+from scheduler.submit.tools import install_tools
 from store import jobs, submissions, transitions
 from store.session import snapshot, transaction
 
@@ -105,13 +107,20 @@ def _submission(context: Context, cluster: Cluster, selection: Selection) -> Ste
     yield 0.0
     lease = Lease(context, selection.name)
     pairs = [(run, job) for run in taken if (job := run.current_job)]
+    pairs = yield from make_code_trees(context, lease, pairs)
     ready = yield from write_run_folders(context, lease, pairs)
+    if any(run.spec.get("kind") == "program" for run, _ in ready):
+        try:
+            install_tools(context.runs_folder)
+        except OSError as error:
+            _put_back(context, selection.name, FolderNotWritable(folder="tools", error=str(error)), error)
+            return
     if len(taken) > 1 and ready:
         array = context.array_request_of(ready, parallel=selection.parallel)
         try:
             yield from write_array_folder(context, lease, array, ready)
         except OSError as error:
-            _put_back(context, selection.name, error)
+            _put_back(context, selection.name, FolderNotWritable(folder="array", error=str(error)), error)
             return
         yield LONG_S
         _submit(context, cluster, array, lease)
@@ -154,8 +163,7 @@ def _cancel_unless_adopted(context: Context, cluster: Cluster, job: JobRequest |
             cluster.cancel([JobHandle(job_id, job.name)])
 
 
-def _put_back(context: Context, name: str, error: OSError) -> None:
-    reason = FolderNotWritable(folder="array", error=str(error))
+def _put_back(context: Context, name: str, reason: Reason, error: OSError) -> None:
     if is_transient(error):
         with transaction(context.engine) as db:
             queue_again(db, name, reason, FULL_FOR)

@@ -3,6 +3,7 @@
 Each transaction is complete by itself: a worker that is killed leaves the rest for a later tick, on any worker.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -10,19 +11,48 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
+from contract.snapshot.blob_store import GRACE_S
+from contract.snapshot.garbage import remove_garbage, remove_trees
 from scheduler.context import Context
 from store.metrics.retention import remove_points, remove_waits
-from store.session import transaction
+from store.session import snapshot, transaction
+from store.snapshots import snapshots
 from store.tables import now
 
 BUDGET_S = 1.0  # of a tick, for points and for the history: a tenth of the period each
+GARBAGE_S = 3600.0  # between two removals of snapshots
 MAX_POINTS = 10_000  # in a transaction: other writers wait for its end
 
 
+log = logging.getLogger(__name__)
+
+
 def prune(context: Context) -> None:
-    """Remove points and history entries of runs that ended longer ago than the settings say; without them, nothing."""
+    """Remove points and history entries of runs that ended longer ago than the settings say, and unused snapshots."""
     _prune(context, context.retention.points, partial(remove_points, limit=MAX_POINTS))
     _prune(context, context.retention.history, remove_waits)
+    if time.monotonic() - context.memory.garbage_removed_at > GARBAGE_S:
+        context.memory.garbage_removed_at = time.monotonic()
+        _remove_snapshots(context)
+
+
+def _remove_snapshots(context: Context) -> None:
+    """Remove the snapshots that no run names, then the files that no snapshot needs, outside any transaction."""
+    has_more = True
+    while has_more:
+        with transaction(context.engine) as db:
+            has_more = bool(snapshots.remove_unused(db, now() - timedelta(seconds=GRACE_S)))
+    with snapshot(context.engine) as db:
+        stored, needed = snapshots.stored(db), snapshots.of_open_runs(db)
+
+    def progress() -> None:
+        context.memory.note_progress("prune")
+
+    try:
+        remove_garbage(context.blob_store, stored.__contains__, progress)
+        remove_trees(context.runs_folder, needed, progress)
+    except OSError as error:
+        log.warning("snapshots that no run needs cannot be removed for now: %s", error)
 
 
 def _prune(context: Context, age: timedelta | None, remove: Callable[[Session, datetime], bool]) -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 
-from contract.lifecycle.state import ENDED, State
+from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Alive, Cluster, Gone, JobHandle, NoAnswerError, RateLimitedError
 from scheduler.context import Context
 from scheduler.jobs.status import status_of_jobs
@@ -47,7 +47,7 @@ def reap(context: Context) -> None:
 def _reap_one(context: Context, kind: str, pairs: Sequence[tuple[Run, Job]]) -> None:
     status = status_of_jobs(context, kind, [job for _, job in pairs])
     # the end of a paused run's job is for `ingest`, which queues the run again
-    gone = [job.id for run, job in pairs if run.state in ENDED and isinstance(status[job.id], Gone)]
+    gone = [job.id for run, job in pairs if run.state is not State.PAUSED and isinstance(status[job.id], Gone)]
     if gone:
         with transaction(context.engine) as db:
             jobs.write_gone(db, gone)

@@ -33,6 +33,7 @@ class ListedRun(NamedTuple):
     step: int
     steps: int
     latest: dict[str, float | None]
+    archived_at: datetime | None
     best_accuracy: float | None
     stop_requested_at: datetime | None
     job: "ListedJob | None"

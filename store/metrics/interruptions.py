@@ -28,6 +28,7 @@ class _Trained(NamedTuple):
 
     id: int
     attempt: int
+    retries_after: int
     started_at: datetime
     ended_at: datetime | None
 
@@ -49,12 +50,12 @@ class Interruption(NamedTuple):
 
 def observed(db: Session, experiment_id: int, *, interval_s: float | None) -> list[CheckpointHistory]:
     """Return what was measured of an experiment's runs, for each number of ranks."""
-    columns = (Run.id, Run.world, Run.attempt, Run.started_at, Run.ended_at)
+    columns = (Run.id, Run.world, Run.attempt, Run.retries_after, Run.started_at, Run.ended_at)
     begun = select(*columns).where(Run.experiment_id == experiment_id, Run.started_at.is_not(None))
     by_world: dict[int, list[_Trained]] = defaultdict(list)
-    for run_id, world, attempt, started_at, ended_at in db.execute(begun):
+    for run_id, world, attempt, after, started_at, ended_at in db.execute(begun):
         assert started_at is not None  # the query selects runs that have begun
-        by_world[world].append(_Trained(run_id, attempt, started_at, ended_at))
+        by_world[world].append(_Trained(run_id, attempt, after, started_at, ended_at))
     return [_of(db, world, by_world[world], interval_s) for world in sorted(by_world)]
 
 
@@ -100,8 +101,8 @@ def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | 
 
 def _trained_s(db: Session, trained: Sequence[_Trained]) -> float:
     """Return the seconds in which runs were running, without the time between attempts."""
-    once = sum(_seconds(run.started_at, run.ended_at) for run in trained if run.attempt <= 1)
-    again = [run.id for run in trained if run.attempt > 1]
+    again = [run.id for run in trained if run.attempt > 1 or run.retries_after]
+    once = sum(_seconds(run.started_at, run.ended_at) for run in trained if run.id not in {*again})
     query = select(Move.run_id, Move.new, Move.at).where(Move.run_id.in_(again)).order_by(Move.run_id, Move.id)
     moves = [_Moved(*row) for row in db.execute(query)]
     return once + sum(_running_s(list(mine)) for _, mine in groupby(moves, key=lambda move: move.run_id))

@@ -35,7 +35,7 @@ def remove_points(db: Session, ended_before: datetime, limit: int) -> bool:
     run_ids = _lock_ended(db, ended_before, Run.points_removed_at)
     remaining, without_points = limit, []
     for run_id in run_ids:
-        remaining -= _remove_points_of(db, run_id, remaining)
+        remaining -= remove_points_of(db, run_id, remaining)
         if not remaining:
             break
         without_points.append(run_id)
@@ -48,10 +48,13 @@ def remove_waits(db: Session, ended_before: datetime) -> bool:
     """Remove the history entries of waiting of runs that ended before the moment; return whether there may be more.
 
     Each start, the move that followed it, and the end stay: they give the time in which the run trained, and why it
-    ended. Ended attempts are jobs and stay too.
+    ended. So does each request after an end. Ended attempts are jobs and stay too.
     """
     run_ids = _lock_ended(db, ended_before, Run.history_removed_at)
-    waits = (Move.new.not_in([State.RUNNING, *ENDED]), or_(Move.old.is_(None), Move.old != State.RUNNING))
+    waits = (
+        Move.new.not_in([State.RUNNING, *ENDED]),
+        or_(Move.old.is_(None), Move.old.not_in([State.RUNNING, *ENDED])),
+    )
     db.execute(delete(Move).where(Move.run_id.in_(run_ids), *waits))
     db.execute(update(Run).where(Run.id.in_(run_ids)).values(history_removed_at=now()))
     return bool(run_ids)
@@ -61,13 +64,13 @@ def _lock_ended(
     db: Session, ended_before: datetime, removed_at: InstrumentedAttribute[datetime | None]
 ) -> Sequence[int]:
     """Lock the runs that ended first, and before the moment, of which nothing has been removed."""
-    # a live run has no `ended_at`, and no run leaves the states that set it
+    # a live run has no `ended_at`; a run that goes on after its end has none, and its removals are undone
     due: tuple[ColumnElement[bool], ...] = (Run.ended_at < ended_before, removed_at.is_(None))
     oldest = select(Run.id).where(*due).order_by(Run.ended_at).limit(MAX_RUNS)
     return lock_runs(db, Run.id.in_(oldest), *due)
 
 
-def _remove_points_of(db: Session, run_id: int, limit: int) -> int:
+def remove_points_of(db: Session, run_id: int, limit: int) -> int:
     """Remove the first points of a run, at most `limit`; return their number."""
     place = (Point.series_id, Point.step)
     which: list[ColumnElement[bool]] = [Point.series_id.in_(select(Series.id).where(Series.run_id == run_id))]

@@ -52,7 +52,7 @@ def test_a_spec_with_an_infinite_number_is_refused(both: TestClient) -> None:
         ("PUT", "runs", "GET, HEAD"),
         ("GET", "runs/1/stop", "POST"),
         ("HEAD", "runs/1/stop", "POST"),
-        ("TRACE", "runs/1", "GET, HEAD"),
+        ("TRACE", "runs/1", "GET, HEAD, PATCH, DELETE"),
     ],
 )
 def test_a_method_that_is_not_allowed_is_answered_with_those_that_are(

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_example_of_the_guide_prints_the_result_of_its_run(
     client: Client, site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    example = re.search(r"## The Python client\n+```python\n(.*?)```", (ROOT / "docs/guide.md").read_text(), re.S)
+    example = re.search(r"## The Python client\n+```python\n(.*?)```", (ROOT / "docs/tools.md").read_text(), re.S)
     assert example
 
     def train_at_once(ask: Callable[[], Any], pause: Pause) -> Any:

@@ -29,9 +29,9 @@ ALLOWED = {
 }
 # a list without a filter reads its table in the order of the primary key or of an index, and stops when a page is full
 ORDERS = (
-    "experiments ORDER BY experiments.id {}",
-    "experiments ORDER BY experiments.name {0}, experiments.id {0}",
-    "runs.current_job_id ORDER BY runs.id {}",
+    "experiments.archived_at IS NULL ORDER BY experiments.id {}",
+    "experiments.archived_at IS NULL ORDER BY experiments.name {0}, experiments.id {0}",
+    "runs.archived_at IS NULL ORDER BY runs.id {}",
 )
 PAGES = tuple(order.format(direction) for order in ORDERS for direction in ("ASC", "DESC"))
 FEW, MANY = 50, 1000  # ended runs beside those of the flow

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("api", "bigbatch", "contract", "lab", "migrations", "scheduler", "store", "study", "trainers")
+PRODUCT = ("agent", "api", "bigbatch", "contract", "lab", "migrations", "scheduler", "store", "study", "trainers")
 LONGEST_FUNCTION = 45
 PRIVATE_WORDS = """
 tell tells told say says said heard hearsay keep keeps kept keeper whoever nobody somebody verdict inquest promptly

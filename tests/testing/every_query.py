@@ -22,6 +22,7 @@ from store.tables import Cluster, Run, now
 from tests.testing.clusters import Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, read
+from tests.testing.snapshots import EMPTY_TREE, post_tree
 
 # values of parameters that have no enumeration; a moment long ago matches all rows, one in the future none
 MOMENTS = [datetime(2020, 1, 1, tzinfo=UTC).isoformat(), datetime(2150, 1, 1, tzinfo=UTC).isoformat()]
@@ -29,9 +30,18 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "before": [3],
     "after": [1],
     "name": ["loss"],
+    "q": ["loss"],
+    "tag": ["lars"],
+    "owner": ["ada"],
+    "project": ["vision"],
+    "archived": ["true"],
     "since": MOMENTS,
     "limit": [50],
     "offset": [0],
+    "path": ["train.py"],
+    "against": [EMPTY_TREE],
+    "other": [2],
+    "attempt": [1],
 }
 
 
@@ -77,16 +87,23 @@ def end_long_ago(context: Context, run_ids: Sequence[int], days: int) -> None:
 def get_everything(client: TestClient, app: FastAPI) -> int:
     """Send each GET of the API plainly, and with each value of each parameter; return the number of requests."""
     count, document = 0, app.openapi()
+    name = post_tree(client, {"train.py": b"print(1)\n"})
+    assert post_tree(client, {}) == EMPTY_TREE
     types = {f"#/components/schemas/{name}": schema for name, schema in document["components"]["schemas"].items()}
     for path, verbs in document["paths"].items():
         if "get" not in verbs or "/collectives/" in path:
             continue
-        plain = path.replace("{experiment_id}", "1").replace("{run_id}", "1")
+        plain = path.replace("{experiment_id}", "1").replace("{run_id}", "1").replace("{name}", name)
         for query in _queries(verbs["get"].get("parameters", []), types):
-            answer = client.get(f"{plain}?{urlencode(query)}")
+            answer = client.get(f"{plain}?{urlencode(query or _required(verbs['get']))}")
             assert answer.status_code in (200, 503), (plain, query, answer.text)
             count += 1
     return count
+
+
+def _required(operation: Mapping[str, Any]) -> list[tuple[str, object]]:
+    parameters = [one for one in operation.get("parameters", []) if one["in"] == "query" and one["required"]]
+    return [(one["name"], SAMPLES[one["name"]][0]) for one in parameters]
 
 
 def _queries(parameters: Sequence[Mapping[str, Any]], types: Mapping[str, Any]) -> Iterator[list[tuple[str, object]]]:

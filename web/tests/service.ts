@@ -1,7 +1,7 @@
 /** A fake service that answers with the objects of the API. */
 import { vi } from "vitest";
 import type { components } from "@/shared/api/schema";
-import type { ExperimentDetail, RunDetail, RunView } from "@/shared/api/types";
+import type { ExperimentDetail, ProgramSpec, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
 type Problem = Partial<components["schemas"]["Problem"]> & { status: number };
@@ -59,6 +59,8 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     step: 3,
     steps: 10,
     latest: { loss: 0.51234, heldout_accuracy: 0.9312 },
+    tags: [],
+    archived_at: null,
     best_accuracy: 0.9312,
     ...change,
   };
@@ -87,6 +89,7 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     series: ["loss"],
     points_removed_at: null,
     history_removed_at: null,
+    notes: "",
     folder: "/runs/000007-ab",
     choices: null,
     bindings: null,
@@ -112,7 +115,31 @@ export function anExperiment(change: Partial<ExperimentDetail> = {}): Experiment
     counts: { running: 1, done: 1 },
     progress: 0.625,
     best_accuracy: 0.9312,
+    owner: "",
+    project: "",
+    tags: [],
+    archived_at: null,
+    origin: null,
+    notes: "",
+    added_points: [],
     spec,
+    ...change,
+  };
+}
+
+export function aProgram(change: Partial<ProgramSpec> = {}): ProgramSpec {
+  return {
+    kind: "program",
+    command: "python train.py --lr {lr} --name {name} --out {run_folder} {{again}} {unknown}",
+    launcher: "torchrun",
+    resources: { kind: "slurm", nodes: 2, ranks_per_node: 4, cpus_per_rank: 1, minutes: 60 },
+    environment: { modules: [], setup: [], variables: {} },
+    working_folder: "/home/ann/project",
+    parameters: { lr: 0.1, name: "a b", net: { depth: 3 } },
+    retries: {} as ProgramSpec["retries"],
+    stall_minutes: 10,
+    steps: 0,
+    time_split: true,
     ...change,
   };
 }

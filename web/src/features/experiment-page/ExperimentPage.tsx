@@ -1,11 +1,15 @@
 /** The page of an experiment: its state, the overlaid curves of its runs, and the table of runs. */
 import { useState } from "react";
-import type { ExperimentDetail } from "@/shared/api/types";
+import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
 import { pluralize } from "@/shared/format/number";
+import { NotesPanel } from "@/shared/labels/NotesPanel";
+import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
+import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
+import { keySeries } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
 import { useTheme } from "@/shared/theme/theme";
@@ -19,6 +23,8 @@ import { lineStylesOf } from "./lineStyles";
 import { RunTable } from "./runs/RunTable";
 import { useSelection } from "./useSelection";
 
+const MOST_METRICS = 3;
+
 export function ExperimentPage({ id }: { id: number }) {
   const { data, error } = useExperiment(id);
   if (!data) return <QueryStatus error={error} />;
@@ -31,18 +37,26 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   useTitle(live ? `${Math.floor(progress * 100)}% · ${name}` : `${state} · ${name}`);
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(id, live);
   const [colorBy, setColorBy] = useState<string | null>(null);
+  const refresh = useRefresh(id);
   const theme = useTheme();
   const selection = useSelection();
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
   const axes = axesOf(experiment);
+  const kind = experiment.spec.base.kind;
+  const metrics = metricsOf(kind, runs);
   const lineStyles = lineStylesOf(axes, colorBy, theme);
   return (
     <>
       <Announcement text={`${name}: ${countsText(experiment.counts)}`} />
       <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
+      <NotesPanel target={{ kind: "experiment", id }} notes={experiment.notes} refresh={refresh} />
       <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
-      <CheckpointAdvice experimentId={id} />
-      {data ? <RunTable {...{ runs, axes, lineStyles, selection }} /> : <QueryStatus error={error} />}
+      {kind !== "program" && <CheckpointAdvice experimentId={id} />}
+      {data ? (
+        <RunTable {...{ runs, metrics, axes, lineStyles, selection }} />
+      ) : (
+        <QueryStatus error={error} />
+      )}
       {hasNextPage && (
         <p className={styles.moreRuns}>
           <button className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
@@ -54,6 +68,15 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
         </p>
       )}
     </>
+  );
+}
+
+/** Return the series with a column in the table of runs: those of the engine, or the first ones of programs. */
+function metricsOf(kind: ExperimentDetail["spec"]["base"]["kind"], runs: RunView[]): string[] {
+  if (kind !== "program") return [LOSS, HELDOUT_ACCURACY];
+  return keySeries(
+    runs.flatMap((run) => Object.keys(run.latest)),
+    MOST_METRICS,
   );
 }
 

@@ -1,10 +1,14 @@
 /** The page of a run: state, metrics, history, curves, time split, spec and log. */
 import type { RunDetail } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
+import { NotesPanel } from "@/shared/labels/NotesPanel";
+import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { classNames } from "@/shared/page/classNames";
 import { useTitle } from "@/shared/page/useTitle";
+import { formatCount } from "@/shared/format/number";
+import { stepShare } from "@/shared/state/progress";
 import { hasEnded } from "@/shared/state/state";
 import { usePoints } from "./api/usePoints";
 import { useRun } from "./api/useRun";
@@ -15,6 +19,7 @@ import { LostRankList } from "./history/LostRankList";
 import { RemovalList } from "./history/RemovalList";
 import { RestartList } from "./history/RestartList";
 import { StateTimeline } from "./history/StateTimeline";
+import { ProgramPanel } from "./program/ProgramPanel";
 import styles from "./RunPage.module.css";
 import { RunHeader } from "./summary/RunHeader";
 import { RunMetrics } from "./summary/RunMetrics";
@@ -32,13 +37,15 @@ function Run({ run }: { run: RunDetail }) {
   const points = usePoints(run);
   const { series } = points;
   const live = !hasEnded(run.state);
-  const share = `${Math.floor((run.step / run.steps) * 100)}%`;
-  useTitle(`${run.state === "running" ? share : run.state} · Run ${run.id}`);
+  const { spec } = run;
+  const refresh = useRefresh(run.experiment_id, run.id);
+  useTitle(`${progressText(run)} · Run ${run.id}`);
   return (
     <>
       <Announcement text={`Run ${run.id} is ${run.stopping ? "stopping" : run.state}`} />
       <RunHeader run={run} />
       <StatusPanel run={run} />
+      <NotesPanel target={{ kind: "run", id: run.id }} notes={run.notes} refresh={refresh} />
       <RunMetrics run={run} series={series} />
       <StateTimeline run={run} />
       <div className={classNames("small", styles.history)}>
@@ -49,11 +56,22 @@ function Run({ run }: { run: RunDetail }) {
       </div>
       <RunCurves run={run} points={points} />
       <StepTimePanel run={run} series={series} />
-      <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />
+      {spec.kind === "program" ? (
+        <ProgramPanel run={run} spec={spec} />
+      ) : (
+        <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />
+      )}
       <div className={styles.texts}>
         <SpecPanel run={run} />
         <LogPanel runId={run.id} live={live} />
       </div>
     </>
   );
+}
+
+/** Return "30%" or "step 120" of a running run, and the state of any other. */
+function progressText(run: RunDetail): string {
+  if (run.state !== "running") return run.state;
+  const share = stepShare(run);
+  return share === null ? `step ${formatCount(run.step)}` : `${Math.floor(share * 100)}%`;
 }

@@ -98,10 +98,18 @@ export interface paths {
         get: operations["get_experiment"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete Experiment
+         * @description Delete an experiment whose runs have all ended, with its files; `confirm` must be its name.
+         */
+        delete: operations["delete_experiment"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Patch Experiment
+         * @description Change the labels of an experiment; its spec stays as it was submitted.
+         */
+        patch: operations["patch_experiment"];
         trace?: never;
     };
     "/api/v1/experiments/{experiment_id}/checkpoints": {
@@ -157,7 +165,31 @@ export interface paths {
          */
         get: operations["get_experiment_points"];
         put?: never;
-        post?: never;
+        /**
+         * Add Points
+         * @description Queue runs for further points of an experiment; a point that it has already is not repeated.
+         */
+        post: operations["add_points"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Experiment
+         * @description Queue the runs that failed or were cancelled as their next attempts; other runs stay as they are.
+         */
+        post: operations["retry_experiment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -176,6 +208,26 @@ export interface paths {
          * @description Return the runs in the order of the experiment's grid; `after=next` gives the next page.
          */
         get: operations["list_experiment_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/size": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Experiment Size
+         * @description Return what a deletion of the experiment would remove, and the text that confirms the deletion.
+         */
+        get: operations["get_experiment_size"];
         put?: never;
         post?: never;
         delete?: never;
@@ -279,6 +331,74 @@ export interface paths {
         get: operations["get_run"];
         put?: never;
         post?: never;
+        /**
+         * Delete Run
+         * @description Delete a run that has ended, with its files; `confirm` must be the name of its folder.
+         */
+        delete: operations["delete_run"];
+        options?: never;
+        head?: never;
+        /**
+         * Patch Run
+         * @description Change the labels of a run.
+         */
+        patch: operations["patch_run"];
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Differences
+         * @description Return how the run differs from the run `other`: fields of the spec, files of the code, the environment.
+         */
+        get: operations["get_run_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Environment
+         * @description Return the environment of an attempt of a program; null if there is no record of it.
+         */
+        get: operations["get_run_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Extend Run
+         * @description Queue a run that is done, to go on from its newest checkpoint to more epochs.
+         */
+        post: operations["extend_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -345,6 +465,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Run
+         * @description Queue a run that failed or was cancelled as its next attempt; another run stays as it is.
+         */
+        post: operations["retry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/size": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Size
+         * @description Return what a deletion of the run would remove, and the text that confirms the deletion.
+         */
+        get: operations["get_run_size"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/stop": {
         parameters: {
             query?: never;
@@ -359,6 +519,126 @@ export interface paths {
          * @description Request that the run stops; a run that has ended stays as it is.
          */
         post: operations["stop_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store Snapshot
+         * @description Store a snapshot whose contents the service has; otherwise name the contents that it lacks.
+         */
+        post: operations["store_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/blobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload Blobs
+         * @description Store contents of files, each checked against its hash; contents that arrived whole stay.
+         */
+        post: operations["upload_blobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot
+         * @description Return one snapshot: its size, and where its tree came from.
+         */
+        get: operations["get_snapshot"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot Differences
+         * @description Return the files in which the snapshot `against` differs from this one, with the differences as text.
+         */
+        get: operations["get_snapshot_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Snapshot File
+         * @description Return the content of one file, at most its first megabyte.
+         */
+        get: operations["get_snapshot_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{name}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Snapshot Files
+         * @description Return the files and links of a snapshot in the order of their paths.
+         */
+        get: operations["list_snapshot_files"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -778,6 +1058,12 @@ export interface components {
             epoch: number;
         };
         /**
+         * Change
+         * @description How a file of one snapshot differs from the other.
+         * @enum {string}
+         */
+        Change: "added" | "removed" | "changed";
+        /**
          * Checkpoint
          * @description When to save: as soon as any of these intervals has passed, and before every requested pause.
          *
@@ -1056,6 +1342,30 @@ export interface components {
             mounts: string[];
         };
         /**
+         * ContainerImage
+         * @description The image of the container in which a program ran.
+         */
+        ContainerImage: {
+            /**
+             * Digest
+             * @description Digest in the address of the image, or the id of an image file; null if neither is known.
+             * @example sha256:9f86d081
+             */
+            digest?: string | null;
+            /**
+             * Image
+             * @description Path or address of the image.
+             * @example /images/torch.sif
+             */
+            image: string;
+            /**
+             * Kind
+             * @description The program that ran the container.
+             * @example apptainer
+             */
+            kind: string;
+        };
+        /**
          * ConvNet
          * @description A small convolutional net with batch normalization: three convolutions and one linear layer.
          */
@@ -1227,6 +1537,18 @@ export interface components {
             warnings: string[];
         };
         /**
+         * Deleted
+         * @description The result of a deletion.
+         */
+        Deleted: {
+            /**
+             * Runs
+             * @description Number of runs that were deleted; their files are removed in the background. 0: they were deleted before.
+             * @example 3
+             */
+            runs: number;
+        };
+        /**
          * Digits
          * @description scikit-learn's handwritten digits: 1,797 real 8 x 8 images, every fifth of a fixed shuffle held out.
          */
@@ -1372,6 +1694,102 @@ export interface components {
             venv?: string | null;
         };
         /**
+         * EnvironmentRecord
+         * @description The environment of an attempt of a program, as rank 0 found it.
+         */
+        EnvironmentRecord: {
+            /**
+             * At
+             * @description When it was recorded, by the host's clock; seconds since 1970.
+             * @example 1780000000
+             */
+            at: number;
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
+            attempt: number;
+            /** @description The container; null without one. */
+            container?: components["schemas"]["ContainerImage"] | null;
+            /**
+             * Driver
+             * @description Version of the NVIDIA driver; null without one.
+             * @example 550.54.15
+             */
+            driver?: string | null;
+            /**
+             * Gpus
+             * @description Names of the host's GPUs.
+             * @default []
+             * @example [
+             *       "NVIDIA H100"
+             *     ]
+             */
+            gpus: string[];
+            /**
+             * Host
+             * @description The host of rank 0.
+             * @example n1
+             */
+            host: string;
+            /** @description The Python that the command names, else the one of the environment; null without any. */
+            interpreter?: components["schemas"]["Interpreter"] | null;
+            /**
+             * Kernel
+             * @description Release of the kernel.
+             * @default
+             * @example 6.1.0-18-amd64
+             */
+            kernel: string;
+            /**
+             * Machine
+             * @description Kind of the processor.
+             * @default
+             * @example x86_64
+             */
+            machine: string;
+            /**
+             * Modules
+             * @description Loaded environment modules, in the order of loading.
+             * @default []
+             * @example [
+             *       "cuda/12.4"
+             *     ]
+             */
+            modules: string[];
+            /**
+             * Packages
+             * @description The versions of that interpreter's packages, by name.
+             * @default {}
+             * @example {
+             *       "numpy": "2.3.5",
+             *       "torch": "2.9.1"
+             *     }
+             */
+            packages: {
+                [key: string]: string;
+            };
+            /**
+             * System
+             * @description Name of the operating system.
+             * @default
+             * @example Linux
+             */
+            system: string;
+            /**
+             * Variables
+             * @description Environment variables, without those that look like secrets.
+             * @default {}
+             * @example {
+             *       "OMP_NUM_THREADS": "4"
+             *     }
+             */
+            variables: {
+                [key: string]: string;
+            };
+        };
+        /**
          * ExitCause
          * @description The causes of an attempt's end, as far as they differ in what the scheduler does next.
          *
@@ -1383,10 +1801,105 @@ export interface components {
          */
         ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
         /**
+         * ExperimentChange
+         * @description Changes of an experiment's labels; a field that is absent or null changes nothing.
+         */
+        ExperimentChange: {
+            /**
+             * Add Tags
+             * @description Tags to add.
+             * @default []
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            add_tags: string[];
+            /**
+             * Archived
+             * @description true: hide it from lists; false: show it in lists again.
+             * @default null
+             * @example true
+             */
+            archived: boolean | null;
+            /**
+             * Description
+             * @description New description.
+             * @default null
+             * @example All collectives compute the same sums.
+             */
+            description: string | null;
+            /**
+             * Name
+             * @description New name.
+             * @default null
+             * @example torus against ring, repeated
+             */
+            name: string | null;
+            /**
+             * Notes
+             * @description New notes, in Markdown.
+             * @default null
+             * @example The loss has a spike at step 900.
+             */
+            notes: string | null;
+            /**
+             * Owner
+             * @description New owner.
+             * @default null
+             * @example ada
+             */
+            owner: string | null;
+            /**
+             * Project
+             * @description New project; an empty text: no project.
+             * @default null
+             * @example vision
+             */
+            project: string | null;
+            /**
+             * Remove Tags
+             * @description Tags to remove; a tag that is not there is no error.
+             * @default []
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            remove_tags: string[];
+            /**
+             * Tags
+             * @description All tags; they replace the present ones.
+             * @default null
+             */
+            tags: string[] | null;
+        };
+        /**
          * ExperimentDetail
          * @description An experiment with its spec.
          */
         ExperimentDetail: {
+            /**
+             * Added Points
+             * @description Points that were added outside the grid of the spec.
+             * @example [
+             *       {
+             *         "batch": 256,
+             *         "collective": {
+             *           "kind": "ring"
+             *         }
+             *       }
+             *     ]
+             */
+            added_points: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Archived At
+             * @description When the experiment was archived, so that lists hide it; null: it is not archived.
+             * @example 2026-11-23T08:00:00Z
+             */
+            archived_at: string | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
@@ -1430,24 +1943,57 @@ export interface components {
              */
             name: string;
             /**
+             * Notes
+             * @description Notes on the experiment, in Markdown; may be empty.
+             * @example Compare with experiment 12.
+             */
+            notes: string;
+            /**
+             * Origin
+             * @description Id of the experiment from which this one was made, by a rerun or as a clone; null without one.
+             * @example 12
+             */
+            origin: number | null;
+            /**
+             * Owner
+             * @description Owner of the experiment; may be empty.
+             * @example ada
+             */
+            owner: string;
+            /**
              * Progress
              * @description Completed steps over all steps of all runs, 0 to 1.
              * @example 0.75
              */
             progress: number;
             /**
+             * Project
+             * @description Project of the experiment; may be empty.
+             * @example vision
+             */
+            project: string;
+            /**
              * Runs
              * @description Number of runs.
              * @example 3
              */
             runs: number;
-            /** @description The complete spec of the experiment. */
+            /** @description The complete spec of the experiment, with the name and labels that it had when it was stored. */
             spec: components["schemas"]["ExperimentSpec"];
             /**
              * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
              *     before done.
              */
             state: components["schemas"]["State"];
+            /**
+             * Tags
+             * @description Tags of the experiment, in alphabetical order.
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            tags: string[];
         };
         /**
          * ExperimentDraft
@@ -1547,11 +2093,41 @@ export interface components {
              */
             name: string;
             /**
+             * Notes
+             * @description Notes on the experiment, in Markdown; they can be changed later.
+             * @default
+             * @example Compare with experiment 12.
+             */
+            notes: string;
+            /**
+             * Owner
+             * @description Owner of the experiment; null: the user of the client that submits the experiment.
+             * @example ada
+             */
+            owner?: string | null;
+            /**
              * Pack
              * @description Number of runs in one Slurm job, side by side on one node; null: each run has its own job.
              * @example 4
              */
             pack?: number | null;
+            /**
+             * Project
+             * @description Project of the experiment.
+             * @default
+             * @example vision
+             */
+            project: string;
+            /**
+             * Tags
+             * @description Tags of the experiment; they can be changed later.
+             * @default []
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            tags: string[];
             /**
              * Variants
              * @description Fields that change together: each variant maps dotted paths to values, and all variants set the same fields. With
@@ -1581,6 +2157,12 @@ export interface components {
          * @description An experiment in a list.
          */
         ExperimentView: {
+            /**
+             * Archived At
+             * @description When the experiment was archived, so that lists hide it; null: it is not archived.
+             * @example 2026-11-23T08:00:00Z
+             */
+            archived_at: string | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
@@ -1624,11 +2206,29 @@ export interface components {
              */
             name: string;
             /**
+             * Origin
+             * @description Id of the experiment from which this one was made, by a rerun or as a clone; null without one.
+             * @example 12
+             */
+            origin: number | null;
+            /**
+             * Owner
+             * @description Owner of the experiment; may be empty.
+             * @example ada
+             */
+            owner: string;
+            /**
              * Progress
              * @description Completed steps over all steps of all runs, 0 to 1.
              * @example 0.75
              */
             progress: number;
+            /**
+             * Project
+             * @description Project of the experiment; may be empty.
+             * @example vision
+             */
+            project: string;
             /**
              * Runs
              * @description Number of runs.
@@ -1640,6 +2240,27 @@ export interface components {
              *     before done.
              */
             state: components["schemas"]["State"];
+            /**
+             * Tags
+             * @description Tags of the experiment, in alphabetical order.
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            tags: string[];
+        };
+        /**
+         * ExtensionRequest
+         * @description How long a run that is done shall go on.
+         */
+        ExtensionRequest: {
+            /**
+             * Epochs
+             * @description The new total number of epochs. A request with the run's own number changes nothing.
+             * @example 50
+             */
+            epochs: number;
         };
         /**
          * FailedRun
@@ -1762,6 +2383,91 @@ export interface components {
          */
         FailureKind: "out_of_memory" | "collective_timeout" | "python_error" | "signal" | "wrong_environment" | "node_failure" | "time_limit" | "unknown";
         /**
+         * FileContent
+         * @description A file of a snapshot.
+         */
+        FileContent: {
+            /**
+             * Is Shortened
+             * @description Whether `text` has only the beginning of the file.
+             * @example true
+             */
+            is_shortened: boolean;
+            /**
+             * Path
+             * @description Path of the file in the tree.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Size
+             * @description Number of bytes of the whole file.
+             * @example 4096
+             */
+            size: number;
+            /**
+             * Text
+             * @description The content; null if the file is no UTF-8 text.
+             * @example import torch
+             */
+            text: string | null;
+        };
+        /**
+         * FileDifference
+         * @description A file that differs between two snapshots.
+         */
+        FileDifference: {
+            /**
+             * @description How the file of the other snapshot differs from that of the first.
+             * @example changed
+             */
+            change: components["schemas"]["Change"];
+            /**
+             * Diff
+             * @description The difference in the unified format; null with a note.
+             * @example --- a/train.py
+             *     +++ b/train.py
+             *     @@ -1 +1 @@
+             *     -lr = 0.1
+             *     +lr = 0.2
+             */
+            diff: string | null;
+            /**
+             * Note
+             * @description Why there is no difference in the unified format; null if there is one.
+             * @example no text
+             */
+            note: string | null;
+            /**
+             * Path
+             * @description Path of the file in the trees.
+             * @example models/net.py
+             */
+            path: string;
+        };
+        /**
+         * FilePage
+         * @description A part of a snapshot's list of files, in the order of the paths.
+         */
+        FilePage: {
+            /**
+             * Files
+             * @description The files.
+             */
+            files: components["schemas"]["SnapshotFile"][];
+            /**
+             * Links
+             * @description The symbolic links.
+             */
+            links: components["schemas"]["SnapshotLink"][];
+            /**
+             * More
+             * @description Whether there are more behind the last path.
+             * @example false
+             */
+            more: boolean;
+        };
+        /**
          * Folder
          * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec.
          */
@@ -1880,6 +2586,54 @@ export interface components {
              * @example 1024
              */
             units: number;
+        };
+        /**
+         * GitSource
+         * @description The commit and the changes beside it.
+         */
+        GitSource: {
+            /**
+             * Branch
+             * @description The branch that was checked out; null for a commit without a branch.
+             * @default null
+             * @example main
+             */
+            branch: string | null;
+            /**
+             * Commit
+             * @description The commit that was checked out; null before the first commit.
+             * @default null
+             * @example 5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c5f2c
+             */
+            commit: string | null;
+            /**
+             * Staged
+             * @description Number of files with staged changes.
+             * @default 0
+             * @example 1
+             */
+            staged: number;
+            /**
+             * Unpushed
+             * @description Number of commits that the upstream branch lacks; null without an upstream branch.
+             * @default null
+             * @example 3
+             */
+            unpushed: number | null;
+            /**
+             * Unstaged
+             * @description Number of files with changes that are not staged, deleted ones too.
+             * @default 0
+             * @example 2
+             */
+            unstaged: number;
+            /**
+             * Untracked
+             * @description Number of files and folders that git does not track and does not ignore.
+             * @default 0
+             * @example 1
+             */
+            untracked: number;
         };
         /**
          * Glyphs
@@ -2043,6 +2797,31 @@ export interface components {
              */
             group?: number | null;
         };
+        /**
+         * Interpreter
+         * @description The Python of a program.
+         */
+        Interpreter: {
+            /**
+             * Executable
+             * @description Path of the interpreter.
+             * @example /home/ann/venv/bin/python
+             */
+            executable: string;
+            /**
+             * Implementation
+             * @description Name of the implementation.
+             * @default
+             * @example CPython
+             */
+            implementation: string;
+            /**
+             * Version
+             * @description Version of the language.
+             * @example 3.11.7
+             */
+            version: string;
+        };
         JsonValue: unknown;
         /**
          * LAMB
@@ -2159,6 +2938,12 @@ export interface components {
          * @description The local machine: one process group per job, all ranks on one node.
          */
         Local: {
+            /**
+             * Gpus Per Rank
+             * @description Number of GPUs of each rank; null: every rank sees all GPUs. A rank sees the GPUs of all ranks of its node.
+             * @example 1
+             */
+            gpus_per_rank?: number | null;
             /**
              * @description Always "local": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -2619,6 +3404,67 @@ export interface components {
              * @description The rounds in order; a round begins when the round before is complete.
              */
             rounds: components["schemas"]["RoundView"][];
+        };
+        /**
+         * PointsAdded
+         * @description The result of a request to add points.
+         */
+        PointsAdded: {
+            /**
+             * Existing
+             * @description Number of points of the grown grid and of the list that the experiment had already.
+             * @example 6
+             */
+            existing: number;
+            /**
+             * Id
+             * @description Id of the experiment.
+             * @example 17
+             */
+            id: number;
+            /**
+             * Runs
+             * @description Ids of the new runs, whose numbers follow those of the experiment's runs.
+             * @example [
+             *       45,
+             *       46
+             *     ]
+             */
+            runs: number[];
+        };
+        /**
+         * PointsRequest
+         * @description Points to add to an experiment: further values of axes, or a list of points.
+         */
+        PointsRequest: {
+            /**
+             * Axes
+             * @description Further values of the experiment's axes: the grid grows by every combination that it lacks.
+             * @default {}
+             * @example {
+             *       "batch": [
+             *         512,
+             *         1024
+             *       ]
+             *     }
+             */
+            axes: {
+                [key: string]: unknown[];
+            };
+            /**
+             * Points
+             * @description Points by the dotted paths of their fields, outside the grid.
+             * @default []
+             * @example [
+             *       {
+             *         "batch": 2048,
+             *         "seed": 1
+             *       }
+             *     ]
+             */
+            points: {
+                [key: string]: unknown;
+            }[];
         };
         /**
          * Polynomial
@@ -3139,6 +3985,18 @@ export interface components {
             scheduler_seen_at: string | null;
         };
         /**
+         * Received
+         * @description The result of an upload.
+         */
+        Received: {
+            /**
+             * Blobs
+             * @description Number of contents that were stored.
+             * @example 12
+             */
+            blobs: number;
+        };
+        /**
          * ResNet
          * @description ResNet (He et al., 2015): 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters.
          */
@@ -3254,6 +4112,53 @@ export interface components {
              * @example 100
              */
             time_limit: number;
+        };
+        /**
+         * RetryRequest
+         * @description Which ended runs are retried.
+         */
+        RetryRequest: {
+            /**
+             * States
+             * @description The states of the runs that are retried; other runs do not change.
+             * @default [
+             *       "failed",
+             *       "cancelled"
+             *     ]
+             * @example [
+             *       "failed",
+             *       "cancelled"
+             *     ]
+             */
+            states: ("failed" | "cancelled")[];
+        };
+        /**
+         * RetryResult
+         * @description The result of a request to retry runs.
+         */
+        RetryResult: {
+            /**
+             * Queued
+             * @description Ids of the runs that go on as their next attempt, from their newest checkpoint.
+             * @example [
+             *       42,
+             *       44
+             *     ]
+             */
+            queued: number[];
+            /**
+             * Unchanged
+             * @description The other runs.
+             */
+            unchanged: components["schemas"]["UnchangedRun"][];
+            /**
+             * Waiting
+             * @description Those of them whose last job has not left yet: the next attempt is submitted when it has.
+             * @example [
+             *       44
+             *     ]
+             */
+            waiting: number[];
         };
         /**
          * Reversal
@@ -3380,6 +4285,52 @@ export interface components {
             start: number[];
         };
         /**
+         * RunChange
+         * @description Changes of a run's labels; a field that is absent or null changes nothing.
+         */
+        RunChange: {
+            /**
+             * Add Tags
+             * @description Tags to add.
+             * @default []
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            add_tags: string[];
+            /**
+             * Archived
+             * @description true: hide it from lists; false: show it in lists again.
+             * @default null
+             * @example true
+             */
+            archived: boolean | null;
+            /**
+             * Notes
+             * @description New notes, in Markdown.
+             * @default null
+             * @example The loss has a spike at step 900.
+             */
+            notes: string | null;
+            /**
+             * Remove Tags
+             * @description Tags to remove; a tag that is not there is no error.
+             * @default []
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            remove_tags: string[];
+            /**
+             * Tags
+             * @description All tags; they replace the present ones.
+             * @default null
+             */
+            tags: string[] | null;
+        };
+        /**
          * RunCurve
          * @description One series of one run.
          */
@@ -3416,6 +4367,12 @@ export interface components {
          * @description A run with its spec, history and failure.
          */
         RunDetail: {
+            /**
+             * Archived At
+             * @description When the run was archived, so that lists hide it; null: it is not archived.
+             * @example 2026-11-23T08:00:00Z
+             */
+            archived_at: string | null;
             /**
              * Attempt
              * @description Number of the current attempt, from 1; 0 before the first submission.
@@ -3524,6 +4481,12 @@ export interface components {
              */
             not_before: string | null;
             /**
+             * Notes
+             * @description Notes on the run, in Markdown; may be empty.
+             * @example The loss has a spike at step 900.
+             */
+            notes: string;
+            /**
              * Number
              * @description Index in the experiment's grid, from 0.
              * @example 0
@@ -3587,6 +4550,14 @@ export interface components {
              */
             stopping: boolean;
             /**
+             * Tags
+             * @description Tags of the run, in alphabetical order.
+             * @example [
+             *       "baseline"
+             *     ]
+             */
+            tags: string[];
+            /**
              * Unknown Since
              * @description Since when the cluster gives no answer about the job; null if it answers.
              * @example 2026-11-23T08:00:00Z
@@ -3613,6 +4584,112 @@ export interface components {
              * @example 8
              */
             world: number;
+        };
+        /**
+         * RunDifferences
+         * @description How two runs differ: in their specs, their code, and the environments of their latest attempts.
+         */
+        RunDifferences: {
+            /** @description Files that differ; null if one of the runs has no code snapshot, or its files are gone. */
+            code: components["schemas"]["SnapshotDifferences"] | null;
+            /**
+             * Code Note
+             * @description Why there are no differences of files; null if there are some.
+             * @example both runs have the same code
+             */
+            code_note: string | null;
+            /**
+             * Environment
+             * @description Packages, variables and so on that differ, at most 1,000; without those that each job has for itself.
+             */
+            environment: components["schemas"]["ValueDifference"][];
+            /**
+             * Environment Note
+             * @description Why environments are not compared; null if they are.
+             * @example run 42 has no record of its environment
+             */
+            environment_note: string | null;
+            /**
+             * Other
+             * @description Id of the run that it is compared with.
+             * @example 43
+             */
+            other: number;
+            /**
+             * Run
+             * @description Id of the run.
+             * @example 42
+             */
+            run: number;
+            /**
+             * Spec
+             * @description Fields of the specs that differ, without the code.
+             */
+            spec: components["schemas"]["ValueDifference"][];
+        };
+        /**
+         * RunExtended
+         * @description The result of a request to extend a run.
+         */
+        RunExtended: {
+            /**
+             * Epochs
+             * @description Number of epochs of the run.
+             * @example 50
+             */
+            epochs: number;
+            /**
+             * From Step
+             * @description Step of the checkpoint from which the run goes on; null if the request changed nothing.
+             * @example 4875
+             */
+            from_step: number | null;
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 42
+             */
+            id: number;
+            /** @description State of the run. */
+            state: components["schemas"]["State"];
+            /**
+             * Steps
+             * @description Number of steps of the run.
+             * @example 9750
+             */
+            steps: number;
+        };
+        /**
+         * RunLabels
+         * @description The labels of a run.
+         */
+        RunLabels: {
+            /**
+             * Archived At
+             * @description When the run was archived, so that lists hide it; null: it is not archived.
+             * @example 2026-11-23T08:00:00Z
+             */
+            archived_at: string | null;
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 42
+             */
+            id: number;
+            /**
+             * Notes
+             * @description Notes on the run, in Markdown; may be empty.
+             * @example The loss has a spike at step 900.
+             */
+            notes: string;
+            /**
+             * Tags
+             * @description Tags of the run, in alphabetical order.
+             * @example [
+             *       "baseline"
+             *     ]
+             */
+            tags: string[];
         };
         /**
          * RunPoints
@@ -3810,6 +4887,12 @@ export interface components {
          */
         RunView: {
             /**
+             * Archived At
+             * @description When the run was archived, so that lists hide it; null: it is not archived.
+             * @example 2026-11-23T08:00:00Z
+             */
+            archived_at: string | null;
+            /**
              * Attempt
              * @description Number of the current attempt, from 1; 0 before the first submission.
              * @example 1
@@ -3913,6 +4996,14 @@ export interface components {
              * @example false
              */
             stopping: boolean;
+            /**
+             * Tags
+             * @description Tags of the run, in alphabetical order.
+             * @example [
+             *       "baseline"
+             *     ]
+             */
+            tags: string[];
             /**
              * Unknown Since
              * @description Since when the cluster gives no answer about the job; null if it answers.
@@ -4057,6 +5148,13 @@ export interface components {
              */
             cpus_per_rank: number;
             /**
+             * Gpus Per Rank
+             * @description Number of GPUs of each rank, requested per node as `gres`; null: only `gres` counts. A rank sees the GPUs of all
+             *     ranks of its node, and takes its own by LOCAL_RANK.
+             * @example 1
+             */
+            gpus_per_rank?: number | null;
+            /**
              * Gres
              * @description Generic resources per node; null: none.
              * @example gpu:4
@@ -4090,6 +5188,18 @@ export interface components {
              */
             nodes: number;
             /**
+             * Options
+             * @description Further options of sbatch, without the dashes; true for an option without a value.
+             * @default {}
+             * @example {
+             *       "exclusive": true,
+             *       "reservation": "course"
+             *     }
+             */
+            options: {
+                [key: string]: boolean | number | string;
+            };
+            /**
              * Partition
              * @description Partition, or several separated by commas; null: the cluster's default partition.
              * @example gpu
@@ -4110,12 +5220,183 @@ export interface components {
             ranks_per_node: number;
         };
         /**
+         * SnapshotDifferences
+         * @description The differences between the trees of two snapshots.
+         */
+        SnapshotDifferences: {
+            /**
+             * Files
+             * @description The files that differ, in the order of the paths.
+             */
+            files: components["schemas"]["FileDifference"][];
+            /**
+             * Total
+             * @description Number of all files that differ; `files` has at most the first 500.
+             * @example 3
+             */
+            total: number;
+        };
+        /**
+         * SnapshotFile
+         * @description A regular file of a snapshot.
+         */
+        SnapshotFile: {
+            /**
+             * Executable
+             * @description Whether the owner may execute the file; a tree has no other permissions.
+             * @default false
+             * @example false
+             */
+            executable: boolean;
+            /**
+             * Path
+             * @description Path of the file in the tree, with "/" between its parts.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Sha256
+             * @description SHA-256 of the content.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            sha256: string;
+            /**
+             * Size
+             * @description Number of bytes.
+             * @example 4096
+             */
+            size: number;
+        };
+        /**
+         * SnapshotLink
+         * @description A symbolic link of a snapshot.
+         */
+        SnapshotLink: {
+            /**
+             * Path
+             * @description Path of the link in the tree, with "/" between its parts.
+             * @example models/net.py
+             */
+            path: string;
+            /**
+             * Target
+             * @description Target of the link, relative to the link's folder; the target is inside the tree.
+             * @example models/net.py
+             */
+            target: string;
+        };
+        /**
+         * SnapshotRequest
+         * @description A tree: a whole one, or the changes to a tree that the service has.
+         */
+        SnapshotRequest: {
+            /**
+             * Base
+             * @description Hash of a stored snapshot of which only the changes follow; null: the request lists the whole tree.
+             * @default null
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            base: string | null;
+            /**
+             * Files
+             * @description The files, or those that `base` lacks or that differ there.
+             * @default []
+             */
+            files: components["schemas"]["SnapshotFile"][];
+            /**
+             * Links
+             * @description The symbolic links, or those that `base` lacks or that differ there.
+             * @default []
+             */
+            links: components["schemas"]["SnapshotLink"][];
+            /**
+             * Removed
+             * @description Paths of `base` that the tree lacks.
+             * @default []
+             * @example [
+             *       "old.py"
+             *     ]
+             */
+            removed: string[];
+            /**
+             * @description Where the tree comes from; null for a folder without git.
+             * @default null
+             */
+            source: components["schemas"]["GitSource"] | null;
+        };
+        /**
+         * SnapshotState
+         * @description Whether the service has a snapshot, and what it lacks.
+         */
+        SnapshotState: {
+            /**
+             * Hash
+             * @description Hash of the snapshot: `code` of a program's spec.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            hash: string;
+            /**
+             * Is Stored
+             * @description Whether the snapshot is complete and can be run.
+             * @example true
+             */
+            is_stored: boolean;
+            /**
+             * Missing
+             * @description Hashes of the contents that the service lacks: upload them and send the request again.
+             * @example [
+             *       "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+             *     ]
+             */
+            missing: string[];
+        };
+        /**
+         * SnapshotView
+         * @description A stored snapshot.
+         */
+        SnapshotView: {
+            /**
+             * Created At
+             * Format: date-time
+             * @description When the snapshot was stored first.
+             * @example 2026-11-23T08:00:00Z
+             */
+            created_at: string;
+            /**
+             * Files
+             * @description Number of files and links.
+             * @example 120
+             */
+            files: number;
+            /**
+             * Hash
+             * @description Hash of the snapshot: `code` of a program's spec.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            hash: string;
+            /**
+             * Is Dirty
+             * @description Whether the tree differs from the commit.
+             * @example true
+             */
+            is_dirty: boolean;
+            /**
+             * Size
+             * @description Number of bytes of all files.
+             * @example 1200000
+             */
+            size: number;
+            /** @description Where the tree came from when the snapshot was stored first; null for a folder without git. */
+            source: components["schemas"]["GitSource"] | null;
+        };
+        /**
          * State
          * @description The states of a run.
          *
          *     queued: no cluster has a job of the run. submitting: a worker submits its job. pending: the cluster has its job, and
          *     the run has reported nothing yet. running: it trains. paused: the run reported that it paused or failed; when its
-         *     job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended.
+         *     job has ended, the run is queued again or ends. done, failed, cancelled: the run has ended, until somebody asks for
+         *     more: a retry, or further epochs.
          * @enum {string}
          */
         State: "queued" | "submitting" | "pending" | "running" | "paused" | "done" | "failed" | "cancelled";
@@ -4193,6 +5474,50 @@ export interface components {
              * @example 2
              */
             stopping: number;
+        };
+        /**
+         * StoredSize
+         * @description What a deletion would remove.
+         */
+        StoredSize: {
+            /**
+             * Blocked By
+             * @description Ids of runs that have not ended, at most 100: a deletion is refused while there are any.
+             * @example [
+             *       43
+             *     ]
+             */
+            blocked_by: number[];
+            /**
+             * Confirm
+             * @description The text that a DELETE must have as its parameter `confirm`.
+             * @example torus against ring
+             */
+            confirm: string;
+            /**
+             * Files
+             * @description Number of files in the run folders.
+             * @example 412
+             */
+            files: number;
+            /**
+             * Is Complete
+             * @description Whether all files were counted; false: counting took too long, and there are more.
+             * @example true
+             */
+            is_complete: boolean;
+            /**
+             * Runs
+             * @description Number of runs.
+             * @example 3
+             */
+            runs: number;
+            /**
+             * Size Bytes
+             * @description Size of the files in the run folders.
+             * @example 1250000000
+             */
+            size_bytes: number;
         };
         /**
          * SubmitLimits
@@ -4345,6 +5670,26 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * UnchangedRun
+         * @description A run that a request left as it is.
+         */
+        UnchangedRun: {
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 43
+             */
+            id: number;
+            /** @description State of the run. */
+            state: components["schemas"]["State"];
+            /**
+             * Why
+             * @description Why the run did not change.
+             * @example the run has not ended
+             */
+            why: string;
+        };
+        /**
          * ValidationIssue
          * @description One wrong field: its dotted path and the reason, with the calculation if there is one.
          */
@@ -4361,6 +5706,30 @@ export interface components {
              * @example base.batch
              */
             path: string;
+        };
+        /**
+         * ValueDifference
+         * @description A value that differs between two runs.
+         */
+        ValueDifference: {
+            /**
+             * First
+             * @description The value of the run; null also for an absent value.
+             * @example 0.1
+             */
+            first: unknown;
+            /**
+             * Path
+             * @description Dotted path of the value.
+             * @example parameters.lr
+             */
+            path: string;
+            /**
+             * Second
+             * @description The value of the other run; null also for an absent value.
+             * @example 0.2
+             */
+            second: unknown;
         };
     };
     responses: never;
@@ -4407,6 +5776,15 @@ export interface operations {
             };
             /** @description The host name or the origin is not allowed. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4609,6 +5987,16 @@ export interface operations {
                 sort?: components["schemas"]["ExperimentSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
+                /** @description Return only experiments with this text in the name, the description, the notes, a tag, the owner or the project; capitals and small letters differ. */
+                q?: string | null;
+                /** @description Return only items with this tag. */
+                tag?: string | null;
+                /** @description Return only experiments of this owner. */
+                owner?: string | null;
+                /** @description Return only experiments of this project. */
+                project?: string | null;
+                /** @description Return what is archived, instead of what is not. */
+                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -4682,6 +6070,8 @@ export interface operations {
     create_experiment: {
         parameters: {
             query?: {
+                /** @description Id of the experiment that the new one repeats or varies. */
+                origin?: number | null;
                 /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find. */
                 force?: boolean;
                 /** @description Only check the experiment: store nothing, and answer 200 with the runs that it describes. */
@@ -4690,6 +6080,8 @@ export interface operations {
             header?: {
                 /** @description A text that the client chooses for this request, so that it can repeat the request safely: the service carries out a key's document once. */
                 "idempotency-key"?: string | null;
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -4747,7 +6139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An Idempotency-Key in use or with another document, or a file of the run that cannot be read. */
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4849,8 +6241,234 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_experiment: {
+        parameters: {
+            query?: {
+                /** @description The text `confirm` of the size, which shows that the deletion is meant. */
+                confirm?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The changes, as JSON or YAML. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ExperimentChange"];
+                "application/yaml": components["schemas"]["ExperimentChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentDetail"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4933,7 +6551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5022,7 +6640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5113,8 +6731,243 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_points: {
+        parameters: {
+            query?: {
+                /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find. */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The points, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PointsRequest"];
+                "application/yaml": components["schemas"]["PointsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PointsAdded"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_experiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description Which ended runs are retried; without a body, all that can be. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RetryRequest"];
+                "application/yaml": components["schemas"]["RetryRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetryResult"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5204,7 +7057,91 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_experiment_size: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredSize"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5290,7 +7227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5389,6 +7326,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
             429: {
                 headers: {
@@ -5443,6 +7389,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
             429: {
                 headers: {
@@ -5477,6 +7432,10 @@ export interface operations {
                 sort?: components["schemas"]["RunSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
+                /** @description Return only items with this tag. */
+                tag?: string | null;
+                /** @description Return what is archived, instead of what is not. */
+                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -5593,8 +7552,530 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_run: {
+        parameters: {
+            query?: {
+                /** @description The text `confirm` of the size, which shows that the deletion is meant. */
+                confirm?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The changes, as JSON or YAML. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RunChange"];
+                "application/yaml": components["schemas"]["RunChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunLabels"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_differences: {
+        parameters: {
+            query: {
+                /** @description Id of the run to compare with. */
+                other: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDifferences"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_environment: {
+        parameters: {
+            query?: {
+                /** @description Number of the attempt; without it, the latest attempt. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentRecord"] | null;
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    extend_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The new total number of epochs. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExtensionRequest"];
+                "application/yaml": components["schemas"]["ExtensionRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunExtended"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5682,7 +8163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5773,7 +8254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5857,7 +8338,204 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description Which ended runs are retried; without a body, all that can be. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RetryRequest"];
+                "application/yaml": components["schemas"]["RetryRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetryResult"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_size: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredSize"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5943,7 +8621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment or run. */
+            /** @description There is no such experiment, run or snapshot. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5963,6 +8641,611 @@ export interface operations {
             };
             /** @description The content type of the body is not supported. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    store_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The tree as JSON, of up to 1 MB; a larger one is compressed by gzip. */
+        requestBody: {
+            content: {
+                "application/gzip": string;
+                "application/json": components["schemas"]["SnapshotRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotState"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_blobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description For each content its SHA-256 (32 bytes), its length (8 bytes, big endian), and its bytes. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Received"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotView"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot_differences: {
+        parameters: {
+            query: {
+                /** @description Hash of the snapshot to compare with. */
+                against: string;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotDifferences"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_snapshot_file: {
+        parameters: {
+            query: {
+                /** @description Path of the file in the tree. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileContent"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_snapshot_files: {
+        parameters: {
+            query?: {
+                /** @description Return only files whose path comes after this one: the last path of the page before. */
+                after?: string;
+                /** @description Largest number of files and links. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Hash of the snapshot. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilePage"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6028,6 +9311,15 @@ export interface operations {
             };
             /** @description The host name or the origin is not allowed. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

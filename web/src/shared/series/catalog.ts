@@ -1,6 +1,7 @@
 /** The catalog of series: title, format and axis of each. A user's own series take their names as titles. */
 import { formatCount, formatMemory, formatNumber, formatPercent } from "@/shared/format/number";
 import { formatStepTime } from "@/shared/format/time";
+import { baseOf, rankOf, withoutRanks } from "./ranks";
 
 export const LOSS = "loss";
 export const RATE = "learning_rate";
@@ -46,25 +47,35 @@ const KNOWN: SeriesKind[] = [
 const BY_NAME = new Map(KNOWN.map((kind) => [kind.name, kind]));
 
 export function seriesKind(name: string): SeriesKind {
-  const title = name.replaceAll("_", " ");
-  return (
-    BY_NAME.get(name) ?? {
-      name,
-      title: title.charAt(0).toUpperCase() + title.slice(1),
-      format: formatNumber,
-      noisy: true,
-    }
-  );
+  const kind = BY_NAME.get(baseOf(name)) ?? ownKind(baseOf(name));
+  const rank = rankOf(name);
+  return rank === null ? kind : { ...kind, name, title: `${kind.title}, rank ${rank}` };
 }
 
-const CHECKPOINTS = ["checkpoint_stall_s", "checkpoint_write_s", "checkpoint_bytes"]; // the checkpoint advice shows them
-// series that are no curves: an x axis, a total, and the number of a rank
-const NO_CURVES = [EPOCH, TRAINED_S, SLOWEST_RANK, ...CHECKPOINTS];
+/** Return the kind of a series that only the user's own script reports. */
+function ownKind(name: string): SeriesKind {
+  const title = name.replaceAll("_", " ");
+  return {
+    name,
+    title: title.charAt(0).toUpperCase() + title.slice(1),
+    format: formatNumber,
+    logarithmic: true,
+    noisy: true,
+  };
+}
 
-/** Return the series of `names` that have a chart, known ones first. */
+// the checkpoint advice shows these
+export const CHECKPOINT_SERIES = ["checkpoint_stall_s", "checkpoint_write_s", "checkpoint_bytes"];
+// series that are no curves: an x axis, a total, and the number of a rank
+const NO_CURVES = new Set([EPOCH, TRAINED_S, SLOWEST_RANK, ...CHECKPOINT_SERIES]);
+
+export function hasCurve(name: string): boolean {
+  return !NO_CURVES.has(name);
+}
+
+/** Return the series of `names` that have a chart, known ones first, and one for all ranks of a series. */
 export function chartSeries(names: Iterable<string>): SeriesKind[] {
-  const present = new Set(names);
-  for (const name of NO_CURVES) present.delete(name);
+  const present = new Set(withoutRanks(names).filter(hasCurve));
   const own = [...present].filter((name) => !BY_NAME.has(name)).sort();
   return [...KNOWN.filter((kind) => present.has(kind.name)), ...own.map(seriesKind)];
 }

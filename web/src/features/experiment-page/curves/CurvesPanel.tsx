@@ -6,14 +6,14 @@ import type { Unit } from "@/shared/format/position";
 import { classNames } from "@/shared/page/classNames";
 import { Plot } from "@/shared/plot/Plot";
 import { visibleLines } from "@/shared/plot/view";
-import { chartSeries, HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
 import type { Axis } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import { AxisLegend } from "./AxisLegend";
 import styles from "./CurvesPanel.module.css";
-import { type CurveOptions, CurvesToolbar } from "./CurvesToolbar";
+import { CurvesToolbar } from "./CurvesToolbar";
 import { readoutText } from "./readout";
+import { useCurveOptions } from "./useCurveOptions";
 import { useOverlay } from "./useOverlay";
 
 interface Props {
@@ -25,31 +25,22 @@ interface Props {
   onColorBy: (path: string) => void;
 }
 
-const DEFAULTS: CurveOptions = {
-  kind: seriesKind(HELDOUT_ACCURACY),
-  byEpoch: false,
-  smoothed: true,
-  logarithmic: false,
-};
-
 export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onColorBy }: Props) {
-  const [options, setOptions] = useState(DEFAULTS);
+  const { options, ...toolbar } = useCurveOptions(experiment, runs);
   const [index, setIndex] = useState<number | null>(null);
   const overlay = useOverlay(experiment, runs, lineStyles, options);
   const { kind, logarithmic } = options;
-  const kinds = chartSeries([HELDOUT_ACCURACY, ...runs.flatMap((run) => Object.keys(run.latest))]);
   const unit: Unit = options.byEpoch ? "epoch" : "step";
   const byKey = new Map(runs.map((run) => [String(run.id), run]));
   const readout = readoutText({ ...overlay, runs: byKey, kind, unit }, selection, index);
   const visible = visibleLines({ lines: overlay.lines, hidden: selection.hidden }).length;
-  const onChange = (change: Partial<CurveOptions>) => {
-    setOptions((before) => ({ ...before, ...change }));
-  };
   return (
     <section className={classNames("panel", styles.curvesPanel)} aria-label="Curves">
-      <CurvesToolbar {...{ kinds, options, onChange }} />
+      <CurvesToolbar {...toolbar} options={options} />
       <p className={classNames("small", styles.readout)} data-testid="readout">
-        {readout ?? <Hint hasCurves={overlay.lines.length > 0} title={kind.title} />}
+        {readout ?? (
+          <Hint hasCurves={overlay.lines.length > 0} title={toolbar.kinds.length ? kind.title : "value"} />
+        )}
       </p>
       <Plot
         {...overlay}

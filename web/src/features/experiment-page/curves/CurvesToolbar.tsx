@@ -1,25 +1,22 @@
 /** The toolbar of the overlaid curves: the series, and the switches that apply to it. */
 import { RadioTabs } from "@/shared/controls/RadioTabs";
 import { Switch } from "@/shared/controls/Switch";
-import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
+import type { SeriesKind } from "@/shared/series/catalog";
+import type { Choices, CurveOptions } from "./useCurveOptions";
 import styles from "./CurvesToolbar.module.css";
-
-/** The choices of the reader. */
-export interface CurveOptions {
-  kind: SeriesKind;
-  byEpoch: boolean;
-  smoothed: boolean;
-  logarithmic: boolean;
-}
 
 interface Props {
   kinds: SeriesKind[];
   options: CurveOptions;
-  onChange: (change: Partial<CurveOptions>) => void;
+  onChange: (change: Partial<Choices>) => void;
+  hasEpochs: boolean;
 }
 
-export function CurvesToolbar({ kinds, options, onChange }: Props) {
+export function CurvesToolbar({ kinds, options, onChange, hasEpochs }: Props) {
   const { kind, byEpoch, smoothed, logarithmic } = options;
+  const set = (name: "byEpoch" | "smoothed" | "logarithmic") => (on: boolean) => {
+    onChange({ [name]: on });
+  };
   return (
     <header className={styles.toolbar}>
       <RadioTabs
@@ -27,35 +24,22 @@ export function CurvesToolbar({ kinds, options, onChange }: Props) {
         options={kinds.map((each) => [each.name, each.title])}
         value={kind.name}
         onChange={(name) => {
-          onChange({ kind: seriesKind(name) });
+          onChange({ name });
         }}
       />
       <div className={styles.switches}>
-        <Switch
-          on={byEpoch}
-          onChange={(on) => {
-            onChange({ byEpoch: on });
-          }}
-        >
-          by epoch
-        </Switch>
+        {hasEpochs && (
+          <Switch on={byEpoch} onChange={set("byEpoch")}>
+            by epoch
+          </Switch>
+        )}
         {kind.noisy && (
-          <Switch
-            on={smoothed}
-            onChange={(on) => {
-              onChange({ smoothed: on });
-            }}
-          >
+          <Switch on={smoothed} onChange={set("smoothed")}>
             smooth
           </Switch>
         )}
         {kind.logarithmic && (
-          <Switch
-            on={logarithmic}
-            onChange={(on) => {
-              onChange({ logarithmic: on });
-            }}
-          >
+          <Switch on={logarithmic} onChange={set("logarithmic")}>
             log scale
           </Switch>
         )}

@@ -7,7 +7,7 @@ import { useCurves } from "@/shared/curves/useCurves";
 import type { Line } from "@/shared/plot/view";
 import { hasEnded } from "@/shared/state/state";
 import type { LineStyles } from "../lineStyles";
-import type { CurveOptions } from "./CurvesToolbar";
+import type { CurveOptions } from "./useCurveOptions";
 import { inEpochs, useStepsPerEpoch } from "./epochs";
 
 const MAX_DOTTED = 3; // curves; more of them show no dots

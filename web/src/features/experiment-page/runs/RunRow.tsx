@@ -1,11 +1,12 @@
 /** A row of the table of runs; the pointer on the row highlights the run's curve. */
 import { Link } from "wouter";
 import type { RunView } from "@/shared/api/types";
-import { formatCount, formatNumber, formatPercent } from "@/shared/format/number";
+import { formatCount } from "@/shared/format/number";
 import { valueText } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
 import { LineSwatch } from "@/shared/plot/LineSwatch";
-import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
+import { HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
+import { stepShare } from "@/shared/state/progress";
 import { StateMark } from "@/shared/state/StateMark";
 import type { Axis } from "../axes";
 import type { LineStyles } from "../lineStyles";
@@ -14,13 +15,14 @@ import styles from "./RunTable.module.css";
 
 interface Props {
   run: RunView;
+  metrics: string[]; // the series with a column
   axes: Axis[];
   lineStyles: LineStyles;
   selection: Selection;
   best: boolean;
 }
 
-export function RunRow({ run, axes, lineStyles, selection, best }: Props) {
+export function RunRow({ run, metrics, axes, lineStyles, selection, best }: Props) {
   const key = String(run.id);
   const hidden = selection.hidden.has(key);
   const highlighted = selection.highlighted?.has(key) ?? false;
@@ -57,12 +59,12 @@ export function RunRow({ run, axes, lineStyles, selection, best }: Props) {
       {axes.map((axis) => (
         <td key={axis.path}>{valueText(run.values[axis.path])}</td>
       ))}
-      <ResultCells run={run} best={best} />
+      <ResultCells {...{ run, metrics, best }} />
     </tr>
   );
 }
 
-function ResultCells({ run, best }: Pick<Props, "run" | "best">) {
+function ResultCells({ run, metrics, best }: Pick<Props, "run" | "metrics" | "best">) {
   return (
     <>
       <td>
@@ -76,25 +78,30 @@ function ResultCells({ run, best }: Pick<Props, "run" | "best">) {
       <td>
         <Progress run={run} />
       </td>
-      <td className="number">{formatNumber(run.latest[LOSS])}</td>
-      <td className={classNames("number", best && styles.best)}>
-        {best && <span className="visually-hidden">best: </span>}
-        {formatPercent(run.latest[HELDOUT_ACCURACY])}
-      </td>
+      {metrics.map((name) => {
+        const isBest = best && name === HELDOUT_ACCURACY;
+        return (
+          <td key={name} className={classNames("number", isBest && styles.best)}>
+            {isBest && <span className="visually-hidden">best: </span>}
+            {seriesKind(name).format(run.latest[name])}
+          </td>
+        );
+      })}
     </>
   );
 }
 
 function Progress({ run }: { run: RunView }) {
+  const { step, steps } = run;
   return (
     <div className={styles.runProgress}>
-      <span className={styles.runMeter} aria-hidden="true" data-state={run.state}>
-        <i style={{ width: `${(run.step / run.steps) * 100}%` }} />
-      </span>
+      {steps > 0 && (
+        <span className={styles.runMeter} aria-hidden="true" data-state={run.state}>
+          <i style={{ width: `${(stepShare(run) ?? 0) * 100}%` }} />
+        </span>
+      )}
       <span className="small muted">
-        {run.step === run.steps
-          ? formatCount(run.steps)
-          : `${formatCount(run.step)} of ${formatCount(run.steps)}`}
+        {step === steps || !steps ? formatCount(step) : `${formatCount(step)} of ${formatCount(steps)}`}
       </span>
     </div>
   );

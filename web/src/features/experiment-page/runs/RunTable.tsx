@@ -2,7 +2,8 @@
 import { useState } from "react";
 import type { RunView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
-import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
+import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
+import { stepShare } from "@/shared/state/progress";
 import type { Axis } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
@@ -11,20 +12,28 @@ import styles from "./RunTable.module.css";
 
 interface Props {
   runs: RunView[];
+  metrics: string[]; // the series with a column
   axes: Axis[];
   lineStyles: LineStyles;
   selection: Selection;
 }
 
 type SortKey = (run: RunView) => unknown;
+interface Column {
+  id: string;
+  title: string;
+  key: SortKey;
+  isNumber?: boolean;
+  bestFirst?: boolean; // the first click on its heading sorts the highest value to the top
+}
 interface Order {
-  column: string;
+  column: string; // its id
   down: boolean;
 }
 
-export function RunTable({ runs, axes, lineStyles, selection }: Props) {
+export function RunTable({ runs, metrics, axes, lineStyles, selection }: Props) {
   const [order, setOrder] = useState<Order>({ column: "Run", down: false });
-  const keys = columnKeys(axes);
+  const columns = columnsOf(axes, metrics);
   const best = Math.max(...runs.map((run) => run.latest[HELDOUT_ACCURACY] ?? -1));
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
@@ -32,16 +41,16 @@ export function RunTable({ runs, axes, lineStyles, selection }: Props) {
       <table>
         <thead>
           <tr>
-            {[...keys.keys()].map((column) => (
-              <Heading key={column} {...{ column, order }} onOrder={setOrder} />
+            {columns.map((column) => (
+              <Heading key={column.id} {...{ column, order }} onOrder={setOrder} />
             ))}
           </tr>
         </thead>
         <tbody>
-          {sorted(runs, keys.get(order.column), order.down).map((run) => (
+          {sorted(runs, columns.find(({ id }) => id === order.column)?.key, order.down).map((run) => (
             <RunRow
               key={run.id}
-              {...{ run, axes, lineStyles, selection }}
+              {...{ run, metrics, axes, lineStyles, selection }}
               best={run.latest[HELDOUT_ACCURACY] === best}
             />
           ))}
@@ -51,15 +60,21 @@ export function RunTable({ runs, axes, lineStyles, selection }: Props) {
   );
 }
 
-function columnKeys(axes: Axis[]): Map<string, SortKey> {
-  return new Map<string, SortKey>([
-    ["Run", (run) => run.number],
-    ...axes.map((axis): [string, SortKey] => [axis.name, (run) => run.values[axis.path]]),
-    ["State", (run) => run.state],
-    ["Progress", (run) => run.step / run.steps],
-    ["Loss", (run) => run.latest[LOSS]],
-    ["Held-out accuracy", (run) => run.latest[HELDOUT_ACCURACY]],
-  ]);
+/** Return the columns; two series or axes may have the same title, but not the same id. */
+function columnsOf(axes: Axis[], metrics: string[]): Column[] {
+  return [
+    { id: "Run", title: "Run", key: (run) => run.number },
+    ...axes.map(({ path, name }) => ({ id: path, title: name, key: (run: RunView) => run.values[path] })),
+    { id: "State", title: "State", key: (run) => run.state },
+    { id: "Progress", title: "Progress", key: (run) => stepShare(run) ?? 0 },
+    ...metrics.map((name) => ({
+      id: `series ${name}`,
+      title: name === LOSS ? "Loss" : seriesKind(name).title,
+      key: (run: RunView) => run.latest[name],
+      isNumber: true,
+      bestFirst: name === HELDOUT_ACCURACY,
+    })),
+  ];
 }
 
 /** Sort by the column's value; a run without a value comes last in both directions. */
@@ -78,36 +93,30 @@ function sorted(runs: RunView[], key: SortKey | undefined, down: boolean): RunVi
 }
 
 interface HeadingProps {
-  column: string;
+  column: Column;
   order: Order;
   onOrder: (order: Order) => void;
 }
 
 function Heading({ column, order, onOrder }: HeadingProps) {
-  const isSorted = order.column === column;
-  const down = isSorted ? !order.down : column === "Held-out accuracy";
+  const { id, title, isNumber = false, bestFirst = false } = column;
+  const isSorted = order.column === id;
+  const down = isSorted ? !order.down : bestFirst;
   return (
     <th
       scope="col"
       aria-sort={isSorted ? (order.down ? "descending" : "ascending") : undefined}
-      className={classNames(
-        isNumberColumn(column) && "number",
-        isNumberColumn(column) && styles.numberHeading,
-      )}
+      className={classNames(isNumber && "number", isNumber && styles.numberHeading)}
     >
       <button
         className={classNames("plain", styles.sortButton)}
         onClick={() => {
-          onOrder({ column, down });
+          onOrder({ column: id, down });
         }}
       >
-        {column}
+        {title}
         <span aria-hidden="true">{isSorted ? (order.down ? "↓" : "↑") : ""}</span>
       </button>
     </th>
   );
-}
-
-function isNumberColumn(column: string): boolean {
-  return column === "Loss" || column === "Held-out accuracy";
 }

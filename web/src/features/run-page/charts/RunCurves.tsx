@@ -7,10 +7,10 @@ import { Loading } from "@/shared/messages/Loading";
 import { classNames } from "@/shared/page/classNames";
 import {
   BATCH,
-  chartSeries,
   COMMUNICATION_S,
   COMPUTE_S,
   EPOCH,
+  hasCurve,
   HELDOUT_ACCURACY,
   HELDOUT_LOSS,
   IDLE_S,
@@ -19,33 +19,35 @@ import {
   PEAK_MEMORY_BYTES,
   RATE,
   SAMPLES_PER_S,
+  seriesKind,
   UPDATE_S,
 } from "@/shared/series/catalog";
+import { keySeries } from "@/shared/series/keySeries";
+import { baseOf, groupByRank } from "@/shared/series/ranks";
 import type { Points, Series } from "../api/usePoints";
 import styles from "./RunCurves.module.css";
-import { SeriesChart } from "./SeriesChart";
+import { SeriesChart, type SeriesChartProps } from "./SeriesChart";
 
-const STANDARD = new Set([
-  LOSS,
-  HELDOUT_LOSS,
-  HELDOUT_ACCURACY,
-  RATE,
-  SAMPLES_PER_S,
-  COMPUTE_S,
-  UPDATE_S,
-  COMMUNICATION_S,
-  INPUT_S,
-  IDLE_S,
+const PARTS = [COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S]; // the panel of the step's time shows these
+const ENGINE: Group[] = [
+  { title: "Loss", names: [LOSS, HELDOUT_LOSS] },
+  { title: "Held-out accuracy", names: [HELDOUT_ACCURACY] },
+  { title: "Learning rate", names: [RATE] },
+  { title: "Samples/s", names: [SAMPLES_PER_S] },
+];
+const NOT_OWN = new Set([
+  ...ENGINE.flatMap((group) => group.names),
+  ...PARTS,
   BATCH,
   PEAK_MEMORY_BYTES,
   EPOCH,
 ]);
 
-const LOSSES = [LOSS, HELDOUT_LOSS];
-const ACCURACIES = [HELDOUT_ACCURACY];
-const RATES = [RATE];
-const SPEEDS = [SAMPLES_PER_S];
-const BATCHES = [BATCH];
+/** A chart: a title and the series in it. */
+interface Group {
+  title: string;
+  names: string[];
+}
 
 interface Props {
   run: RunDetail;
@@ -54,39 +56,46 @@ interface Props {
 
 export function RunCurves({ run, points }: Props) {
   const { series } = points;
-  const [logarithmic, setLogarithmic] = useState(false);
   const [smoothed, setSmoothed] = useState(true);
-  const sync = `run-${run.id}`;
-  const xMax = run.step;
+  const { kind } = run.spec;
   const restarts = run.restarts.map((restart) => restart.step);
-  const own = useMemo(() => ownSeries(series), [series]);
+  const groups = useMemo(() => groupsOf(kind, series), [kind, series]);
   if (!Object.values(series).some((column) => column.steps.length)) {
     return run.points_removed_at ? null : <NoCurves {...points} />; // the history names the removal
   }
   return (
     <section className={styles.charts} aria-label="Curves">
-      <SeriesChart title="Loss" names={LOSSES} {...{ series, sync, xMax, restarts, smoothed, logarithmic }}>
-        <Switch on={smoothed} onChange={setSmoothed}>
-          smooth
-        </Switch>
+      {groups.map(({ title, names }, index) => (
+        <Curve
+          key={`${title} ${baseOf(names[0] ?? "")}`}
+          {...{ title, names, series, restarts, smoothed }}
+          sync={`run-${run.id}`}
+          xMax={run.step}
+          offersLog={!index || (kind === "program" && seriesKind(names[0] ?? "").logarithmic)}
+        >
+          {!index && (
+            <Switch on={smoothed} onChange={setSmoothed}>
+              smooth
+            </Switch>
+          )}
+        </Curve>
+      ))}
+    </section>
+  );
+}
+
+/** A chart with its own choice of the axis. */
+function Curve({ offersLog, children, ...chart }: SeriesChartProps & { offersLog: boolean | undefined }) {
+  const [logarithmic, setLogarithmic] = useState(false);
+  return (
+    <SeriesChart {...chart} logarithmic={logarithmic}>
+      {children}
+      {offersLog && (
         <Switch on={logarithmic} onChange={setLogarithmic}>
           log scale
         </Switch>
-      </SeriesChart>
-      <SeriesChart
-        title="Held-out accuracy"
-        names={ACCURACIES}
-        {...{ series, sync, xMax, restarts, smoothed }}
-      />
-      <SeriesChart title="Learning rate" names={RATES} {...{ series, sync, xMax, restarts }} />
-      <SeriesChart title="Samples/s" names={SPEEDS} {...{ series, sync, xMax, restarts, smoothed }} />
-      {new Set(series[BATCH]?.values).size > 1 && (
-        <SeriesChart title="Batch" names={BATCHES} {...{ series, sync, xMax, restarts }} />
       )}
-      {own.map(({ kind, names }) => (
-        <SeriesChart key={kind.name} title={kind.title} names={names} {...{ series, sync, xMax, restarts }} />
-      ))}
-    </section>
+    </SeriesChart>
   );
 }
 
@@ -101,8 +110,24 @@ function NoCurves({ isPending, error }: Points) {
   );
 }
 
-/** Return the series that only the user's own script reports. */
-function ownSeries(series: Series) {
-  const kinds = chartSeries(Object.keys(series)).filter((kind) => !STANDARD.has(kind.name));
-  return kinds.map((kind) => ({ kind, names: [kind.name] }));
+/** Return the charts of a run: those of every engine run, the batch if it changes, and one for each other series. */
+function groupsOf(kind: RunDetail["spec"]["kind"], series: Series): Group[] {
+  const present = Object.keys(series).filter((name) => series[name]?.steps.length);
+  const ordered = kind === "program" ? keySeries(present, present.length) : [];
+  const own = groupByRank(new Set([...ordered, ...present])).filter(
+    ({ base }) => !NOT_OWN.has(base) && hasCurve(base),
+  );
+  const charts = own.map(({ base, names }) => ({ title: seriesKind(base).title, names }));
+  const batch = new Set(series[BATCH]?.values).size > 1 ? [{ title: "Batch", names: [BATCH] }] : [];
+  const standard = kind === "program" ? programGroups(present) : ENGINE;
+  return [...standard, ...batch, ...charts];
+}
+
+/** Return the charts of the engine that a program has reported values for, with the series of its ranks. */
+function programGroups(present: string[]): Group[] {
+  const ranks = groupByRank(present);
+  return ENGINE.map(({ title, names }) => ({
+    title,
+    names: names.flatMap((name) => ranks.find(({ base }) => base === name)?.names ?? []),
+  })).filter(({ names }) => names.length);
 }

@@ -5,16 +5,18 @@ import { alignColumns, type Aligned, smooth } from "@/shared/curves/column";
 import { formatCount, formatTick } from "@/shared/format/number";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { LineSwatch } from "@/shared/plot/LineSwatch";
-import { category } from "@/shared/plot/palette";
+import { category, ramp } from "@/shared/plot/palette";
 import { Plot } from "@/shared/plot/Plot";
 import type { Line } from "@/shared/plot/view";
 import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
-import { useTheme } from "@/shared/theme/theme";
+import { type Theme, useTheme } from "@/shared/theme/theme";
 import type { Series } from "../api/usePoints";
 import { ChartPanel } from "./ChartPanel";
 import styles from "./SeriesChart.module.css";
 
-interface Props {
+const MOST_VALUES = 6; // above a chart; of more series their range
+
+export interface SeriesChartProps {
   title: string;
   names: string[];
   series: Series;
@@ -32,18 +34,19 @@ interface Layer {
   kind: SeriesKind | null; // null for the raw line behind a smoothed one, which has no value above the chart
 }
 
-export function SeriesChart({ title, names, series, restarts, children, ...options }: Props) {
+export function SeriesChart({ title, names, series, restarts, children, ...options }: SeriesChartProps) {
   const { sync, xMax, smoothed = false, logarithmic = false } = options;
   const theme = useTheme();
   const [index, setIndex] = useState<number | null>(null);
   const shown = useMemo(() => names.filter((name) => series[name]?.steps.length), [names, series]);
   const layers = useMemo(
-    () => shown.flatMap((name, at) => layersOf(name, series[name], smoothed, category(at, theme))),
+    () =>
+      shown.flatMap((name, at) => layersOf(name, series[name], smoothed, colorOf(at, shown.length, theme))),
     [shown, series, smoothed, theme],
   );
   const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
   const values = layers.flatMap(({ line, kind }, at): Value[] =>
-    kind ? [{ line, title: kind.title, text: kind.format(valueAt(aligned, at, index)) }] : [],
+    kind ? [{ line, kind, value: valueAt(aligned, at, index) }] : [],
   );
   const ceiling = shown[0] === undefined ? undefined : seriesKind(shown[0]).ceiling;
   return (
@@ -57,7 +60,7 @@ export function SeriesChart({ title, names, series, restarts, children, ...optio
         height={200}
         lines={layers.map((layer) => layer.line)}
         aligned={aligned}
-        readout={values.map((value) => `${value.title} ${value.text}`).join(", ")}
+        readout={values.length > MOST_VALUES ? rangeText(values) : values.map(valueText).join(", ")}
         tick={ceiling === 1 ? (value) => `${formatTick(value * 100)}%` : formatTick}
         logarithmic={logarithmic}
         {...(ceiling === undefined ? {} : { ceiling })}
@@ -72,34 +75,53 @@ export function SeriesChart({ title, names, series, restarts, children, ...optio
 
 interface Value {
   line: Line;
-  title: string;
-  text: string;
+  kind: SeriesKind;
+  value: number | null;
 }
 
 function Values({ values, step }: { values: Value[]; step: number | null }) {
   return (
     <div className={styles.chartValues}>
-      {values.map(({ line, title, text }) => (
-        <span key={line.key}>
-          {values.length > 1 && <LineSwatch color={line.color} dash={line.dash} />}
-          {values.length > 1 && <span className="muted">{title} </span>}
-          <b>{text}</b>
-        </span>
-      ))}
+      {values.length > MOST_VALUES ? (
+        <span>{rangeText(values)}</span>
+      ) : (
+        values.map(({ line, kind, value }) => (
+          <span key={line.key}>
+            {values.length > 1 && <LineSwatch color={line.color} dash={line.dash} />}
+            {values.length > 1 && <span className="muted">{kind.title} </span>}
+            <b>{kind.format(value)}</b>
+          </span>
+        ))
+      )}
       {step !== null && <span className="muted small">step {formatCount(step)}</span>}
     </div>
   );
+}
+
+function valueText({ kind, value }: Value): string {
+  return `${kind.title} ${kind.format(value)}`;
+}
+
+/** Return "64 ranks: 0.41 to 0.45". */
+function rangeText(values: Value[]): string {
+  const numbers = values.flatMap(({ value }) => value ?? []);
+  const format = values[0]?.kind.format ?? String;
+  return `${values.length} ranks: ${format(Math.min(...numbers))} to ${format(Math.max(...numbers))}`;
+}
+
+/** Return distinct colors for a few lines, and a ramp over the ranks for many. */
+function colorOf(at: number, count: number, theme: Theme): string {
+  return count > MOST_VALUES ? ramp(at / (count - 1), theme) : category(at, theme);
 }
 
 /** Return two lines for a noisy series, faint raw values behind smoothed ones; otherwise one line. */
 function layersOf(name: string, column: Column | undefined, smoothed: boolean, color: string): Layer[] {
   if (!column) return [];
   const kind = seriesKind(name);
-  const line = { key: name, label: kind.title, color };
-  if (!kind.noisy) return [{ column, kind, line: { ...line, dots: true } }];
-  if (!smoothed) return [{ column, kind, line }];
+  const line = { key: name, label: kind.title, color, dots: true };
+  if (!kind.noisy || !smoothed) return [{ column, kind, line }];
   return [
-    { column, kind: null, line: { ...line, key: `${name} raw`, behind: true } },
+    { column, kind: null, line: { ...line, key: `${name} raw`, behind: true, dots: false } },
     { column: smooth(column), kind, line },
   ];
 }

@@ -1,5 +1,4 @@
 /** The metrics of a run: progress, speed, memory and quality. */
-import type { ReactNode } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { formatCount, formatMemory, formatNumber, formatPercent } from "@/shared/format/number";
 import { formatDuration, formatRoughly, secondsBetween } from "@/shared/format/time";
@@ -11,11 +10,16 @@ import {
   LOSS,
   PEAK_MEMORY_BYTES,
   SAMPLES_PER_S,
+  seriesKind,
 } from "@/shared/series/catalog";
+import { keySeries } from "@/shared/series/keySeries";
 import type { Series } from "../api/usePoints";
+import { Metric } from "./Metric";
 import styles from "./RunMetrics.module.css";
+import { StepMeter } from "./StepMeter";
 
 const RECENT = 50; // steps over which a rate is averaged
+const MOST_OWN = 4; // values of a program
 
 interface Props {
   run: RunDetail;
@@ -23,38 +27,59 @@ interface Props {
 }
 
 export function RunMetrics({ run, series }: Props) {
+  const { spec } = run;
   const rate = recentMean(series[SAMPLES_PER_S]?.values ?? []);
-  const spec = run.spec.kind === "program" ? null : run.spec;
-  const batch = batchOf(run);
   const steps = run.steps ? `of ${formatCount(run.steps)}` : "";
+  const from = run.started_at;
   return (
     <section className={styles.metrics} aria-label="Metrics">
       <StepMeter run={run} />
       <dl>
         <Metric name="Steps" value={formatCount(run.step)} note={steps} />
-        {spec && <Epochs run={run} epochs={spec.epochs} />}
-        <Metric name="Loss" value={formatNumber(run.latest[LOSS])} />
-        {spec && <Accuracy run={run} series={series} />}
-        {batch && <Metric name="Samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />}
+        {spec.kind === "program" ? (
+          <ProgramValues run={run} />
+        ) : (
+          <EngineValues
+            {...{ run, series, rate }}
+            epochs={spec.epochs}
+            batch={run.latest[BATCH] ?? spec.batch}
+          />
+        )}
         <PeakMemory run={run} />
-        {run.started_at && <ElapsedTime run={run} from={run.started_at} rate={rate} batch={batch} />}
+        {from && <ElapsedTime run={run} from={from} rate={rate} />}
       </dl>
     </section>
   );
 }
 
-function Epochs({ run, epochs }: { run: RunDetail; epochs: number }) {
-  return <Metric name="Epochs" value={formatNumber(run.latest[EPOCH] ?? 0, 3)} note={`of ${epochs}`} />;
+/** The newest values of what a program reports. */
+function ProgramValues({ run }: { run: RunDetail }) {
+  return keySeries(Object.keys(run.latest), MOST_OWN).map((name) => {
+    const { title, format } = seriesKind(name);
+    return <Metric key={name} name={title} value={format(run.latest[name])} />;
+  });
+}
+
+interface EngineProps extends Props {
+  epochs: number;
+  batch: number;
+  rate: number | null;
+}
+
+function EngineValues({ run, series, epochs, batch, rate }: EngineProps) {
+  return (
+    <>
+      <Metric name="Epochs" value={formatNumber(run.latest[EPOCH] ?? 0, 3)} note={`of ${epochs}`} />
+      <Metric name="Loss" value={formatNumber(run.latest[LOSS])} />
+      <Accuracy run={run} series={series} />
+      <Metric name="Samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
+    </>
+  );
 }
 
 function PeakMemory({ run }: { run: RunDetail }) {
   const memory = run.latest[PEAK_MEMORY_BYTES];
   return memory ? <Metric name="Peak memory" value={formatMemory(memory)} note="per rank" /> : null;
-}
-
-/** Return the global batch; null for a program that reports none. */
-function batchOf(run: RunDetail): number | null {
-  return run.latest[BATCH] ?? (run.spec.kind === "program" ? null : run.spec.batch);
 }
 
 function Accuracy({ run, series }: Props) {
@@ -68,55 +93,27 @@ function Accuracy({ run, series }: Props) {
   );
 }
 
-function StepMeter({ run }: { run: RunDetail }) {
-  const share = run.steps ? Math.min(1, run.step / run.steps) : 0; // 0 steps: their number is not known
-  return (
-    <div
-      className={styles.stepMeter}
-      data-state={run.state}
-      role="progressbar"
-      aria-label="steps taken"
-      aria-valuenow={Math.floor(share * 100)}
-    >
-      <i style={{ width: `${share * 100}%` }} />
-    </div>
-  );
-}
-
 interface ElapsedTimeProps {
   run: RunDetail;
   from: string;
   rate: number | null; // samples per second
-  batch: number | null; // null: a program, whose batch is not known
 }
 
-function ElapsedTime({ run, from, rate, batch }: ElapsedTimeProps) {
+function ElapsedTime({ run, from, rate }: ElapsedTimeProps) {
   const now = useNow();
-  const elapsed_s = secondsBetween(from, run.ended_at ?? now);
-  const remaining_s = rate === null || batch === null ? null : ((run.steps - run.step) * batch) / rate;
-  return (
-    <Metric
-      name="Time"
-      value={formatDuration(Math.max(0, elapsed_s))}
-      note={remainingText(run, remaining_s)}
-    />
-  );
+  const elapsed_s = Math.max(0, secondsBetween(from, run.ended_at ?? now));
+  const remaining_s = run.state === "running" ? remainingOf(run, rate, elapsed_s) : null;
+  const left = remaining_s === null ? "" : `≈ ${formatRoughly(remaining_s)} left`;
+  return <Metric name="Time" value={formatDuration(elapsed_s)} note={left} />;
 }
 
-function Metric({ name, value, note }: { name: string; value: string; note?: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        {value} {note && <small className="muted">{note}</small>}
-      </dd>
-    </div>
-  );
-}
-
-function remainingText(run: RunDetail, remaining_s: number | null): string {
-  if (run.state !== "running" || remaining_s === null) return "";
-  return `≈ ${formatRoughly(remaining_s)} left`;
+/** Return the seconds until the last step, by the rate or by the time of the first attempt; null if not known. */
+function remainingOf(run: RunDetail, rate: number | null, elapsed_s: number): number | null {
+  if (!run.steps || !run.step) return null;
+  const batch = run.latest[BATCH] ?? (run.spec.kind === "program" ? null : run.spec.batch);
+  const rest = Math.max(0, run.steps - run.step);
+  if (rate !== null && batch !== null) return (rest * batch) / rate;
+  return run.attempt === 1 && run.spec.kind === "program" ? (rest * elapsed_s) / run.step : null;
 }
 
 /** Return the harmonic mean: times add up, rates do not. Return null when there is no value. */

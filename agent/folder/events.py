@@ -1,0 +1,82 @@
+"""Events: the agent of rank 0 appends whole lines to the events file (contract/folder/events.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from agent.folder.run_folder import RunFolder
+
+BLOCK_BYTES = 1 << 16
+RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for a report that a full disk rejects
+
+
+class EventWriter:
+    """Appends the events of one attempt; `bigbatch.log` of rank 0 appends to the same file on the same host."""
+
+    def __init__(self, folder: RunFolder, attempt: int) -> None:
+        self._folder, self._attempt = folder, attempt
+
+    def append(self, kind: str, **fields: Any) -> None:
+        """Append one event with one write; a failed write is repeated for a minute, and then only printed."""
+        event = {"attempt": self._attempt, "at": time.time(), "kind": kind, **fields}
+        line = json.dumps(event).encode() + b"\n"
+        until = time.monotonic() + RETRY_S
+        while True:
+            try:
+                _append_line(self._folder, line)
+                return
+            except OSError as error:
+                if time.monotonic() > until:
+                    print(f"bigbatch: the event {kind} could not be written: {error}", file=sys.stderr, flush=True)
+                    return
+                time.sleep(RETRY_EVERY_S)
+
+    def last_step(self) -> int:
+        """Return the last step that has points, of any attempt; 0 without one."""
+        try:
+            for line in _read_backwards(self._folder):
+                if b'"points"' in line and (step := _step_of(line)) is not None:
+                    return step
+        except OSError:
+            pass
+        return 0
+
+
+def _append_line(folder: RunFolder, line: bytes) -> None:
+    file = os.open(folder.events, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":  # a line that a crash left incomplete
+            line = b"\n" + line
+        written = os.write(file, line)
+        if written != len(line):
+            raise OSError(f"only {written} of {len(line)} bytes of an event were written")
+    finally:
+        os.close(file)
+
+
+def _step_of(line: bytes) -> int | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    step = event.get("step") if isinstance(event, dict) and event.get("kind") == "points" else None
+    return step if isinstance(step, int) and 0 <= step < 2**31 else None
+
+
+def _read_backwards(folder: RunFolder) -> Iterator[bytes]:
+    """Yield the lines of the events file, the last line first."""
+    with open(folder.events, "rb") as file:
+        end, rest = file.seek(0, os.SEEK_END), b""
+        while end:
+            start = max(0, end - BLOCK_BYTES)
+            file.seek(start)
+            rest, *lines = (file.read(end - start) + rest).split(b"\n")
+            yield from reversed(lines)
+            end = start
+        yield rest

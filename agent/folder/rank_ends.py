@@ -1,0 +1,99 @@
+"""How ranks ended: a failed rank's record (contract/folder/rank_failure.py), and each rank's exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from agent.folder.run_folder import RunFolder
+
+PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
+CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no program, or absent
+MAX_REASON = 2_000
+
+
+@dataclass(frozen=True)
+class RankEnd:
+    """The end of one rank's process; `status` is negative for a signal."""
+
+    rank: int
+    host: str
+    status: int
+    is_stop: bool = False  # the rank ended after the agent had asked it to, or was killed by the agent
+    is_out_of_memory: bool = False
+    what: str = ""  # what was started, where it is not the program itself
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the rank failed by itself."""
+        return self.status not in (0, PAUSED) and not self.is_stop
+
+    @property
+    def kind(self) -> str:
+        """The kind of failure."""
+        if self.is_out_of_memory:
+            return "out_of_memory"
+        if self.status < 0 or self.status - 128 in _FATAL:
+            return "signal"
+        return "wrong_environment" if self.status in CANNOT_START else "unknown"
+
+    def describe(self) -> str:
+        """Return why the rank failed, in one sentence."""
+        name = _signal_name(-self.status if self.status < 0 else self.status - 128)
+        cause = f"killed by {name}" if name and self.status < 0 else f"left with status {self.status}"
+        if name and self.status > 128:
+            cause += f" ({name})"
+        if self.is_out_of_memory:
+            cause = "killed by SIGKILL, because its memory limit was reached (cgroup oom_kill)"
+        elif self.status in CANNOT_START:
+            cause += " (the command cannot be started)"
+        return f"rank {self.rank} on {self.host}: {self.what and self.what + ' '}{cause}"
+
+
+_FATAL = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL, signal.SIGSEGV)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return ""
+
+
+def record_end(folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool) -> None:
+    """Write the rank's failure, unless the program wrote its own record; with `is_shared` its exit status too."""
+    if end.is_failure and folder.read(f"{attempt}.rank-{end.rank}.json") is None:
+        record = {"at": time.time(), "rank": end.rank, "host": end.host, "reason": end.describe()[:MAX_REASON]}
+        folder.write(f"{attempt}.rank-{end.rank}.json", json.dumps({**record, "kind": end.kind}))
+    if is_shared:
+        status = 128 + signal.SIGTERM if end.is_stop else end.status
+        folder.write(f"{attempt}.exit-{end.rank}", str(status))
+
+
+def read_statuses(folder: RunFolder, attempt: int) -> dict[int, int]:
+    """Return the exit statuses that other agents of the attempt have written, by rank."""
+    pattern, found = re.compile(rf"{attempt}\.exit-([0-9]{{1,7}})"), {}
+    for name in os.listdir(folder.attempts):
+        if match := pattern.fullmatch(name):
+            text = folder.read(name)
+            if text is not None and re.fullmatch(r"-?[0-9]{1,3}", text):  # NFS may show a new file as empty at first
+                found[int(match[1])] = int(text)
+    return found
+
+
+def first_failure(folder: RunFolder, attempt: int) -> dict[str, Any] | None:
+    """Return the earliest record of a failed rank, causes before consequences; None without one."""
+    pattern, found = re.compile(rf"{attempt}\.rank-[0-9]{{1,7}}\.json"), []
+    for name in os.listdir(folder.attempts):
+        if pattern.fullmatch(name):
+            try:
+                record = json.loads(folder.read(name) or "")
+                found.append((bool(record.get("echo")), float(record["at"]), record))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+    return min(found, key=lambda one: one[:2])[2] if found else None

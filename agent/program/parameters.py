@@ -1,0 +1,84 @@
+"""A program's parameters: as placeholders of its command, as files of the run folder, and as environment variables.
+
+contract/spec/program/placeholders.py has the same rules, by which the API has checked the command.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agent.folder.run_folder import replace_file
+
+NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
+PLACEHOLDER = re.compile(rf"\{{\{{{NAME}\}}\}}|\{{({NAME})\}}")
+JSON_FILE, YAML_FILE = "parameters.json", "parameters.yaml"
+
+
+def placeholder_values(parameters: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the value of every placeholder: the parameters by their dotted names, and the paths of the run."""
+    paths = {
+        "parameters_json": str(folder / JSON_FILE),
+        "parameters_yaml": str(folder / YAML_FILE),
+        "run_folder": str(folder),
+        "checkpoint_folder": str(folder / "checkpoints"),
+    }
+    return {**flatten(parameters), **paths}
+
+
+def fill(text: str, values: Mapping[str, Any], *, is_shell: bool) -> str:
+    """Return the text with the values in place of their placeholders; `is_shell`: each value is quoted for a shell."""
+
+    def value_of(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0][1:-1]
+        value = as_text(values[found[1]])
+        return shlex.quote(value) if is_shell else value
+
+    return PLACEHOLDER.sub(value_of, text)
+
+
+def as_text(value: Any) -> str:
+    """Return a parameter's value as the command gets it: texts unchanged, all other values as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def flatten(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return every parameter by its dotted name, objects themselves too."""
+    flat: dict[str, Any] = {}
+    for name, value in parameters.items():
+        flat[f"{prefix}{name}"] = value
+        if isinstance(value, dict):
+            flat.update(flatten(value, f"{prefix}{name}."))
+    return flat
+
+
+def parameter_variables(parameters: Mapping[str, Any], prefix: str | None) -> dict[str, str]:
+    """Return the environment variables with the parameters; none without a prefix."""
+    if prefix is None:
+        return {}
+    return {f"{prefix}{name.upper()}": as_text(value) for name, value in parameters.items()}
+
+
+def write_files(parameters: Mapping[str, Any], folder: Path) -> None:
+    """Write parameters.json and parameters.yaml; may raise OSError."""
+    replace_file(folder / JSON_FILE, json.dumps(parameters, indent=2, ensure_ascii=False) + "\n")
+    lines = [f"{name}: {to_yaml(value)}\n" for name, value in parameters.items()]
+    replace_file(folder / YAML_FILE, "".join(lines) or "{}\n")
+
+
+def to_yaml(value: Any) -> str:
+    """Return the value on one line of YAML that YAML 1.1 readers understand too: 1e-05 would be a text for them."""
+    if isinstance(value, dict):
+        inside = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {to_yaml(one)}" for name, one in value.items())
+        return f"{{{inside}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(to_yaml, value))}]"
+    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float) and "e" in text and "." not in text:
+        return text.replace("e", ".0e")
+    return text

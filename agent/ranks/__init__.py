@@ -1,0 +1,1 @@
+"""The processes of the ranks: where they run, how they start, get signals and end."""

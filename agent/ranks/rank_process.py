@@ -1,0 +1,64 @@
+"""RankProcess: one process that the agent starts, its process group, and everything that it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from agent.ranks import processes
+
+
+class RankProcess:
+    """The process of one rank, or a launcher that starts several."""
+
+    def __init__(self, rank: int, words: Sequence[str], environment: Mapping[str, str], folder: str) -> None:
+        """Start the process in `folder`; raise OSError."""
+        self.rank = rank
+        self._warned: set[int] = set()  # processes that have got SIGUSR2
+        self.was_killed = False
+        self._child = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            env=dict(environment),
+            cwd=folder,
+            preexec_fn=processes.prepare_rank,  # the agent has no other thread yet
+        )
+        self.pid = self._child.pid
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while the process lives."""
+        return self._child.poll()
+
+    def warn(self) -> None:
+        """Send SIGUSR2 once to each process of this rank that handles it: a program may be starting still."""
+        if not processes.IS_LINUX:
+            if not self._warned:
+                self._warned.add(self.pid)
+                processes.signal_group(self.pid, signal.SIGUSR2)
+            return
+        for pid in (self.pid, *processes.descendants(self.pid)):
+            if pid not in self._warned and processes.catches(pid, signal.SIGUSR2):
+                self._warned.add(pid)
+                processes.signal_all([pid], signal.SIGUSR2)
+
+    def end(self, number: int) -> None:
+        """Send the request to end to the program and the helpers in its process group."""
+        processes.signal_group(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill the process and all its descendants."""
+        self.was_killed = self.was_killed or self.poll() is None
+        below = processes.descendants(self.pid)
+        processes.signal_group(self.pid, signal.SIGKILL)
+        processes.signal_all(below, signal.SIGKILL)
+
+
+def kill_left_behind() -> None:
+    """Kill what ended ranks left behind: by now these processes are children of this one."""
+    for _ in range(3):  # a process may start another one meanwhile
+        left = processes.descendants(os.getpid())
+        if not left:
+            break
+        processes.signal_all(left, signal.SIGKILL)

@@ -1,0 +1,132 @@
+"""Start: the processes of an agent's ranks with their environment, or the launcher that starts them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from agent.folder.run_folder import RunFolder
+from agent.program import command
+from agent.program.parameters import JSON_FILE, parameter_variables
+from agent.program.setup_script import render_setup
+from agent.ranks.placement import Placement, Rank
+from agent.ranks.rank_process import RankProcess
+from agent.ranks.rendezvous import LOOPBACK, Point
+
+OF_THE_AGENT = ("BIGBATCH_JOB", "BIGBATCH_MEMBER")  # variables by which the service finds the job's first process
+LONG_SCRIPT = 100_000  # bytes; Linux admits 128 KiB in one argument
+MARKER = "BIGBATCH_RANKS_OF"
+
+
+class Start:
+    """Starts the ranks of one agent."""
+
+    def __init__(
+        self, folder: RunFolder, attempt: int, spec: Mapping[str, Any], placement: Placement, point: Point
+    ) -> None:
+        self._folder, self._attempt, self._spec = folder, attempt, spec
+        self._placement, self._point = placement, point
+        self._working_folder = command.working_folder_of(spec, folder.path)
+
+    def ranks(self) -> list[RankProcess]:
+        """Start one process for each rank of this agent; raise OSError."""
+        return [self._rank(rank) for rank in self._placement.ranks]
+
+    def launcher(self) -> list[RankProcess]:
+        """Start torchrun or mpirun; raise OSError."""
+        place, path = self._placement, self._folder.path
+        if place.launcher == "torchrun":
+            words = command.torchrun_words(place, self._point, path, self._attempt)
+            words = command.contain(words, self._spec, path, working_folder=self._working_folder)
+        else:
+            words = command.mpirun_words(place, path, self._attempt)
+        first = place.node * place.local_world
+        # the workers of mpirun enter the container themselves
+        is_contained = place.launcher == "torchrun"
+        return [self._start(first, words, self._common(), is_contained=is_contained)]
+
+    def worker(self, rank: int, local_rank: int, world: int) -> RankProcess:
+        """Start the program of a rank that mpirun has started."""
+        variables = {"RANK": str(rank), "LOCAL_RANK": str(local_rank), "WORLD_SIZE": str(world)}
+        variables.update(MASTER_ADDR=self._point.host, MASTER_PORT=str(self._point.port))
+        words = command.program_words(self._spec, self._folder.path)
+        words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
+        return self._start(rank, words, {**self._common(), **variables})
+
+    def _rank(self, rank: Rank) -> RankProcess:
+        place = self._placement
+        numbers = {
+            "RANK": rank.rank,
+            "WORLD_SIZE": place.world,
+            "LOCAL_RANK": rank.local_rank,
+            "LOCAL_WORLD_SIZE": place.local_world,
+            "NODE_RANK": place.node,
+            "MASTER_PORT": self._point.port,
+        }
+        variables = {name: str(value) for name, value in numbers.items()}
+        variables["MASTER_ADDR"] = self._point.host
+        per_rank = self._spec.get("resources", {}).get("gpus_per_rank")
+        if per_rank and place.is_local:
+            first = rank.local_rank * per_rank
+            variables["CUDA_VISIBLE_DEVICES"] = ",".join(str(first + number) for number in range(per_rank))
+        words = command.program_words(self._spec, self._folder.path)
+        words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
+        return self._start(rank.rank, words, {**self._common(), **variables})
+
+    def _common(self) -> dict[str, str]:
+        """Return the variables that every rank gets, whatever starts it."""
+        spec = self._spec
+        variables = {
+            **((spec.get("environment") or {}).get("variables") or {}),
+            **parameter_variables(spec.get("parameters") or {}, spec.get("parameter_prefix")),
+            "BIGBATCH_RUN_FOLDER": str(self._folder.path),
+            "BIGBATCH_ATTEMPT": str(self._attempt),
+            "BIGBATCH_PARAMETERS": str(self._folder.path / JSON_FILE),
+        }
+        if spec.get("time_split", True):
+            variables["BIGBATCH_TIME_SPLIT"] = "1"
+        return variables
+
+    def _start(
+        self, rank: int, words: list[str], variables: Mapping[str, str], *, is_contained: bool = True
+    ) -> RankProcess:
+        environment = {name: value for name, value in os.environ.items() if name not in OF_THE_AGENT}
+        environment.setdefault("PYTHONUNBUFFERED", "1")
+        if self._point.host == LOOPBACK:
+            # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
+            environment.setdefault("GLOO_SOCKET_IFNAME", "lo" if os.path.exists("/sys/class/net/lo") else "lo0")
+        name, _, value = marker_of(self._folder, self._attempt).partition("=")
+        environment[name] = value
+        tools = command.AGENT.parent / "python"
+        settings = dict(self._spec.get("environment") or {})
+        if not is_contained:
+            settings["container"] = None
+        script = render_setup(
+            settings,
+            working_folder=self._working_folder,
+            variables=variables,
+            python_path=str(tools) if tools.is_dir() else None,
+            recorder=self._recorder(settings.get("container")) if rank == 0 and is_contained else (),
+        )
+        return RankProcess(rank, self._bash(rank, script, words), environment, str(self._folder.path))
+
+    def _recorder(self, container: object) -> list[str]:
+        """Return the words that record the environment of the program; in a container its own Python runs them."""
+        python = "python3" if container else sys.executable
+        file = command.AGENT / "environment_record.py"
+        words = [python, "-I", "-S", str(file), str(self._folder.path), str(self._attempt)]
+        return command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
+
+    def _bash(self, rank: int, script: str, words: list[str]) -> list[str]:
+        if len(script.encode()) < LONG_SCRIPT:
+            return ["bash", "-c", script, "bigbatch", *words]
+        name = f"{self._attempt}.setup-{rank}.sh"
+        self._folder.write(name, script)
+        return ["bash", str(self._folder.attempts / name), *words]
+
+
+def marker_of(folder: RunFolder, attempt: int) -> str:
+    """Return the environment entry by which all processes of an attempt on this machine are found."""
+    return f"{MARKER}={folder.path}:{attempt}"

@@ -1,0 +1,96 @@
+"""Supervisor: observe started processes to their end, forward signals, and end what does not end in time."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from typing import Callable
+
+from agent.folder.rank_ends import PAUSED, RankEnd
+from agent.ranks.memory_events import count_oom_kills
+from agent.ranks.rank_process import RankProcess
+from agent.ranks.signals import Signals
+from agent.stalls.watch import StallWatch
+
+GRACE_S = 5.0  # for the other ranks after the first failure
+PAUSE_S = 80.0  # for the other ranks after the first one has paused
+POLL_S = 0.5  # while a signal is to be forwarded to programs that are starting
+
+
+class Supervisor:
+    """Observes the processes of one agent."""
+
+    def __init__(self, host: str, signals: Signals, on_end: Callable[[RankEnd], None]) -> None:
+        """`on_end` is called with each end, in the order of the ends."""
+        self._host, self._signals, self._on_end = host, signals, on_end
+        self._deadline: float | None = None
+        self._forwarded: set[int] = set()
+        self._oom_kills = count_oom_kills()
+        self.ends: list[RankEnd] = []
+        self.superseded_by: int | None = None  # a later attempt that has begun
+        self.has_stalled = False  # the processes were ended because a rank made no progress
+
+    def supersede(self, attempt: int) -> None:
+        """End all processes at the next look, because a later attempt has begun. Any thread may call this."""
+        self.superseded_by = attempt
+
+    def observe(self, started: Sequence[RankProcess], what: str = "", *, stalls: StallWatch | None = None) -> None:
+        """Return after all processes have ended; `what` names a process that is not the rank's own program."""
+        running = list(started)
+        while running:
+            for process in list(running):
+                status = process.poll()
+                if status is not None:
+                    running.remove(process)
+                    self._record(process, status, what)
+            self._forward(running)
+            if running and stalls is not None and stalls.check():
+                self.has_stalled = True
+            if running and (self.has_stalled or self._is_over()):
+                for process in running:
+                    process.kill()
+            if running:
+                self._signals.wait(self._timeout_s())
+
+    def _record(self, process: RankProcess, status: int, what: str) -> None:
+        asked = self._signals.asks_for_end and status not in (PAUSED,)
+        end = RankEnd(
+            process.rank,
+            self._host,
+            status,
+            is_stop=process.was_killed or asked,
+            is_out_of_memory=status in (-signal.SIGKILL, 128 + signal.SIGKILL) and self._has_new_oom_kill(),
+            what=what,
+        )
+        self.ends.append(end)
+        now = time.monotonic()
+        if end.is_failure:
+            self._deadline = min(self._deadline or now + GRACE_S, now + GRACE_S)
+        elif status == PAUSED and self._deadline is None:
+            self._deadline = now + PAUSE_S
+        self._on_end(end)
+
+    def _has_new_oom_kill(self) -> bool:
+        before, self._oom_kills = self._oom_kills, count_oom_kills()
+        return before is not None and self._oom_kills is not None and self._oom_kills > before
+
+    def _forward(self, running: Sequence[RankProcess]) -> None:
+        for number in self._signals.received:
+            for process in running:
+                if number == signal.SIGUSR2:
+                    process.warn()
+                elif number not in self._forwarded:
+                    process.end(number)
+            if number != signal.SIGUSR2:
+                self._forwarded.add(number)
+
+    def _is_over(self) -> bool:
+        deadlines = [at for at in (self._deadline, self._signals.deadline) if at is not None]
+        return self.superseded_by is not None or any(time.monotonic() >= at for at in deadlines)
+
+    def _timeout_s(self) -> float:
+        """Return how long to wait: signals and ends wake the loop, a later attempt and starting programs do not."""
+        deadlines = [at for at in (self._deadline, self._signals.deadline) if at is not None]
+        left_s = min((max(at - time.monotonic(), 0.01) for at in deadlines), default=POLL_S)
+        return min(left_s, POLL_S)

@@ -1,0 +1,96 @@
+"""Deletion: the size of what would be removed, and the removal, which a text must confirm."""
+
+import time
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request
+from sqlalchemy import ColumnElement, select
+
+from api.database import Writing
+from api.errors import Conflict
+from api.http.statuses import CHANGE, ITEM
+from api.parameters import Confirm, ExperimentId, RunId
+from api.rows import found_experiment, found_run
+from contract.api.lifecycle import Deleted, StoredSize
+from contract.folder.files.whole_folder import measure_folder
+from contract.folder.run_folder import RunFolder
+from store.lifecycle import deletion
+from store.session import snapshot
+from store.tables import Experiment, Run
+
+router = APIRouter()
+MEASURED_S = 5.0  # a person waits for the answer
+
+
+@router.get("/experiments/{experiment_id}/size", tags=["experiments"], responses=ITEM)
+def get_experiment_size(experiment_id: ExperimentId, request: Request) -> StoredSize:
+    """Return what a deletion of the experiment would remove, and the text that confirms the deletion."""
+    with snapshot(request.app.state.engine) as db:
+        confirm = found_experiment(db, experiment_id).name
+    return _size(request, Run.experiment_id == experiment_id, confirm)
+
+
+@router.get("/runs/{run_id}/size", tags=["runs"], responses=ITEM)
+def get_run_size(run_id: RunId, request: Request) -> StoredSize:
+    """Return what a deletion of the run would remove, and the text that confirms the deletion."""
+    with snapshot(request.app.state.engine) as db:
+        confirm = _folder(request, found_run(db, run_id)).path.name
+    return _size(request, Run.id == run_id, confirm)
+
+
+@router.delete("/experiments/{experiment_id}", tags=["experiments"], responses=CHANGE)
+def delete_experiment(experiment_id: ExperimentId, db: Writing, confirm: Confirm = None) -> Deleted:
+    """Delete an experiment whose runs have all ended, with its files; `confirm` must be its name."""
+    if deletion.was_deleted(db, Experiment, experiment_id):
+        return Deleted(runs=0)
+    experiment = found_experiment(db, experiment_id)
+    _refuse_unended(deletion.unended(db, Run.experiment_id == experiment_id))
+    _check(confirm, experiment.name, f"/experiments/{experiment_id}/size")
+    return Deleted(runs=deletion.mark_experiment(db, experiment_id))
+
+
+@router.delete("/runs/{run_id}", tags=["runs"], responses=CHANGE)
+def delete_run(run_id: RunId, request: Request, db: Writing, confirm: Confirm = None) -> Deleted:
+    """Delete a run that has ended, with its files; `confirm` must be the name of its folder."""
+    if deletion.was_deleted(db, Run, run_id):
+        return Deleted(runs=0)
+    run = found_run(db, run_id)
+    _refuse_unended(deletion.unended(db, Run.id == run_id))
+    _check(confirm, _folder(request, run).path.name, f"/runs/{run_id}/size")
+    return Deleted(runs=deletion.mark_runs(db, Run.id == run_id))
+
+
+def _size(request: Request, which: ColumnElement[bool], confirm: str) -> StoredSize:
+    with snapshot(request.app.state.engine) as db:
+        rows = db.execute(select(Run.id, Run.key).where(which, Run.deleted_at.is_(None)).order_by(Run.id)).all()
+        blocked_by = deletion.unended(db, which)
+    # the file system may be slow, and no transaction waits for it
+    until = time.monotonic() + MEASURED_S
+    root = request.app.state.settings.runs_folder()
+    sizes = [measure_folder(RunFolder.of(root, row.id, row.key).path, until) for row in rows]
+    return StoredSize(
+        runs=len(rows),
+        size_bytes=sum(one.size_bytes for one in sizes),
+        files=sum(one.files for one in sizes),
+        is_complete=all(one.is_complete for one in sizes),
+        confirm=confirm,
+        blocked_by=blocked_by,
+    )
+
+
+def _folder(request: Request, run: Run) -> RunFolder:
+    return RunFolder.of(request.app.state.settings.runs_folder(), run.id, run.key)
+
+
+def _refuse_unended(run_ids: Sequence[int]) -> None:
+    if run_ids:
+        several = ", ".join(map(str, run_ids[:5])) + (" and others" if len(run_ids) > 5 else "")
+        raise Conflict(f"only what has ended can be deleted: stop these runs first: {several}")
+
+
+def _check(confirm: str | None, expected: str, path: str) -> None:
+    """Raise Conflict unless the request repeats the text that the size has as `confirm`."""
+    if confirm is None:
+        raise Conflict(f"nothing was deleted: GET {path} says what a deletion removes; then send its `confirm`")
+    if confirm != expected:
+        raise Conflict("nothing was deleted: `confirm` is another text than that of the size")

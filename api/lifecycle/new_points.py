@@ -1,0 +1,58 @@
+"""Points that a request adds to an experiment, built and checked as a new experiment's points are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from api.errors import Invalid
+from contract.spec.any_run import AnyRun
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
+from contract.validation import ValidationIssue, issues_of
+
+MAX_EXTRA = 1000  # points outside the grid in a request: each is validated by itself
+
+
+def grown_grid(stored: dict[str, Any], axes: dict[str, list[Any]]) -> ExperimentSpec | None:
+    """Return the stored spec with further values of its axes; None if there are none. Raise Invalid."""
+    if not axes:
+        return None
+    known: dict[str, list[Any]] = stored.get("axes", {})
+    issues = [ValidationIssue(path=f"axes.{path}", message=_no_axis(path, known)) for path in axes if path not in known]
+    if issues:
+        raise Invalid("the points are not valid", issues)
+    further = {path: [value for value in axes.get(path, []) if value not in values] for path, values in known.items()}
+    grown = {path: [*values, *further[path]] for path, values in known.items()}
+    try:
+        return ExperimentSpec.model_validate({**stored, "axes": grown})
+    except ValidationError as error:
+        raise Invalid("the points are not valid", issues_of(error)) from error
+
+
+def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple[Values, AnyRun]]:
+    """Return the runs of points by their values; raise Invalid."""
+    if len(points) > MAX_EXTRA:
+        message = f"{len(points):,} points are more than the limit of {MAX_EXTRA:,} in a request"
+        raise Invalid("the points are not valid", [ValidationIssue(path="points", message=message)])
+    found: list[tuple[Values, AnyRun]] = []
+    issues: list[ValidationIssue] = []
+    for number, values in enumerate(points):
+        grid = {"axes": {path: [value] for path, value in values.items()}, "variants": []}
+        try:
+            found += ExperimentSpec.model_validate({**stored, **grid}).points()
+        except ValidationError as error:
+            issues += [_in_point(issue, number) for issue in issues_of(error)]
+    if issues:
+        raise Invalid("the points are not valid", issues)
+    return found
+
+
+def _no_axis(path: str, known: dict[str, list[Any]]) -> str:
+    axes = f"its axes are {', '.join(known)}" if known else "it has no axes"
+    return f"the experiment has no axis '{path}' ({axes}): add points outside the grid by `points`"
+
+
+def _in_point(issue: ValidationIssue, number: int) -> ValidationIssue:
+    field = issue.path.removeprefix("axes.")
+    return issue.model_copy(update={"path": f"points.{number}.{field}"})

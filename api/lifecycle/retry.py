@@ -1,0 +1,50 @@
+"""Retry: ended runs go on as the same runs, from their newest checkpoints."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from api.database import Writing
+from api.http.bodies import body_of, describe_body
+from api.http.statuses import ACTION
+from api.parameters import ExperimentId, RunId, UserName
+from api.rows import found_run, see_experiment
+from contract.api.lifecycle import RetryRequest, RetryResult, UnchangedRun
+from contract.lifecycle.state import ENDED, State
+from store.lifecycle.going_on import RetriedRuns, retry
+from store.tables import Run
+
+router = APIRouter()
+BODY = describe_body(RetryRequest, "Which ended runs are retried; without a body, all that can be.", required=False)
+WhichStates = Annotated[RetryRequest, Depends(body_of(RetryRequest, what="the request"))]
+
+
+@router.post("/runs/{run_id}/retry", tags=["runs"], responses=ACTION, openapi_extra=BODY)
+def retry_run(run_id: RunId, asked: WhichStates, db: Writing, user: UserName = None) -> RetryResult:
+    """Queue a run that failed or was cancelled as its next attempt; another run stays as it is."""
+    found_run(db, run_id)
+    return _result(retry(db, Run.id == run_id, _states(asked), by=user))
+
+
+@router.post("/experiments/{experiment_id}/retry", tags=["experiments"], responses=ACTION, openapi_extra=BODY)
+def retry_experiment(
+    experiment_id: ExperimentId, asked: WhichStates, db: Writing, user: UserName = None
+) -> RetryResult:
+    """Queue the runs that failed or were cancelled as their next attempts; other runs stay as they are."""
+    see_experiment(db, experiment_id)
+    return _result(retry(db, Run.experiment_id == experiment_id, _states(asked), by=user))
+
+
+def _states(asked: RetryRequest) -> list[State]:
+    return [State(name) for name in dict.fromkeys(asked.states)]
+
+
+def _result(found: RetriedRuns) -> RetryResult:
+    unchanged = [UnchangedRun(id=run_id, state=state, why=_why(state)) for run_id, state in found.unchanged]
+    return RetryResult(queued=found.queued, waiting=found.waiting, unchanged=unchanged)
+
+
+def _why(state: State) -> str:
+    if state is State.DONE:
+        return "the run is done"
+    return f"the request is not for runs that are {state}" if state in ENDED else "the run has not ended"

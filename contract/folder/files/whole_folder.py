@@ -1,0 +1,103 @@
+"""Size and removal of a folder that a job wrote: no link is followed, and no depth of folders is too large."""
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import NamedTuple
+
+from contract.folder.files.untrusted_file import UnreadableFileError, open_folder
+
+
+class FolderSize(NamedTuple):
+    """The files of a folder and of all folders below it."""
+
+    size_bytes: int
+    files: int
+    is_complete: bool  # whether all of them were counted in time
+
+
+def measure_folder(folder: Path, until: float) -> FolderSize:
+    """Count the regular files of a folder until the moment `until` of time.monotonic(); an absent folder is empty."""
+    size_bytes = files = 0
+    names, is_complete = [""], True
+    while names:
+        name = names.pop()
+        try:
+            with open_folder(folder, name) as descriptor:
+                for entry in _entries(descriptor):
+                    status = os.lstat(entry, dir_fd=descriptor)
+                    if S_ISDIR(status.st_mode):
+                        names.append(f"{name}/{entry}" if name else entry)
+                    elif S_ISREG(status.st_mode):
+                        size_bytes, files = size_bytes + status.st_size, files + 1
+        except (FileNotFoundError, UnreadableFileError):  # removed or replaced meanwhile
+            is_complete = is_complete and not name
+        if time.monotonic() >= until and names:
+            return FolderSize(size_bytes, files, False)
+    return FolderSize(size_bytes, files, is_complete)
+
+
+def remove_folder(folder: Path, progress: Callable[[], None] = lambda: None) -> None:
+    """Remove a folder with everything in it, or the link in its place; do nothing if it is absent. May raise OSError.
+
+    Folders below it are moved up before their own removal: two open folders suffice for any depth, and a process that
+    dies leaves a smaller folder. `progress` is called from time to time.
+    """
+    try:
+        if not S_ISDIR(os.lstat(folder).st_mode):
+            os.unlink(folder)
+            return
+        with open_folder(folder.parent, folder.name) as top:
+            numbers = count()
+            while names := [name for name in _entries(top) if _remove_entry(top, name)]:
+                for name in names:
+                    _flatten(top, name, numbers)
+                    progress()
+        os.rmdir(folder)
+    except FileNotFoundError:
+        return
+
+
+def _entries(descriptor: int) -> list[str]:
+    with os.scandir(descriptor) as entries:
+        return [entry.name for entry in entries]
+
+
+def _remove_entry(folder: int, name: str) -> bool:
+    """Remove a file or an empty folder; return whether it is a folder that is not empty."""
+    if not S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+        os.unlink(name, dir_fd=folder)
+        return False
+    with suppress(OSError):  # not empty
+        os.rmdir(name, dir_fd=folder)
+        return False
+    return True
+
+
+def _flatten(top: int, name: str, numbers: Iterator[int]) -> None:
+    """Remove the files in the folder `name`, move its folders into `top`, and remove it."""
+    below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+    try:
+        for inner in _entries(below):
+            if _remove_entry(below, inner):
+                _move_up(below, inner, top, numbers)
+    finally:
+        os.close(below)
+    os.rmdir(name, dir_fd=top)
+
+
+def _move_up(below: int, inner: str, top: int, numbers: Iterator[int]) -> None:
+    """Move a folder to a free name; an earlier removal that did not finish may have left such names."""
+    for number in numbers:
+        try:
+            os.rename(inner, f".removed-{os.getpid()}-{number}", src_dir_fd=below, dst_dir_fd=top)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+        else:
+            return

@@ -1,0 +1,56 @@
+"""The delete tick: remove the files and then the rows of deleted runs, a little at a time.
+
+Nothing shows a deleted run. Its rows go last, so a worker that is killed leaves the rest for a later tick, on any
+worker.
+"""
+
+import logging
+import time
+from functools import partial
+
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.files.whole_folder import remove_folder
+from scheduler.context import Context
+from store.lifecycle import deletion
+from store.lifecycle.deletion import DeletedRun
+from store.session import snapshot, transaction
+
+BUDGET_S = 3.0  # of a tick; the next one goes on
+BATCH = 100
+MAX_POINTS = 10_000  # in a transaction: other writers wait for its end
+log = logging.getLogger(__name__)
+
+
+def delete(context: Context) -> None:
+    """Remove what the API has marked as deleted and no job can write to any more."""
+    until = time.monotonic() + BUDGET_S
+    with snapshot(context.engine) as db:
+        marked = deletion.removable(db, BATCH)
+    for run in marked:
+        if time.monotonic() >= until:
+            return
+        try:
+            _remove_files(context, run)
+        except OSError as error:  # a later tick tries again
+            log.warning("the files of deleted run %d cannot be removed: %s", run.id, error)
+        else:
+            _remove_rows(context, run, until)
+    with transaction(context.engine) as db:
+        deletion.remove_experiments(db)
+
+
+def _remove_files(context: Context, run: DeletedRun) -> None:
+    progress = partial(context.memory.note_progress, "delete")
+    remove_folder(context.folder_of(run).path, progress)
+    with snapshot(context.engine) as db:
+        arrays = deletion.unused_arrays(db, run.id)
+    for name in arrays:
+        remove_folder(ArrayFolder.of(context.runs_folder, name).path, progress)
+
+
+def _remove_rows(context: Context, run: DeletedRun, until: float) -> None:
+    is_gone = False
+    while not is_gone and time.monotonic() < until:
+        with transaction(context.engine) as db:
+            is_gone = deletion.remove_rows(db, run.id, MAX_POINTS)
+        context.memory.note_progress("delete")

@@ -1,0 +1,58 @@
+"""Ended runs that go on: retried, or extended by epochs. They are queued again as the same run."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, select, update
+from sqlalchemy.orm import Session
+
+from contract.lifecycle.reason import ExtensionRequested, RetryRequested
+from contract.lifecycle.state import State
+from contract.spec.any_run import read_run
+from contract.spec.run import RunSpec
+from store import runs, transitions
+from store.locks import lock_runs
+from store.tables import IS_CURRENT, Job, Run
+
+
+class RetriedRuns(NamedTuple):
+    """The runs of a request for a retry, by their ids."""
+
+    queued: list[int]
+    waiting: list[int]  # those of `queued` whose last job has not been seen to end
+    unchanged: list[tuple[int, State]]
+
+
+def retry(db: Session, which: ColumnElement[bool], states: Sequence[State], *, by: str | None) -> RetriedRuns:
+    """Queue the runs of `which` that ended in any of `states` as their next attempt; leave the others as they are."""
+    mine = (which, Run.deleted_at.is_(None))
+    locked = lock_runs(db, *mine, Run.state.in_(states))
+    chosen = Run.id.in_(locked)
+    rows = db.execute(select(Run.id, Run.state, Run.points_removed_at).where(chosen)).all()
+    for state in states:
+        for removed in (False, True):
+            ids = [row.id for row in rows if row.state is state and (row.points_removed_at is not None) is removed]
+            transitions.queue_ended(db, ids, state, RetryRequested(by=by, points_removed=removed))
+    _forget_exclusions(db, locked)
+    open_jobs = select(Run.id).join(Job, IS_CURRENT).where(chosen, *runs.IS_OPEN).order_by(Run.id)
+    others = select(Run.id, Run.state).where(*mine, ~chosen).order_by(Run.id)
+    return RetriedRuns(locked, list(db.scalars(open_jobs)), [(row[0], row[1]) for row in db.execute(others)])
+
+
+def extend(db: Session, run: Run, spec: RunSpec, *, by: str | None) -> None:
+    """Queue a locked run that is done with a spec of more epochs."""
+    removed = run.points_removed_at is not None
+    reason = ExtensionRequested(by=by, points_removed=removed, epochs=spec.epochs)
+    columns: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "steps": spec.steps}
+    transitions.queue_ended(db, [run.id], State.DONE, reason, columns)
+    _forget_exclusions(db, [run.id])
+
+
+def _forget_exclusions(db: Session, run_ids: Sequence[int]) -> None:
+    """Let the next attempts use the hosts again that earlier attempts excluded."""
+    rows = db.execute(select(Run.id, Run.spec, Run.excluded).where(Run.id.in_(run_ids))).all()
+    changes = [
+        {"id": row.id, "excluded": [], "need": runs.need_of(read_run(row.spec), [])} for row in rows if row.excluded
+    ]
+    if changes:
+        db.execute(update(Run), changes)

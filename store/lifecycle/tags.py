@@ -1,0 +1,71 @@
+"""Tags of experiments and runs: their tables, changes, and the conditions by which lists find them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, ForeignKey, Index, delete, insert, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from store.tables import Experiment, Run, Table
+
+
+class ExperimentTag(Table):
+    __tablename__ = "experiment_tags"
+    __table_args__ = (Index("ix_experiment_tags_tag", "tag", "experiment_id"),)
+    experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"), primary_key=True, autoincrement=False)
+    tag: Mapped[str] = mapped_column(primary_key=True)
+
+
+class RunTag(Table):
+    __tablename__ = "run_tags"
+    __table_args__ = (Index("ix_run_tags_tag", "tag", "run_id"),)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    tag: Mapped[str] = mapped_column(primary_key=True)
+
+
+def of_experiments(db: Session, ids: Sequence[int]) -> dict[int, list[str]]:
+    """Return the tags of each experiment, in the order of code points, with one query."""
+    rows = db.execute(
+        select(ExperimentTag.experiment_id, ExperimentTag.tag).where(ExperimentTag.experiment_id.in_(ids))
+    )
+    return _by_id([(row[0], row[1]) for row in rows])
+
+
+def of_runs(db: Session, ids: Sequence[int]) -> dict[int, list[str]]:
+    """Return the tags of each run, in the order of code points, with one query."""
+    rows = db.execute(select(RunTag.run_id, RunTag.tag).where(RunTag.run_id.in_(ids)))
+    return _by_id([(row[0], row[1]) for row in rows])
+
+
+def store_experiment_tags(db: Session, experiment_id: int, *, present: Sequence[str], wanted: Sequence[str]) -> None:
+    """Change the tags of a locked experiment from `present` to `wanted`."""
+    mine = ExperimentTag.experiment_id == experiment_id
+    if gone := set(present) - set(wanted):
+        db.execute(delete(ExperimentTag).where(mine, ExperimentTag.tag.in_(gone)))
+    if new := sorted(set(wanted) - set(present)):
+        db.execute(insert(ExperimentTag), [{"experiment_id": experiment_id, "tag": tag} for tag in new])
+
+
+def store_run_tags(db: Session, run_id: int, *, present: Sequence[str], wanted: Sequence[str]) -> None:
+    """Change the tags of a locked run from `present` to `wanted`."""
+    if gone := set(present) - set(wanted):
+        db.execute(delete(RunTag).where(RunTag.run_id == run_id, RunTag.tag.in_(gone)))
+    if new := sorted(set(wanted) - set(present)):
+        db.execute(insert(RunTag), [{"run_id": run_id, "tag": tag} for tag in new])
+
+
+def experiments_with(tag: str) -> ColumnElement[bool]:
+    """Return the condition for experiments with a tag."""
+    return Experiment.id.in_(select(ExperimentTag.experiment_id).where(ExperimentTag.tag == tag))
+
+
+def runs_with(tag: str) -> ColumnElement[bool]:
+    """Return the condition for runs with a tag."""
+    return Run.id.in_(select(RunTag.run_id).where(RunTag.tag == tag))
+
+
+def _by_id(rows: Sequence[tuple[int, str]]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    for row_id, tag in sorted(rows):
+        found[row_id].append(tag)
+    return found

@@ -1,0 +1,135 @@
+"""Signals to an agent and its ranks: who gets which, what they lead to, and that no process stays."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from contract.folder.events import Paused
+from contract.folder.run_folder import RunFolder
+from tests.testing.programs import agent, events_of, kinds_of, program_folder, wait_for_line
+from tests.testing.servers import wait_for
+
+TWO = {"kind": "local", "ranks_per_node": 2}
+PAUSES = """
+import signal, sys, time
+signal.signal(signal.SIGUSR2, lambda *_: sys.exit(4))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))
+print("ready", flush=True)
+time.sleep(600)
+"""
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(600)"
+
+
+def processes_of(folder: RunFolder) -> list[psutil.Process]:
+    """Return the living processes of an attempt's ranks."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            is_mine = process.environ().get("BIGBATCH_RUN_FOLDER") == os.path.realpath(folder.path)
+            if is_mine and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGUSR2, "SIGUSR2"), (signal.SIGTERM, "SIGTERM")])
+def test_a_program_that_handles_the_signal_pauses(tmp_path: Path, number: int, name: str) -> None:
+    folder = program_folder(tmp_path, [sys.executable, "-c", PAUSES], resources=TWO)
+    with agent(folder) as child:
+        wait_for_line(folder, "ready", 2)
+        child.send_signal(number)
+        assert child.wait(300) == 4
+    paused = events_of(folder)[-1]
+    assert isinstance(paused, Paused)
+    assert paused.signal == name
+
+
+def test_a_program_without_a_handler_survives_the_warning(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "echo ready; until [ -e go ]; do sleep 0.05; done")
+    with agent(folder) as child:
+        wait_for_line(folder, "ready")
+        for _ in range(3):
+            child.send_signal(signal.SIGUSR2)
+            time.sleep(0.1)  # three separate signals
+        (folder.path / "go").touch()
+        assert child.wait(300) == 0
+    assert kinds_of(folder) == ["started", "finished"]
+
+
+def test_the_warning_reaches_a_program_that_handles_it_only_later(tmp_path: Path) -> None:
+    """Forces the race: the warning comes while the program imports its libraries."""
+    wait = "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.05)\n"
+    folder = program_folder(tmp_path, [sys.executable, "-c", wait + PAUSES])
+    with agent(folder) as child:
+        wait_for_line(folder, "up")
+        child.send_signal(signal.SIGUSR2)
+        (folder.path / "go").touch()
+        assert child.wait(300) == 4
+
+
+def test_sigterm_ends_a_program_without_a_handler_and_is_no_failure(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "echo ready; sleep 600; true", resources=TWO)
+    with agent(folder) as child:
+        wait_for_line(folder, "ready", 2)
+        child.terminate()
+        assert child.wait(300) == 143
+    assert kinds_of(folder) == ["started"], "the cluster knows why"
+    assert folder.read_rank_failures(1) == []
+    assert processes_of(folder) == []
+
+
+def test_a_program_that_ends_well_after_sigterm_has_not_finished(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, [sys.executable, "-c", PAUSES.replace("exit(4)", "exit(0)")])
+    with agent(folder) as child:
+        wait_for_line(folder, "ready")
+        child.terminate()
+        assert child.wait(300) == 143
+    assert kinds_of(folder) == ["started"]
+
+
+def test_a_second_sigterm_kills_a_program_that_ignores_the_first(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, [sys.executable, "-c", DEAF])
+    with agent(folder) as child:
+        wait_for_line(folder, "ready")
+        child.terminate()
+        time.sleep(5.5)  # a repetition within five seconds is one request
+        began = time.monotonic()
+        child.terminate()
+        assert child.wait(300) == 143
+        assert time.monotonic() - began < 20, "well before the deadline of the first request"
+    assert processes_of(folder) == []
+
+
+def test_what_a_rank_leaves_behind_is_killed(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "setsid sleep 600 & (sleep 600 &) ; nohup sleep 600 & echo done")
+    with agent(folder) as child:
+        assert child.wait(300) == 0
+    assert processes_of(folder) == []
+
+
+def test_no_process_outlives_a_killed_agent(tmp_path: Path) -> None:
+    folder = program_folder(
+        tmp_path, "setsid sleep 600 & (sleep 600; true) & echo ready; sleep 600; true", resources=TWO
+    )
+    with agent(folder) as child:
+        wait_for_line(folder, "ready", 2)
+        assert processes_of(folder)
+        os.killpg(child.pid, signal.SIGKILL)
+        wait_for("the end of all processes", lambda: not processes_of(folder))
+
+
+def test_the_ranks_leave_when_a_later_attempt_begins(tmp_path: Path) -> None:
+    """Forces the fault: the cluster lost track of the job, and the scheduler began another attempt."""
+    folder = program_folder(tmp_path, "echo ready; sleep 600; true")
+    with agent(folder) as child:
+        wait_for_line(folder, "ready")
+        assert folder.claim(2, "the next job") == "the next job"
+        assert child.wait(300) == 3
+    assert processes_of(folder) == []
+    assert kinds_of(folder) == ["started"]

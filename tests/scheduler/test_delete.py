@@ -1,0 +1,177 @@
+"""The delete tick: files go before rows, a job that may still write delays it, and a kill in between leaves nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from contract.folder.array_folder import ArrayFolder
+from contract.folder.events import Finished, Points
+from contract.folder.files.whole_folder import measure_folder, remove_folder
+from contract.lifecycle.job_end import EndKind
+from contract.lifecycle.state import State
+from scheduler.clusters.cluster import gone
+from scheduler.context import Context
+from scheduler.submit.submission import submit_queued
+from scheduler.ticks import delete as tick
+from scheduler.ticks.delete import delete
+from scheduler.ticks.ingest import ingest
+from scheduler.ticks.reap import reap
+from scheduler.ticks.refresh_clusters import refresh_clusters
+from store import runs
+from store.lifecycle import deletion
+from store.lifecycle.tags import RunTag, store_run_tags
+from store.session import snapshot, transaction
+from store.tables import Experiment as Stored
+from store.tables import Job, Move, Point, Run, Series, Table
+from tests.testing.clusters import Far, Puppet
+from tests.testing.events import STARTED, report
+from tests.testing.runs import create_runs, job_of, poll_now, read
+from tests.testing.specs import Experiment, small_experiment
+from tests.testing.stored_runs import move
+
+
+@pytest.fixture
+def finished(context: Context, run_ids: list[int], puppet: Puppet) -> list[int]:
+    """Three runs of an experiment that have finished with points, and whose jobs have left."""
+    submit_queued(context)
+    for run_id in run_ids:
+        points = [Points(attempt=1, at=1.0, step=step, values={"loss": 1.0}) for step in range(1, 31)]
+        report(context, run_id, STARTED, *points, Finished(attempt=1, at=2.0, step=4))
+        puppet.answers[f"job{run_id}"] = gone(EndKind.EXITED, exit_code=0)
+    ingest(context)
+    reap(context)
+    with transaction(context.engine) as db:
+        store_run_tags(db, run_ids[0], present=(), wanted=["a"])
+        runs.create(db, small_experiment())
+    return run_ids
+
+
+def counts(context: Context) -> dict[str, int]:
+    with snapshot(context.engine) as db:
+        return {table.__tablename__: count(db, table) for table in (Stored, Run, Job, Series, Point, RunTag)}
+
+
+def count(db: Session, table: type[Table]) -> int:
+    return db.scalar(select(func.count()).select_from(table)) or 0
+
+
+def mark(context: Context, experiment_id: int) -> None:
+    with transaction(context.engine) as db:
+        deletion.mark_experiment(db, experiment_id)
+
+
+def test_a_deleted_experiment_leaves_neither_files_nor_rows(context: Context, finished: list[int]) -> None:
+    mark(context, 1)
+    folders = [context.folder_of(read(context, run_id)).path for run_id in finished]
+    assert all(folder.is_dir() for folder in folders)
+    delete(context)
+    assert not any(folder.exists() for folder in folders)
+    assert counts(context) == {"experiments": 1, "runs": 1, "jobs": 0, "series": 0, "points": 0, "run_tags": 0}
+    with snapshot(context.engine) as db:
+        assert set(db.scalars(select(Move.run_id))) == {4}
+
+
+def test_the_newest_row_stays_until_there_is_a_later_one(context: Context, finished: list[int]) -> None:
+    with transaction(context.engine) as db:
+        move(db, db.get_one(Run, 4), State.CANCELLED)
+        deletion.mark_experiment(db, 2)
+    delete(context)
+    with transaction(context.engine) as db:
+        assert {count(db, Stored), count(db, Run)} == {2, 4}
+        assert runs.create(db, small_experiment()) == (3, [5])
+    delete(context)
+    delete(context)
+    with snapshot(context.engine) as db:
+        assert sorted(db.scalars(select(Run.id))) == [*finished, 5]
+        assert sorted(db.scalars(select(Stored.id))) == [1, 3]
+
+
+def test_a_worker_that_dies_between_files_and_rows_leaves_the_rest_for_the_next(
+    context: Context, finished: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the worker dies after the files of the first run, and after a part of the points of another."""
+    mark(context, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(tick, "_remove_rows", _die)
+        with pytest.raises(KeyboardInterrupt):
+            delete(context)
+    monkeypatch.setattr(tick, "MAX_POINTS", 7)
+    with monkeypatch.context() as patched:
+        patched.setattr(tick, "BUDGET_S", 0.0)
+        delete(context)
+    delete(context)
+    assert counts(context)["runs"] == 1
+
+
+def _die(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_whose_job_still_lives_is_deleted_after_the_job(
+    context: Context, puppet: Puppet, run_ids: list[int]
+) -> None:
+    submit_queued(context)
+    for run_id in run_ids:
+        report(context, run_id, STARTED, Finished(attempt=1, at=2.0, step=4))
+    ingest(context)
+    mark(context, 1)
+    delete(context)
+    folder = context.folder_of(read(context, run_ids[0])).path
+    assert folder.is_dir()
+    puppet.answers = {f"job{run_id}": gone(EndKind.EXITED, exit_code=0) for run_id in run_ids}
+    reap(context)
+    delete(context)
+    assert not folder.exists()
+
+
+def test_the_folder_of_an_array_goes_with_its_last_run(far_context: Context, far: Far, experiment: Experiment) -> None:
+    context = far_context
+    run_ids = create_runs(context, experiment, 3)
+    refresh_clusters(context)
+    submit_queued(context)
+    array = ArrayFolder.of(context.runs_folder, job_of(context, run_ids[0]).name).path
+    for run_id in run_ids:
+        report(context, run_id, STARTED, Finished(attempt=1, at=2.0, step=4))
+        far.answers[str(job_of(context, run_id).external_id)] = gone(EndKind.COMPLETED)
+    ingest(context)
+    poll_now(context)
+    assert array.is_dir()
+    for run_id in run_ids:
+        assert array.is_dir()
+        with transaction(context.engine) as db:
+            deletion.mark_runs(db, Run.id == run_id)
+        delete(context)
+    assert not array.exists()
+
+
+def test_a_folder_is_removed_at_any_depth_and_no_link_is_followed(tmp_path: Path) -> None:
+    """Forces what a hostile job leaves: folders deeper than any path, links out of the folder, names of a removal."""
+    outside, folder = tmp_path / "outside", tmp_path / "run"
+    (outside / "inner").mkdir(parents=True)
+    (outside / "file").write_text("x")
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "b" / "link").symlink_to(outside)
+    (folder / "link").symlink_to(outside / "file")
+    (folder / f".removed-{os.getpid()}-0" / "x").mkdir(parents=True)
+    (folder / "file").write_text("12345")
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("deep-folder", dir_fd=at)
+        below = os.open("deep-folder", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    calls: list[int] = []
+    assert measure_folder(folder / "a", 1e12) == (0, 0, True)
+    assert not measure_folder(folder, 0.0).is_complete
+    remove_folder(folder, lambda: calls.append(1))
+    assert not folder.exists()
+    assert (outside / "file").read_text() == "x"
+    assert len(calls) > 3
+    remove_folder(folder)
+    folder.symlink_to(outside)
+    remove_folder(folder)
+    assert (folder.is_symlink(), (outside / "inner").is_dir()) == (False, True)

@@ -1,0 +1,47 @@
+/** The command of a program as a line for a shell, with the parameters in place of their placeholders. */
+import type { ProgramSpec } from "@/shared/api/types";
+
+type Values = Record<string, unknown>;
+
+const PLACEHOLDER = /\{\{[A-Za-z_][A-Za-z0-9_.]*\}\}|\{([A-Za-z_][A-Za-z0-9_.]*)\}/g;
+const SAFE_WORD = /^[\w@%+=:,./{}-]+$/; // a shell leaves such a word as it is; {x} is no expansion of braces
+
+/** Return the command of `spec`; a placeholder without a value stays as it is. */
+export function commandText({ command, parameters }: ProgramSpec, files: Values = {}): string {
+  const values = { ...flatten(parameters), ...files };
+  if (typeof command === "string") return fill(command, values, true);
+  return command.map((word) => quote(fill(word, values, false))).join(" ");
+}
+
+/** Return the command as the spec has it, with its placeholders. */
+export function commandTemplate({ command }: ProgramSpec): string {
+  return typeof command === "string" ? command : command.map(quote).join(" ");
+}
+
+/** Return every parameter by its dotted name, objects themselves too. */
+function flatten(parameters: Values, prefix = ""): Values {
+  return Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => [
+      [`${prefix}${name}`, value],
+      ...(isObject(value) ? Object.entries(flatten(value, `${prefix}${name}.`)) : []),
+    ]),
+  );
+}
+
+function fill(text: string, values: Values, isShell: boolean): string {
+  return text.replace(PLACEHOLDER, (found: string, name: string | undefined) => {
+    if (name === undefined) return found.slice(1, -1);
+    if (!(name in values)) return found;
+    const value = values[name];
+    const written = typeof value === "string" ? value : JSON.stringify(value);
+    return isShell ? quote(written) : written;
+  });
+}
+
+function quote(word: string): string {
+  return SAFE_WORD.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
+
+function isObject(value: unknown): value is Values {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
