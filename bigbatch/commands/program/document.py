@@ -3,7 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bigbatch.errors import DocumentRefused
@@ -85,17 +85,3 @@ def _split(text: str, option: str) -> tuple[str, str]:
         issue = ValidationIssue(path=option, message=f"{text!r} is not NAME=VALUE")
         raise DocumentRefused("an option cannot be read", [issue])
     return name, value
-
-
-def without_defaults(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> Document:
-    """Return the fields of a document that differ from the defaults, inside objects too; `kind` always stays."""
-    differing: Document = {}
-    for name, value in document.items():
-        default = defaults.get(name)
-        if isinstance(value, Mapping) and isinstance(default, Mapping) and value.get("kind") == default.get("kind"):
-            inner = without_defaults(value, default)
-            if set(inner) - {"kind"}:
-                differing[name] = inner
-        elif name == "kind" or value != default:
-            differing[name] = value
-    return differing

@@ -1,20 +1,13 @@
 """`bigbatch export`: print an experiment's spec as YAML, for `bigbatch submit`."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
+from pydantic import BaseModel
 
 from bigbatch.client import Client
-from bigbatch.commands.program.document import without_defaults
-from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_writer import write_yaml
-
-REQUIRED: dict[str, dict[str, Any]] = {  # of a run, so that the defaults of all other fields are known
-    "program": {"kind": "program", "command": "true"},
-    "engine": {"optimizer": {"kind": "sgd"}, "schedule": {"kind": "constant", "rate": 1.0}, "batch": 1, "epochs": 1},
-}
 
 
 def export(
@@ -24,19 +17,26 @@ def export(
     """Print an experiment's spec as YAML, for `bigbatch submit`."""
     with Client() as client:
         spec = client.experiment(experiment_id).spec
-    document = spec.model_dump(mode="json") if isinstance(spec, ExperimentSpec) else dict(spec)
-    if not every_field:
-        document = _short(document)
-    print(write_yaml(document), end="")
+    print(write_yaml(spec.model_dump(mode="json") if every_field else without_defaults(spec)), end="")
 
 
-def _short(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document without fields that have their default values."""
-    base = document["base"]
-    required = REQUIRED[base.get("kind", "engine")]
-    defaults = {"description": "", "axes": {}, "max_parallel": None, "pack": None}
-    short = {name: value for name, value in document.items() if name not in defaults or value != defaults[name]}
-    plain = read_run({**required, "resources": {"kind": base["resources"]["kind"]}}).model_dump(mode="json")
-    wanted = {name: base[name] for name in required if name in base}
-    resources = without_defaults(base["resources"], plain["resources"])
-    return {**short, "base": {**without_defaults(base, plain), **wanted, "resources": resources}}
+def without_defaults(spec: ExperimentSpec) -> dict[str, Any]:
+    """Return the document with the fields that differ from their defaults, and every `kind`."""
+    return _differing(spec)
+
+
+def _differing(model: BaseModel) -> dict[str, Any]:
+    whole, found = model.model_dump(mode="json"), {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if name == "kind" or field.is_required() or value != field.get_default(call_default_factory=True):
+            found[name] = _plain(value, whole[name])
+    return found
+
+
+def _plain(value: Any, whole: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return _differing(value)
+    if isinstance(value, list):
+        return [_plain(one, whole_one) for one, whole_one in zip(value, whole, strict=True)]
+    return whole
