@@ -1807,10 +1807,10 @@ export interface components {
          *     done: the run took all its steps. preempted: the cluster gave the resources to another job, or requeued the job.
          *     node_failure: a host failed, or did not boot. time_limit, out_of_memory: the job reached a limit. failure: the run's
          *     own error, or a signal. cancelled: somebody ended the job in the cluster. lost: the cluster no longer lists the job,
-         *     so its exit is not known.
+         *     so its exit is not known. shutdown: the service on this machine was shut down, and goes on with the run later.
          * @enum {string}
          */
-        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
+        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost" | "shutdown";
         /**
          * ExperimentChange
          * @description Changes of an experiment's labels; a field that is absent or null changes nothing.
@@ -3076,6 +3076,31 @@ export interface components {
              */
             version: string;
         };
+        /**
+         * JsonLines
+         * @description A file with one JSON object in each line; each number in it is a metric, nested ones as `train/loss`.
+         */
+        JsonLines: {
+            /**
+             * File
+             * @description The file: a path in the run's folder, or an absolute path, of which only what is written after the start is
+             *     read.
+             * @example metrics.jsonl
+             */
+            file: string;
+            /**
+             * @description Always "json_lines": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "json_lines";
+            /**
+             * Step
+             * @description Name of the field with the step; lines without it count up from 1.
+             * @default step
+             * @example step
+             */
+            step: string;
+        };
         JsonValue: unknown;
         /**
          * LAMB
@@ -3456,6 +3481,24 @@ export interface components {
              * @example idle
              */
             state: string;
+        };
+        /**
+         * Output
+         * @description Lines of the program's output that match a regular expression.
+         */
+        Output: {
+            /**
+             * @description Always "output": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "output";
+            /**
+             * Pattern
+             * @description Regular expression of Python. Each named group is a metric; the group `step` is the step, without which the
+             *     matching lines count up from 1.
+             * @example step (?P<step>\d+) loss (?P<loss>\S+)
+             */
+            pattern: string;
         };
         /**
          * Page[ExperimentView]
@@ -3954,6 +3997,17 @@ export interface components {
              * @enum {string}
              */
             launcher: "srun" | "torchrun" | "mpirun" | "plain";
+            /**
+             * Metrics
+             * @description Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes.
+             * @default []
+             * @example [
+             *       {
+             *         "kind": "tensorboard"
+             *       }
+             *     ]
+             */
+            metrics: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[];
             /**
              * Parameter Prefix
              * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
@@ -5901,6 +5955,24 @@ export interface components {
              * @example 32
              */
             width: number;
+        };
+        /**
+         * TensorBoard
+         * @description The scalars of TensorBoard's event files.
+         */
+        TensorBoard: {
+            /**
+             * Folder
+             * @description Folder with the event files, also in folders below it: a path in the run's folder, or an absolute path, of which
+             *     only what is written after the start is read; null: the run's folder.
+             * @example tensorboard
+             */
+            folder?: string | null;
+            /**
+             * @description Always "tensorboard": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "tensorboard";
         };
         /**
          * Torus
