@@ -7,6 +7,7 @@ Exit status: 0 done; 1 failed; 2 the spec cannot be read; 3 another job owns the
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
@@ -28,10 +29,12 @@ from agent.ranks.rendezvous import Point, await_point, publish_point
 from agent.ranks.signals import Signals
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
+from agent.stalls.watch import watch_stalls
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
 CAUSE_WAIT_S = 1.0  # for the record of a rank on another host that failed first
+ENVIRONMENT_S = 5.0  # for the record of the environment
 REPORT_S = 2.0  # for the report before Slurm kills the job
 LATE_S = 60.0  # for the exit statuses of ranks whose launcher has ended
 
@@ -60,6 +63,8 @@ class Attempt:
         finally:
             if guard:
                 guard.dismiss()
+            if self.placement.is_first:
+                self._await_environment()
             kill_left_behind()
         return self._report() if self.placement.is_first else self._status()
 
@@ -95,7 +100,20 @@ class Attempt:
                 versions={},
             )
             start_heartbeat(self.folder, self.number, on_superseded=self.supervisor.supersede)
-        self.supervisor.observe(started, what)
+        pids = {process.rank: process.pid for process in started}
+        stalls = None if what else watch_stalls(self.folder, self.number, self.spec, pids=pids, hosts=place.hosts)
+        self.supervisor.observe(started, what, stalls=stalls)
+
+    def _await_environment(self) -> None:
+        """Wait a moment for the record of the environment, which is written beside a program that ends at once."""
+        until = time.monotonic() + ENVIRONMENT_S
+        while (
+            time.monotonic() < until
+            and not self._drain()
+            and self.folder.read(f"{self.number}.environment.json") is None
+            and processes.descendants(os.getpid())
+        ):
+            time.sleep(0.02)
 
     def _record(self, end: RankEnd) -> None:
         """Record the end of a rank; a launcher's own failure counts only if none of its ranks recorded one."""
@@ -113,7 +131,7 @@ class Attempt:
         """Return the exit status of an agent that does not report: srun ends all others for any but 0."""
         if self.supervisor.superseded_by is not None:
             return REFUSED
-        if any(end.is_failure for end in self.supervisor.ends):
+        if self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends):
             return FAILED
         # a stopped rank of one agent must not end the others before they have paused
         return self._stopped_status() if self.signals.asks_for_end and not self._has_paused() else 0

@@ -14,6 +14,7 @@ from api.database import Reading, Writing
 from api.errors import Conflict, Invalid
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
+from api.lifecycle.initial_weights import with_initial_weights
 from api.parameters import (
     MAX_INTEGER,
     AfterNumber,
@@ -53,7 +54,7 @@ from contract.api.responses import (
 )
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
-from contract.spec.checks.model import check_module
+from contract.spec.checks.imported import check_module
 from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue
@@ -72,7 +73,7 @@ BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 def _spec(request: Request) -> ExperimentSpec:
     spec = body_of(ExperimentSpec, what="the experiment")(request)
     refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
-    return spec
+    return with_initial_weights(request, spec)
 
 
 @router.post(
@@ -83,7 +84,7 @@ def _spec(request: Request) -> ExperimentSpec:
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))],
+    spec: Annotated[ExperimentSpec, Depends(_spec)],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
     user: UserName = None,
@@ -244,13 +245,16 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
         for row in clusters.reports(db)
         if row.report
     }
-    needs = {(run.resources, run.replica): number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    needs = {
+        (run.resources.model_dump_json(), run.replica): (number, run.resources)
+        for number, (_, run) in reversed(list(enumerate(spec.points())))
+    }
     issues = [
         ValidationIssue(
             path=spec.grid.path_in_document(issue.path, number),
             message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
         )
-        for (need, replica), number in reversed(needs.items())
+        for (_, replica), (number, need) in reversed(needs.items())
         if need.kind in reports
         for issue in check_cluster(need, reports[need.kind], replica=replica)
     ]
@@ -263,13 +267,14 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
 
 
 def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
-    """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
+    """Return the issues of imported parts, each with the kind of the cluster whose jobs would import the module."""
     imports = {
-        (run.resources.kind, run.model.function): (number, run.model)
+        (run.resources.kind, path, part.function): (number, part)
         for number, (_, run) in enumerate(spec.points())
-        if run.kind == "engine" and run.model.kind == "import"
+        if run.kind == "engine"
+        for path, part in run.imports.items()
     }
-    found = [(kind, number, check_module(model)) for (kind, _), (number, model) in imports.items()]
+    found = [(kind, number, check_module(path, part)) for (kind, path, _), (number, part) in imports.items()]
     return [
         (kind, issue.model_copy(update={"path": spec.grid.path_in_document(issue.path, number)}))
         for kind, number, issue in found

@@ -21,6 +21,7 @@ from bigbatch.commands.lifecycle.retry import retry
 from bigbatch.commands.listing import list_experiments, search, show
 from bigbatch.commands.logs import logs
 from bigbatch.commands.price import price
+from bigbatch.commands.reproduce.diff import diff
 from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit
@@ -67,6 +68,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": doctor,
     "price": price,
     "compare": compare,
+    "diff": diff,
 }
 for name, command in COMMANDS.items():
     # without its own short help, a command's line in the list ends in the middle of the sentence

@@ -2,17 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import httpx
 
 from bigbatch.connection import Connection, Parameters
 from bigbatch.frame import frame_of
 from bigbatch.lifecycle_client import LifecycleClient
+from bigbatch.snapshot.capture import MAX_MB
+from bigbatch.snapshot.take import SnapshotRef, take_snapshot
 from contract.api.collectives import PriceList
 from contract.api.curves import Column, LogPart, RunPoints
 from contract.api.list_sort import ExperimentSort
+from contract.api.reproduction import RunDifferences
 from contract.api.responses import (
     Created,
     ExperimentDetail,
@@ -25,6 +29,7 @@ from contract.api.responses import (
 )
 from contract.api.service import ClusterView, Health, Readiness
 from contract.api.snapshots import Received, SnapshotState
+from contract.folder.environment_record import EnvironmentRecord
 from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 
@@ -148,6 +153,23 @@ class Client(LifecycleClient):
     def stop_run(self, run_id: int) -> Stopped:
         """Request the stop of one run."""
         return self._connection.post(f"/runs/{run_id}/stop", Stopped)
+
+    def differences(self, run_id: int, other: int) -> RunDifferences:
+        """Return how two runs differ in spec, code and environment."""
+        return self._connection.get(f"/runs/{run_id}/differences", RunDifferences, ask={"other": other})
+
+    def environment(self, run_id: int, attempt: int | None = None) -> EnvironmentRecord | None:
+        """Return the environment of an attempt of a program, by default of the latest; None without a record."""
+        ask: Parameters = {} if attempt is None else {"attempt": attempt}
+        answer = cast("type[EnvironmentRecord | None]", EnvironmentRecord | None)
+        return self._connection.get(f"/runs/{run_id}/environment", answer, ask=ask)
+
+    def snapshot(self, folder: Path | str, *, max_mb: float = MAX_MB) -> SnapshotRef:
+        """Store the tree of the repository that contains `folder`, or of a folder without git, as it is now.
+
+        Its `hash` and `subfolder` are `code` and `subfolder` of a program's spec. Raise SnapshotError.
+        """
+        return take_snapshot(folder, self, max_mb=max_mb)
 
     def store_snapshot(self, request: bytes) -> SnapshotState:
         """Store the tree of a SnapshotRequest, as JSON compressed by gzip, or learn which contents are missing."""

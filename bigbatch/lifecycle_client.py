@@ -53,10 +53,13 @@ class LifecycleClient:
         return self.clone(experiment_id, {}, force=force)
 
     def rerun_run(self, run_id: int, *, force: bool = False) -> Created:
-        """Submit one run again, as an experiment of its own; return the new experiment."""
+        """Carry a run out again as a new experiment: the same spec, seed and code snapshot, from the first step on."""
         run = self._connection.get(f"/runs/{run_id}", RunDetail)
-        name = self._detail(run.experiment_id).name[:150]
-        document = {"name": f"{name}, run {run_id} again", "base": run.spec.model_dump(mode="json")}
+        document = {
+            "name": f"rerun of run {run_id}: {self._detail(run.experiment_id).name}"[:200],
+            "description": f"The same spec and code as run {run_id} of experiment {run.experiment_id}.",
+            "base": run.spec.model_dump(mode="json"),
+        }
         return self._connection.create(document, force=force, origin=run.experiment_id)
 
     def clone(self, experiment_id: int, changes: Mapping[str, Any], *, force: bool = False) -> Created:

@@ -1,6 +1,6 @@
 """Jobs: what the service has asked of them, whether their cluster answers, and the attempts that have ended."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -43,6 +43,12 @@ def write_given_up(db: Session, name: str) -> None:
     locked = lock_jobs(db, Job.name == name, Job.external_id.is_(None))
     change = update(Job).where(Job.id.in_(locked)).values(given_up_at=now(), stop_requested_at=None)
     db.execute(change.execution_options(synchronize_session=False))
+
+
+def runs_by_name(db: Session, names: Collection[str]) -> dict[str, int | None]:
+    """Return the names that are submissions of this service, each with its run, or None if it has several."""
+    query = select(Job.name, func.count(), func.min(Job.run_id)).where(Job.name.in_(names)).group_by(Job.name)
+    return {name: run_id if count == 1 else None for name, count, run_id in db.execute(query)}
 
 
 def any_given_up(db: Session) -> bool:

@@ -77,7 +77,7 @@ def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list
     assert (found.name, found.spec.axes, found.origin) == ("other", {**GRID, "seed": [1, 2]}, number)
     called = call("rerun", "--run", first)
     alone = client.experiment(int(called.out.split()[1].rstrip(",")))
-    assert (alone.runs, alone.origin, alone.name.endswith(f"run {first} again")) == (1, number, True)
+    assert (alone.runs, alone.origin, alone.name.startswith(f"rerun of run {first}: ")) == (1, number, True)
     refused = call("clone", number, "--set", "base.epochs=none")
     assert (refused.code, "base.epochs" in refused.err) == (2, True)
     assert call("clone", number, "--set", "base.epochs").code == 2

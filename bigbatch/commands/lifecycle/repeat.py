@@ -1,5 +1,6 @@
 """`bigbatch rerun`, `clone` and `extend`: submit again, submit with changes, and go on."""
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -7,8 +8,9 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
+from bigbatch.commands.watch import watch_unless_interrupted
 from bigbatch.errors import BigbatchError
-from bigbatch.terminal.output import format_count, print_json
+from bigbatch.terminal.output import format_count, make_console, print_json
 from contract.api.responses import Created
 from contract.spec.run import RunSpec
 from contract.yaml_reader import DocumentError, read_document
@@ -24,11 +26,20 @@ class WrongChange(BigbatchError):
     exit_code = 2
 
 
-def rerun(number: Number, run: IsRun = False, *, force: Force = False, as_json: Json = False) -> None:
-    """Submit an experiment again as it was, or one run of it; the new experiment names its origin."""
+def rerun(
+    number: Number,
+    run: IsRun = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Show progress until the experiment ends.")] = False,
+    *,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Carry out an experiment again, or one run of it: the same specs, seeds and code, from the first step on."""
     with Client() as client:
         created = client.rerun_run(number, force=force) if run else client.rerun(number, force=force)
         _print_created(client, created, as_json=as_json)
+        if watch and not watch_unless_interrupted(client, created.id, make_console(stderr=as_json)):
+            raise typer.Exit(1)
 
 
 def clone(
@@ -101,8 +112,10 @@ def _extend_run(client: Client, number: int, epochs: int) -> None:
 
 
 def _print_created(client: Client, created: Created, *, as_json: bool) -> None:
+    for warning in created.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     if as_json:
         print_json(created)
     else:
         runs = format_count(len(created.runs), "run")
-        print(f"experiment {created.id}, {runs}: {client.experiment_url(created.id)}")
+        print(f"experiment {created.id}, {runs}: {client.experiment_url(created.id)}", flush=True)

@@ -25,6 +25,7 @@ HURRY = "hurry"  # a file in the run folder: the rest takes no time
 MEETING = "meeting"  # a file beside the run folders: the ranks of who begins now have not met
 PROGRAM = """\
 #!/bin/sh
+case " $* " in *"/agent "*) exec {python} "$@";; esac
 if [ "$4" = trainers.packed_runs ]; then PYTHONPATH={house} exec {python} "$@"; fi
 while [ "$1" != trainers ]; do shift; done
 PYTHONPATH={house} exec {python} -m tests.testing.faults.light "$2" "$4"

@@ -56,10 +56,9 @@ export function App() {
 
 function Home() {
   const [search] = useSearchParams();
-  const before = Number(search.get("before")) || undefined;
   return (
     <div className={styles.home}>
-      <ExperimentList before={before} />
+      <ExperimentList search={search} />
       <ClusterSidebar />
     </div>
   );

@@ -8,42 +8,70 @@ import { hasEnded } from "@/shared/state/state";
 import { useExperiments } from "./api/useExperiments";
 import styles from "./ExperimentList.module.css";
 import { ExperimentRow } from "./ExperimentRow";
+import { type Filter, filterAddress, readFilter } from "./filter";
+import { FilterBar } from "./FilterBar";
 import { NoExperiments } from "./NoExperiments";
 
 interface Props {
-  before: number | undefined;
+  search: URLSearchParams;
 }
 
-export function ExperimentList({ before }: Props) {
-  const { data, error } = useExperiments(before);
+export function ExperimentList({ search }: Props) {
+  const before = Number(search.get("before")) || undefined;
+  const filter = readFilter(search);
+  const { data, error } = useExperiments(filter, before);
   const active = data?.items.filter((item) => !hasEnded(item.state)).length ?? 0;
   useTitle(active ? `${active} active · Experiments` : "Experiments");
 
   if (!data) return <QueryStatus error={error} />;
-  if (!data.items.length && before === undefined) return <NoExperiments />;
+  const isWhole = before === undefined && !Object.keys(filter).length;
+  if (!data.items.length && isWhole) return <NoExperiments />;
   return (
     <section aria-labelledby="experiments">
-      <header className={styles.listHeader}>
-        <h1 id="experiments">Experiments</h1>
-        <p className="muted">{active ? `${formatCount(active)} active` : "none active"}</p>
-      </header>
-      <Announcement text={`${active} active experiments`} />
+      <ListHeader active={active} />
+      <FilterBar filter={filter} />
       <ul className={styles.experimentList}>
         {data.items.map((experiment) => (
-          <ExperimentRow key={experiment.id} experiment={experiment} />
+          <ExperimentRow key={experiment.id} experiment={experiment} filter={filter} />
         ))}
       </ul>
-      <Pages before={before} next={data.next} />
+      {!data.items.length && <NoMatch filter={filter} />}
+      <Pages filter={filter} before={before} next={data.next} />
     </section>
   );
 }
 
-function Pages({ before, next }: Props & { next: number | null }) {
+function ListHeader({ active }: { active: number }) {
+  return (
+    <header className={styles.listHeader}>
+      <h1 id="experiments">Experiments</h1>
+      <p className="muted">{active ? `${formatCount(active)} active` : "none active"}</p>
+      <Announcement text={`${active} active experiments`} />
+    </header>
+  );
+}
+
+function NoMatch({ filter }: { filter: Filter }) {
+  const archive = filter.archived ? "in the archive " : "";
+  return (
+    <p className={styles.noMatch}>
+      <span className="muted">No experiment {archive}matches.</span> <Link href="/">All experiments</Link>
+    </p>
+  );
+}
+
+interface PagesProps {
+  filter: Filter;
+  before: number | undefined;
+  next: number | null;
+}
+
+function Pages({ filter, before, next }: PagesProps) {
   if (before === undefined && next === null) return null;
   return (
     <nav className={styles.pages} aria-label="Pages of experiments">
-      {before !== undefined && <Link href="/">Newest</Link>}
-      {next !== null && <Link href={`/?before=${next}`}>Older</Link>}
+      {before !== undefined && <Link href={filterAddress(filter)}>Newest</Link>}
+      {next !== null && <Link href={filterAddress(filter, next)}>Older</Link>}
     </nav>
   );
 }

@@ -8,14 +8,16 @@ import { useNow } from "@/shared/page/useNow";
 import { hasEnded } from "@/shared/state/state";
 import { StateBar, StateCounts } from "@/shared/state/StateBar";
 import { StateMark } from "@/shared/state/StateMark";
+import { type Filter, filterAddress } from "./filter";
 import { CurveThumbnail } from "./CurveThumbnail";
 import styles from "./ExperimentRow.module.css";
 
 interface Props {
   experiment: ExperimentView;
+  filter: Filter; // of the list: a label adds itself to it
 }
 
-export function ExperimentRow({ experiment }: Props) {
+export function ExperimentRow({ experiment, filter }: Props) {
   const { id, name, description, state, counts, progress } = experiment;
   const now = useNow(10_000);
   const best = experiment.best_accuracy;
@@ -29,6 +31,7 @@ export function ExperimentRow({ experiment }: Props) {
             {description && <span className={styles.experimentDescription}>{description}</span>}
             <time dateTime={experiment.created_at}>{formatAge(experiment.created_at, now)}</time>
           </p>
+          <Labels experiment={experiment} filter={filter} />
         </div>
       </div>
       <CurveThumbnail experimentId={id} live={!hasEnded(state)} />
@@ -44,5 +47,25 @@ export function ExperimentRow({ experiment }: Props) {
         <span className="small muted"> {best === null ? "no accuracy yet" : "best held-out"}</span>
       </p>
     </li>
+  );
+}
+
+/** The project, the owner and the tags; a click limits the list to them. */
+function Labels({ experiment, filter }: Props) {
+  const { project, owner, tags } = experiment;
+  const labels: [keyof Filter, string][] = [
+    ...(project ? [["project", project] as ["project", string]] : []),
+    ...(owner ? [["owner", owner] as ["owner", string]] : []),
+    ...tags.map((tag): ["tag", string] => ["tag", tag]),
+  ];
+  if (!labels.length) return null;
+  return (
+    <ul className={classNames("small", styles.experimentLabels)} aria-label={`Labels of ${experiment.name}`}>
+      {labels.map(([name, value]) => (
+        <li key={`${name} ${value}`} title={name}>
+          <Link href={filterAddress({ ...filter, [name]: value })}>{value}</Link>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,16 +1,18 @@
-/** The head of an experiment's page: its name, state and progress, and the button that stops it. */
+/** The head of an experiment's page: its name, state and progress, its labels, and what may be done with it. */
 import { Link } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
-import { StopButton } from "@/shared/dialog/StopButton";
-import { formatPercent, pluralize } from "@/shared/format/number";
+import { formatPercent } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
+import { TagList } from "@/shared/labels/TagList";
+import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
+import { classNames } from "@/shared/page/classNames";
 import { PageHeader } from "@/shared/page/PageHeader";
 import { useNow } from "@/shared/page/useNow";
 import { commandTemplate } from "@/shared/program/commandText";
 import { hasEnded } from "@/shared/state/state";
 import { countsText, StateBar } from "@/shared/state/StateBar";
 import { StateMark } from "@/shared/state/StateMark";
-import { useStopExperiment } from "./api/useStopExperiment";
+import { ExperimentActions } from "./actions/ExperimentActions";
 import styles from "./ExperimentHeader.module.css";
 
 interface Props {
@@ -19,12 +21,10 @@ interface Props {
 }
 
 export function ExperimentHeader({ experiment, stopping }: Props) {
-  const { id, name, description, state, counts } = experiment;
+  const { id, name, description, state } = experiment;
   const { base } = experiment.spec;
-  const stop = useStopExperiment(id);
+  const refresh = useRefresh(id);
   const now = useNow(10_000);
-  const active = activeCounts(counts);
-  const activeRuns = Object.values(active).reduce((sum, n) => sum + n, 0);
   return (
     <PageHeader
       breadcrumbs={<Link href="/">Experiments</Link>}
@@ -33,25 +33,46 @@ export function ExperimentHeader({ experiment, stopping }: Props) {
         <>
           <StateMark state={state} stopping={stopping} />
           <span className="muted">submitted {formatAge(experiment.created_at, now)}</span>
+          {experiment.archived_at && <span className="muted">archived</span>}
         </>
       }
-      action={
-        activeRuns > 0 && (
-          <StopButton target={pluralize(activeRuns, "run")} stop={stop} stopping={stopping}>
-            {countsText(active)}. The curves remain stored. A stopped run can be resumed from its newest
-            checkpoint.
-          </StopButton>
-        )
-      }
-      description={
-        <>
-          {description}
-          {base.kind === "program" && <code className={styles.commandTemplate}>{commandTemplate(base)}</code>}
-        </>
-      }
+      action={<ExperimentActions {...{ experiment, stopping, refresh }} />}
+      description={description}
     >
+      {base.kind === "program" && <code className={styles.commandTemplate}>{commandTemplate(base)}</code>}
+      <div className={classNames("small", styles.labels)}>
+        <Owners experiment={experiment} />
+        <TagList target={{ kind: "experiment", id }} tags={experiment.tags} refresh={refresh} />
+      </div>
       <Progress experiment={experiment} />
     </PageHeader>
+  );
+}
+
+/** The owner, the project, and the experiment that this one repeats or varies. */
+function Owners({ experiment }: { experiment: ExperimentDetail }) {
+  const { owner, project, origin } = experiment;
+  return (
+    <>
+      {owner && (
+        <span>
+          <span className="muted">owner</span>{" "}
+          <Link href={`/?owner=${encodeURIComponent(owner)}`}>{owner}</Link>
+        </span>
+      )}
+      {project && (
+        <span>
+          <span className="muted">project</span>{" "}
+          <Link href={`/?project=${encodeURIComponent(project)}`}>{project}</Link>
+        </span>
+      )}
+      {origin !== null && (
+        <span>
+          <span className="muted">made from</span>{" "}
+          <Link href={`/experiments/${origin}`}>experiment {origin}</Link>
+        </span>
+      )}
+    </>
   );
 }
 
@@ -75,12 +96,5 @@ function Progress({ experiment }: { experiment: ExperimentDetail }) {
         </p>
       )}
     </div>
-  );
-}
-
-/** Return the counts of the runs that have not ended. */
-function activeCounts(counts: ExperimentDetail["counts"]): ExperimentDetail["counts"] {
-  return Object.fromEntries(
-    Object.entries(counts).filter(([state]) => !hasEnded(state as ExperimentDetail["state"])),
   );
 }

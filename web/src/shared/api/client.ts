@@ -28,6 +28,7 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly fields: Problem["errors"] = [], // the invalid fields
   ) {
     super(message);
   }
@@ -43,7 +44,11 @@ interface Answer<T> {
 export async function body<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer;
   if (data !== undefined) return data;
-  throw new ApiError(response.status, messageOf(error) ?? `the service answered ${response.status}`);
+  throw new ApiError(
+    response.status,
+    messageOf(error) ?? `the service answered ${response.status}`,
+    error?.errors,
+  );
 }
 
 /** Return the message of a problem document with its invalid fields: "the request is not valid: hosts: at most 4096". */

@@ -1,5 +1,6 @@
 /** The keys of all queries: the cache, the updates and the invalidations use the same ones. */
 import type { QueryKey } from "@tanstack/react-query";
+import type { Target } from "./target";
 
 export const keys = {
   clusters: (): QueryKey => ["clusters"],
@@ -10,7 +11,8 @@ export const keys = {
     hosts,
     ranksPerHost,
   ],
-  experimentList: (before: number | undefined): QueryKey => ["experiments", before ?? "newest"],
+  experimentLists: (): QueryKey => ["experiments"],
+  experimentList: (filter: object): QueryKey => [...keys.experimentLists(), filter],
   experiment: (id: number): QueryKey => ["experiment", id],
   experimentName: (id: number): QueryKey => ["experiment", id, "name"],
   experimentRuns: (id: number): QueryKey => ["experiment", id, "runs"],
@@ -19,6 +21,7 @@ export const keys = {
     ...keys.experimentSeries(id, name),
     restarts,
   ],
+  size: (target: Target): QueryKey => [target.kind, target.id, "size"],
   checkpointAdvice: (id: number): QueryKey => ["checkpoint-advice", id],
   run: (id: number): QueryKey => ["run", id],
   runPoints: (id: number): QueryKey => ["run", id, "points"],

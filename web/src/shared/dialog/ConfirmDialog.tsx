@@ -1,6 +1,7 @@
-/** A dialog before an action that cannot be undone; Escape and the first button cancel the action. */
-import { type ReactNode, useEffect, useId, useRef } from "react";
-import styles from "./ConfirmDialog.module.css";
+/** A dialog before an action that cannot be undone or that costs much; Escape and the first button cancel it. */
+import type { ReactNode } from "react";
+import { classNames } from "@/shared/page/classNames";
+import { Dialog } from "./Dialog";
 
 interface Props {
   title: string;
@@ -9,50 +10,24 @@ interface Props {
   confirmLabel: string;
   busy: boolean;
   error: Error | null;
+  harmless?: boolean; // the action destroys nothing
   onCancel: () => void;
   onConfirm: () => void;
 }
 
 export function ConfirmDialog({ title, children, cancelLabel, confirmLabel, ...state }: Props) {
-  const { busy, error, onCancel, onConfirm } = state;
-  const dialog = useModal();
-  const heading = useId();
+  const { busy, error, harmless = false, onCancel, onConfirm } = state;
   return (
-    <dialog
-      ref={dialog}
-      className={styles.dialog}
-      aria-labelledby={heading}
-      onCancel={(event) => {
-        event.preventDefault();
-        onCancel();
-      }}
-    >
-      <h2 id={heading}>{title}</h2>
-      <div className={styles.explanation}>{children}</div>
-      {error && <p className={styles.dialogError}>The request failed: {error.message}</p>}
-      <div className={styles.dialogButtons}>
-        <button className="button" onClick={onCancel}>
-          {cancelLabel}
-        </button>
-        <button className="button danger firm" onClick={onConfirm} disabled={busy}>
+    <Dialog
+      {...{ title, cancelLabel, error, onCancel }}
+      onSubmit={onConfirm}
+      buttons={
+        <button className={classNames("button", harmless ? "primary" : "danger firm")} disabled={busy}>
           {confirmLabel}
         </button>
-      </div>
-    </dialog>
+      }
+    >
+      <div className="muted">{children}</div>
+    </Dialog>
   );
-}
-
-/** Return the ref of a modal dialog; after the dialog the focus returns to the element that opened it. */
-function useModal() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const opener = document.activeElement;
-    const element = dialog.current;
-    element?.showModal();
-    return () => {
-      element?.close();
-      if (opener instanceof HTMLElement) opener.focus();
-    };
-  }, []);
-  return dialog;
 }

@@ -23,7 +23,7 @@ export function PageHeader({ breadcrumbs, title, status, action, description, ch
       <div className={styles.titleRow}>
         <h1>{title}</h1>
         {status && <div className={styles.status}>{status}</div>}
-        {action}
+        {action && <div className={styles.actions}>{action}</div>}
       </div>
       {description && <p className={classNames("muted", styles.description)}>{description}</p>}
       {children}

@@ -3,15 +3,17 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import { pollInterval } from "@/shared/api/polling";
+import type { Filter } from "../filter";
 import { hasEnded } from "@/shared/state/state";
 
 const PER_PAGE = 20;
 
-export function useExperiments(before: number | undefined) {
+export function useExperiments(filter: Filter, before: number | undefined) {
+  const query = { ...filter, ...(before === undefined ? {} : { before }), limit: PER_PAGE };
   return useQuery({
-    queryKey: keys.experimentList(before),
+    queryKey: keys.experimentList(query),
     queryFn: ({ signal }) => {
-      const params = { query: before === undefined ? { limit: PER_PAGE } : { before, limit: PER_PAGE } };
+      const params = { query };
       return body(client.GET("/api/v1/experiments", { params, signal }));
     },
     placeholderData: keepPreviousData,

@@ -1,7 +1,9 @@
-/** GET /experiments/{id}: the name of the run's experiment, which never changes. */
+/** GET /experiments/{id}: the name of the run's experiment. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
+
+const RARELY_CHANGES_MS = 60_000;
 
 export function useExperimentName(id: number): string {
   const query = useQuery({
@@ -10,7 +12,7 @@ export function useExperimentName(id: number): string {
       const params = { path: { experiment_id: id } };
       return (await body(client.GET("/api/v1/experiments/{experiment_id}", { params, signal }))).name;
     },
-    staleTime: Infinity,
+    staleTime: RARELY_CHANGES_MS,
   });
   return query.data ?? `Experiment ${id}`;
 }

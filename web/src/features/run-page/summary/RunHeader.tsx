@@ -1,18 +1,17 @@
-/** The head of a run's page: its id, axis values and state, and the button that stops it. */
+/** The head of a run's page: its id, axis values and state, its tags, and what may be done with it. */
 import { Link } from "wouter";
 import type { RunDetail } from "@/shared/api/types";
-import { StopButton } from "@/shared/dialog/StopButton";
 import { axisNames, valueText } from "@/shared/format/value";
+import { TagList } from "@/shared/labels/TagList";
+import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { PageHeader } from "@/shared/page/PageHeader";
-import { stepsText } from "@/shared/state/progress";
-import { hasEnded } from "@/shared/state/state";
 import { StateMark } from "@/shared/state/StateMark";
+import { RunActions } from "../actions/RunActions";
 import { useExperimentName } from "../api/useExperimentName";
-import { useStopRun } from "../api/useStopRun";
 import styles from "./RunHeader.module.css";
 
 export function RunHeader({ run }: { run: RunDetail }) {
-  const stop = useStopRun(run.id);
+  const refresh = useRefresh(run.experiment_id, run.id);
   const experiment = useExperimentName(run.experiment_id);
   const values = Object.entries(run.values);
   const names = axisNames(values.map(([path]) => path));
@@ -39,17 +38,15 @@ export function RunHeader({ run }: { run: RunDetail }) {
         <>
           <StateMark state={run.state} stopping={run.stopping} />
           <span className="muted">{jobText(run)}</span>
+          {run.archived_at && <span className="muted">archived</span>}
         </>
       }
-      action={
-        !hasEnded(run.state) && (
-          <StopButton target={`run ${run.id}`} stop={stop} stopping={run.stopping}>
-            The run has taken {stepsText(run)}. Its curves remain stored. A stopped run can be resumed from
-            its newest checkpoint.
-          </StopButton>
-        )
-      }
-    />
+      action={<RunActions run={run} experiment={experiment} />}
+    >
+      <div className={styles.runLabels}>
+        <TagList target={{ kind: "run", id: run.id }} tags={run.tags} refresh={refresh} />
+      </div>
+    </PageHeader>
   );
 }
 

@@ -1,0 +1,34 @@
+/** The filter of the list of experiments, as the address of the page has it. */
+
+export interface Filter {
+  q?: string;
+  tag?: string;
+  owner?: string;
+  project?: string;
+  archived?: true;
+}
+
+export const LABELS = ["tag", "owner", "project"] as const;
+
+export function readFilter(search: URLSearchParams): Filter {
+  const filter: Filter = {};
+  for (const name of ["q", ...LABELS] as const) {
+    const value = search.get(name);
+    if (value) filter[name] = value;
+  }
+  if (search.get("archived") === "true") filter.archived = true;
+  return filter;
+}
+
+/** Return the address of the list with a filter: "/?q=lars&archived=true". */
+export function filterAddress(filter: Filter, before?: number): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(filter)) if (value) search.set(name, String(value));
+  if (before !== undefined) search.set("before", String(before));
+  return search.size ? `/?${search.toString()}` : "/";
+}
+
+/** Return the filter without one of its parts. */
+export function without(filter: Filter, name: keyof Filter): Filter {
+  return Object.fromEntries(Object.entries(filter).filter(([other]) => other !== name));
+}

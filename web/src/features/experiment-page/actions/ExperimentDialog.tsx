@@ -1,0 +1,52 @@
+/** The dialog of an action on an experiment. */
+import { useLocation } from "wouter";
+import type { ExperimentDetail } from "@/shared/api/types";
+import { CloneDialog } from "@/shared/lifecycle/CloneDialog";
+import { DeleteDialog } from "@/shared/lifecycle/DeleteDialog";
+import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
+import { EditDialog } from "./EditDialog";
+import { PointsDialog } from "./PointsDialog";
+
+export type Opened = "edit" | "points" | "rerun" | "clone" | "delete";
+
+interface Props {
+  opened: Opened;
+  experiment: ExperimentDetail;
+  refresh: () => Promise<unknown>;
+  close: (outcome?: string) => void;
+}
+
+export function ExperimentDialog({ opened, experiment, refresh, close }: Props) {
+  const [, navigate] = useLocation();
+  const onCancel = () => {
+    close();
+  };
+  const { id, name, runs } = experiment;
+  const copy = { origin: id, document: documentOf(experiment), onCancel };
+  switch (opened) {
+    case "edit":
+      return <EditDialog {...{ experiment, refresh }} onClose={onCancel} />;
+    case "points":
+      return <PointsDialog {...{ experiment, refresh, onCancel }} onResult={close} />;
+    case "rerun":
+      return <RerunDialog {...copy} name={name} runs={runs} points={experiment.added_points} />;
+    case "clone":
+      return <CloneDialog {...copy} />;
+    case "delete":
+      return (
+        <DeleteDialog
+          target={{ kind: "experiment", id }}
+          {...{ name, onCancel }}
+          onDeleted={() => {
+            void refresh();
+            navigate("/");
+          }}
+        />
+      );
+  }
+}
+
+/** Return the spec with the labels that the experiment has now. */
+function documentOf({ spec, name, description, owner, project, tags, notes }: ExperimentDetail): object {
+  return { ...spec, name, description, owner, project, tags, notes };
+}

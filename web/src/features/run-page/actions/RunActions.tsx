@@ -1,0 +1,130 @@
+/** What may be done with a run: stop, retry, rerun, clone, extend, archive, delete. */
+import { type ReactNode, useState } from "react";
+import { useLocation } from "wouter";
+import type { RunDetail } from "@/shared/api/types";
+import { Menu, type MenuItem } from "@/shared/controls/Menu";
+import { StopButton } from "@/shared/dialog/StopButton";
+import { useLabels } from "@/shared/lifecycle/api/useLabels";
+import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
+import { CloneDialog } from "@/shared/lifecycle/CloneDialog";
+import { DeleteDialog } from "@/shared/lifecycle/DeleteDialog";
+import { Outcome } from "@/shared/lifecycle/Outcome";
+import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
+import { RetryButton } from "@/shared/lifecycle/RetryButton";
+import { stepsText } from "@/shared/state/progress";
+import { hasEnded } from "@/shared/state/state";
+import { useStopRun } from "../api/useStopRun";
+import { ExtendDialog } from "./ExtendDialog";
+
+type Opened = "rerun" | "clone" | "extend" | "delete";
+
+interface Props {
+  run: RunDetail;
+  experiment: string; // its name
+}
+
+export function RunActions({ run, experiment }: Props) {
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [outcome, setOutcome] = useState("");
+  const target = { kind: "run", id: run.id } as const;
+  const refresh = useRefresh(run.experiment_id, run.id);
+  const labels = useLabels(target, refresh);
+  const close = (text = "") => {
+    setOpened(null);
+    setOutcome(text);
+  };
+  const archive = () => {
+    labels.mutate({ archived: run.archived_at === null });
+  };
+  return (
+    <>
+      <MainButton run={run} refresh={refresh} onResult={setOutcome} />
+      <Menu label="More" items={itemsOf(run, setOpened, archive)} />
+      {opened && <OpenedDialog {...{ opened, run, experiment, refresh, close }} />}
+      <Outcome text={outcome} error={labels.error} />
+    </>
+  );
+}
+
+interface MainButtonProps {
+  run: RunDetail;
+  refresh: () => Promise<unknown>;
+  onResult: (text: string) => void;
+}
+
+/** The button for what is most likely next: stop, retry or resume. */
+function MainButton({ run, refresh, onResult }: MainButtonProps): ReactNode {
+  const stop = useStopRun(run.id);
+  const { state } = run;
+  if (!hasEnded(state))
+    return (
+      <StopButton target={`run ${run.id}`} stop={stop} stopping={run.stopping}>
+        The run has taken {stepsText(run)}. Its curves remain stored. A stopped run can be resumed from its
+        newest checkpoint.
+      </StopButton>
+    );
+  if (state === "done") return null;
+  const label = state === "failed" ? "Retry" : "Resume";
+  const target = { kind: "run", id: run.id } as const;
+  return <RetryButton {...{ target, refresh, onResult }} states={[state as "failed"]} label={label} />;
+}
+
+function itemsOf(run: RunDetail, open: (dialog: Opened) => void, archive: () => void): MenuItem[] {
+  const opening = (label: string, dialog: Opened, danger = false): MenuItem => ({
+    label,
+    danger,
+    onSelect: () => {
+      open(dialog);
+    },
+  });
+  const canExtend = run.state === "done" && run.spec.kind !== "program";
+  return [
+    opening("Rerun…", "rerun"),
+    opening("Clone with changes…", "clone"),
+    ...(canExtend ? [opening("Extend…", "extend")] : []),
+    { label: run.archived_at ? "Unarchive" : "Archive", onSelect: archive },
+    ...(hasEnded(run.state) ? [opening("Delete…", "delete", true)] : []),
+  ];
+}
+
+interface DialogProps extends Props {
+  opened: Opened;
+  refresh: () => Promise<unknown>;
+  close: (outcome?: string) => void;
+}
+
+function OpenedDialog({ opened, run, experiment, refresh, close }: DialogProps) {
+  const [, navigate] = useLocation();
+  const onCancel = () => {
+    close();
+  };
+  const name = `run ${run.id}`;
+  const copy = {
+    origin: run.experiment_id,
+    document: { name: `${experiment}, ${name}`, base: run.spec },
+    onCancel,
+  };
+  switch (opened) {
+    case "rerun":
+      return <RerunDialog {...copy} name={name} runs={1} />;
+    case "clone":
+      return <CloneDialog {...copy} />;
+    case "extend": {
+      if (run.spec.kind === "program") return null;
+      return (
+        <ExtendDialog runId={run.id} epochs={run.spec.epochs} {...{ refresh, onCancel }} onResult={close} />
+      );
+    }
+    case "delete":
+      return (
+        <DeleteDialog
+          target={{ kind: "run", id: run.id }}
+          {...{ name, onCancel }}
+          onDeleted={() => {
+            void refresh();
+            navigate(`/experiments/${run.experiment_id}`);
+          }}
+        />
+      );
+  }
+}
