@@ -14,6 +14,7 @@ from api.database import Reading, Writing
 from api.errors import Conflict, Invalid
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
+from api.lifecycle.initial_weights import with_initial_weights
 from api.parameters import (
     MAX_INTEGER,
     AfterNumber,
@@ -72,7 +73,7 @@ BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 def _spec(request: Request) -> ExperimentSpec:
     spec = body_of(ExperimentSpec, what="the experiment")(request)
     refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
-    return spec
+    return with_initial_weights(request, spec)
 
 
 @router.post(
