@@ -53,7 +53,7 @@ from contract.api.responses import (
 )
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
-from contract.spec.checks.model import check_module
+from contract.spec.checks.imported import check_module
 from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue
@@ -83,7 +83,7 @@ def _spec(request: Request) -> ExperimentSpec:
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))],
+    spec: Annotated[ExperimentSpec, Depends(_spec)],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
     user: UserName = None,
@@ -266,13 +266,14 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
 
 
 def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
-    """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
+    """Return the issues of imported parts, each with the kind of the cluster whose jobs would import the module."""
     imports = {
-        (run.resources.kind, run.model.function): (number, run.model)
+        (run.resources.kind, path, part.function): (number, part)
         for number, (_, run) in enumerate(spec.points())
-        if run.kind == "engine" and run.model.kind == "import"
+        if run.kind == "engine"
+        for path, part in run.imports.items()
     }
-    found = [(kind, number, check_module(model)) for (kind, _), (number, model) in imports.items()]
+    found = [(kind, number, check_module(path, part)) for (kind, path, _), (number, part) in imports.items()]
     return [
         (kind, issue.model_copy(update={"path": spec.grid.path_in_document(issue.path, number)}))
         for kind, number, issue in found

@@ -10,17 +10,22 @@ from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.batch_size import BatchStage, check_batch_share, check_batch_stages
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.easgd import check_averaging, check_easgd
+from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
 from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.checks.memory import ReplicaMemory, check_memory, count_vectors, data_memory_bytes
 from contract.spec.checks.model import check_model
 from contract.spec.checks.model_size import model_size_of
 from contract.spec.checks.world_size import check_data_groups, check_world_size
+from contract.spec.choices.augmentations import Augmentation
 from contract.spec.choices.collectives import Collective, Native
-from contract.spec.choices.data import Data, Digits
+from contract.spec.choices.data import Data, Digits, ImportedData
+from contract.spec.choices.imported import Imported
+from contract.spec.choices.losses import CrossEntropy, Loss
+from contract.spec.choices.metrics import Metrics
 from contract.spec.choices.models import ConvNet, Model
-from contract.spec.choices.optimizers import SGD, Optimizer
+from contract.spec.choices.optimizers import SGD, ImportedOptimizer, Optimizer
 from contract.spec.choices.rules import Rule, Sync
-from contract.spec.choices.schedules import Schedule
+from contract.spec.choices.schedules import ImportedSchedule, Schedule
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm, check_resources
@@ -43,6 +48,14 @@ class RunSpec(Spec):
     """The optimizer."""
     schedule: Schedule
     """The learning-rate schedule."""
+    loss: Loss = CrossEntropy()
+    """The training loss."""
+    augmentation: Augmentation | None = Field(default=None, examples=[{"kind": "none"}])
+    """Random changes of training images; null: `crop_mirror` for image folders, `none` for all other data."""
+    metrics: Metrics = Field(
+        default={}, examples=[{"top5": {"kind": "import", "function": "my_metrics:top", "options": {"k": 5}}}]
+    )
+    """The user's own metrics of each evaluation: for the name of each series the function."""
     clip_norm: Positive | None = Field(default=None, examples=[1.0])
     """Largest norm of the averaged gradient; null: no limit."""
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = Field(default=None, examples=[0.999])
@@ -86,8 +99,10 @@ class RunSpec(Spec):
         return BatchSchedule(self.data.train_samples, self.epochs, stages)
 
     @property
-    def peak_rate(self) -> float:
-        """The highest learning rate over the run, with scaling."""
+    def peak_rate(self) -> float | None:
+        """The highest learning rate over the run, with scaling; None if the schedule is the user's own."""
+        if isinstance(self.schedule, ImportedSchedule):
+            return None
         return self.schedule.peak(max(stage.batch for stage in self.batch_schedule.stages))
 
     @property
@@ -107,13 +122,29 @@ class RunSpec(Spec):
 
     @property
     def replica(self) -> ReplicaMemory | None:
-        """The memory of each replica at the largest batch; None for an imported net, whose size is not known."""
+        """The memory of each replica at the largest batch; None if a part is the user's own, of unknown size."""
+        if isinstance(self.optimizer, ImportedOptimizer) or isinstance(self.data, ImportedData):
+            return None
         if (size := model_size_of(self.model, self.data)) is None:
             return None
         world = self.resources.world
         share = max(stage.batch for stage in self.batch_schedule.stages) // world
         own, center = count_vectors(self.rule, self.optimizer, world=world, averages=self.ema_decay is not None)
         return ReplicaMemory(size, own, center, data_memory_bytes(self.data, min(share, self.micro_batch or share)))
+
+    @property
+    def imports(self) -> dict[str, Imported]:
+        """The user's own parts, by their paths."""
+        parts = {
+            "model": self.model,
+            "data": self.data,
+            "optimizer": self.optimizer,
+            "schedule": self.schedule,
+            "loss": self.loss,
+            "augmentation": self.augmentation,
+            **{f"metrics.{name}": metric for name, metric in self.metrics.items()},
+        }
+        return {path: part for path, part in parts.items() if isinstance(part, Imported)}
 
     @model_validator(mode="after")
     def _check_whole_run(self) -> Self:
@@ -125,13 +156,17 @@ class RunSpec(Spec):
         world = self.resources.world
         yield from self._batch_issues()
         yield from self._resource_issues()
+        yield from check_imports(self.imports)
         yield from check_model(self.model, self.data)
+        yield from check_loss(self.loss, self.data, self.model, label_smoothing=self.label_smoothing)
+        yield from check_augmentation(self.augmentation, self.data)
         if issue := check_data_groups(self.data, self.rule, world):
             yield issue
         if issue := check_world_size(self.collective, world):
             yield ValidationIssue(path=f"collective.{issue.path}", message=issue.message)
-        for issue in check_lr_schedule(self.schedule, self.batch_schedule):
-            yield ValidationIssue(path=f"schedule.{issue.path}", message=issue.message)
+        if not isinstance(self.schedule, ImportedSchedule):
+            for issue in check_lr_schedule(self.schedule, self.batch_schedule):
+                yield ValidationIssue(path=f"schedule.{issue.path}", message=issue.message)
         if self.steps >= 2**31:
             message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
             yield ValidationIssue(path="epochs", message=message)

@@ -1537,6 +1537,17 @@ export interface components {
             warnings: string[];
         };
         /**
+         * CrossEntropy
+         * @description Cross-entropy of the classes; of sentence pairs, of the tokens.
+         */
+        CrossEntropy: {
+            /**
+             * @description Always "cross_entropy": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "cross_entropy";
+        };
+        /**
          * Deleted
          * @description The result of a deletion.
          */
@@ -1796,10 +1807,10 @@ export interface components {
          *     done: the run took all its steps. preempted: the cluster gave the resources to another job, or requeued the job.
          *     node_failure: a host failed, or did not boot. time_limit, out_of_memory: the job reached a limit. failure: the run's
          *     own error, or a signal. cancelled: somebody ended the job in the cluster. lost: the cluster no longer lists the job,
-         *     so its exit is not known.
+         *     so its exit is not known. shutdown: the service on this machine was shut down, and goes on with the run later.
          * @enum {string}
          */
-        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
+        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost" | "shutdown";
         /**
          * ExperimentChange
          * @description Changes of an experiment's labels; a field that is absent or null changes nothing.
@@ -2758,24 +2769,267 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * ImageAugmentation
+         * @description Random crops (Szegedy et al., 2015) and mirror images of image folders.
+         */
+        ImageAugmentation: {
+            /**
+             * @description `crop`: a random box of each image instead of its central square; `mirror`: every second image is mirrored;
+             *     `crop_mirror`: both; `none`: images as in an evaluation. All but `none` need an image folder. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "crop" | "crop_mirror" | "mirror" | "none";
+        };
+        /**
          * Import
-         * @description A user's net: `package.module:function`, called with the data's sizes and the options as keyword arguments.
+         * @description A user's net: the function gets `channels` and `classes` of the data, and returns a torch.nn.Module.
+         *
+         *     For sentence pairs it gets `vocabulary` and `padding`; for data without images `shape` instead of `channels`.
          */
         Import: {
             /**
              * Function
-             * @description `package.module:function`, in the Python of the jobs.
-             * @example nets.wide:make_net
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
              */
             function: string;
             /**
-             * @description Always "import": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "import";
             /**
              * Options
-             * @description Keyword arguments of the function, besides the data's sizes.
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedAugmentation
+         * @description A user's augmentation: the function returns `augment(image)`, which returns an image of the same shape.
+         *
+         *     An image is a float32 tensor (channels, height, width), normalized. Random numbers of torch, NumPy and Python are
+         *     seeded for each image, so that a resumed run draws the same numbers.
+         */
+        ImportedAugmentation: {
+            /**
+             * First
+             * @description What comes before the function: the augmentation of image folders.
+             * @default none
+             * @enum {string}
+             */
+            first: "none" | "mirror" | "crop" | "crop_mirror";
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedData
+         * @description A user's data sets: the function returns the training and the held-out set, each with `len()` and an index.
+         *
+         *     Sample `dataset[i]` is (input, target); torch's default_collate makes batches of samples. Random numbers of torch,
+         *     NumPy and Python are seeded for each sample, so that a resumed run draws the same numbers.
+         */
+        ImportedData: {
+            /**
+             * Classes
+             * @description Number of classes, if targets are numbers of classes; null: the targets are something else.
+             * @example 10
+             */
+            classes?: number | null;
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * Heldout Samples
+             * @description Number of held-out samples.
+             * @example 10000
+             */
+            heldout_samples: number;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Shape
+             * @description Shape of the input of one sample, of an image (channels, height, width).
+             * @example [
+             *       3,
+             *       32,
+             *       32
+             *     ]
+             */
+            shape: number[];
+            /**
+             * Train Samples
+             * @description Number of training samples.
+             * @example 50000
+             */
+            train_samples: number;
+            /**
+             * Workers
+             * @description Number of processes per rank that make batches; 0: the rank itself.
+             * @default 0
+             * @example 0
+             */
+            workers: number;
+        };
+        /**
+         * ImportedLoss
+         * @description A user's loss: the function returns `loss(output, target)`, which returns the mean over the batch as a scalar.
+         */
+        ImportedLoss: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedMetric
+         * @description A user's metric: the function returns `metric(output, target)`, which returns the mean over the batch.
+         */
+        ImportedMetric: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * Kind
+             * @description Selects the user's own function or class.
+             * @default import
+             * @constant
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedOptimizer
+         * @description A user's optimizer, such as `torch.optim:RMSprop`: the function gets groups of parameters and the options.
+         *
+         *     It returns a torch.optim.Optimizer whose groups have `lr`, which the schedule sets before every step.
+         */
+        ImportedOptimizer: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * No Weight Decay
+             * @description Parameters in a group with `weight_decay` 0.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedSchedule
+         * @description A user's schedule: the function gets `epochs`, and returns `rate(epoch)`, the learning rate of the next step.
+         *
+         *     `epoch` is the number of completed epochs, with a fraction. The rate depends on nothing else.
+         */
+        ImportedSchedule: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
              * @default {}
              * @example {
              *       "width": 64
@@ -2821,6 +3075,31 @@ export interface components {
              * @example 3.11.7
              */
             version: string;
+        };
+        /**
+         * JsonLines
+         * @description A file with one JSON object in each line; each number in it is a metric, nested ones as `train/loss`.
+         */
+        JsonLines: {
+            /**
+             * File
+             * @description The file: a path in the run's folder, or an absolute path, of which only what is written after the start is
+             *     read.
+             * @example metrics.jsonl
+             */
+            file: string;
+            /**
+             * @description Always "json_lines": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "json_lines";
+            /**
+             * Step
+             * @description Name of the field with the step; lines without it count up from 1.
+             * @default step
+             * @example step
+             */
+            step: string;
         };
         JsonValue: unknown;
         /**
@@ -3202,6 +3481,24 @@ export interface components {
              * @example idle
              */
             state: string;
+        };
+        /**
+         * Output
+         * @description Lines of the program's output that match a regular expression.
+         */
+        Output: {
+            /**
+             * @description Always "output": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "output";
+            /**
+             * Pattern
+             * @description Regular expression of Python. Each named group is a metric; the group `step` is the step, without which the
+             *     matching lines count up from 1.
+             * @example step (?P<step>\d+) loss (?P<loss>\S+)
+             */
+            pattern: string;
         };
         /**
          * Page[ExperimentView]
@@ -3700,6 +3997,17 @@ export interface components {
              * @enum {string}
              */
             launcher: "srun" | "torchrun" | "mpirun" | "plain";
+            /**
+             * Metrics
+             * @description Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes.
+             * @default []
+             * @example [
+             *       {
+             *         "kind": "tensorboard"
+             *       }
+             *     ]
+             */
+            metrics: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[];
             /**
              * Parameter Prefix
              * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
@@ -4725,6 +5033,14 @@ export interface components {
          */
         RunSpec: {
             /**
+             * Augmentation
+             * @description Random changes of training images; null: `crop_mirror` for image folders, `none` for all other data.
+             * @example {
+             *       "kind": "none"
+             *     }
+             */
+            augmentation?: (components["schemas"]["ImageAugmentation"] | components["schemas"]["ImportedAugmentation"]) | null;
+            /**
              * Batch
              * @description Samples per step, over all ranks.
              * @example 256
@@ -4782,7 +5098,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"];
+            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
             /**
              * Ema Decay
              * @description Decay of the exponential moving average of the weights that is evaluated; null: the weights are evaluated.
@@ -4810,6 +5126,31 @@ export interface components {
              */
             label_smoothing: number;
             /**
+             * Loss
+             * @description The training loss.
+             * @default {
+             *       "kind": "cross_entropy"
+             *     }
+             */
+            loss: components["schemas"]["CrossEntropy"] | components["schemas"]["ImportedLoss"];
+            /**
+             * Metrics
+             * @description The user's own metrics of each evaluation: for the name of each series the function.
+             * @default {}
+             * @example {
+             *       "top5": {
+             *         "function": "my_metrics:top",
+             *         "kind": "import",
+             *         "options": {
+             *           "k": 5
+             *         }
+             *       }
+             *     }
+             */
+            metrics: {
+                [key: string]: components["schemas"]["ImportedMetric"];
+            };
+            /**
              * Micro Batch
              * @description Most samples per pass of a rank; null: the rank's whole share.
              * @example 32
@@ -4828,7 +5169,7 @@ export interface components {
              * Optimizer
              * @description The optimizer.
              */
-            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"];
+            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"] | components["schemas"]["ImportedOptimizer"];
             /**
              * Precision
              * @description Number format of forward and backward passes; weights, norms and updates are always float32.
@@ -4872,7 +5213,7 @@ export interface components {
              * Schedule
              * @description The learning-rate schedule.
              */
-            schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"] | components["schemas"]["Step"] | components["schemas"]["Cosine"];
+            schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"] | components["schemas"]["Step"] | components["schemas"]["Cosine"] | components["schemas"]["ImportedSchedule"];
             /**
              * Seed
              * @description Seed of the weights, of the order of samples and of random parts of the net.
@@ -5614,6 +5955,24 @@ export interface components {
              * @example 32
              */
             width: number;
+        };
+        /**
+         * TensorBoard
+         * @description The scalars of TensorBoard's event files.
+         */
+        TensorBoard: {
+            /**
+             * Folder
+             * @description Folder with the event files, also in folders below it: a path in the run's folder, or an absolute path, of which
+             *     only what is written after the start is read; null: the run's folder.
+             * @example tensorboard
+             */
+            folder?: string | null;
+            /**
+             * @description Always "tensorboard": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "tensorboard";
         };
         /**
          * Torus
