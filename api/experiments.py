@@ -285,10 +285,9 @@ def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
 def _warnings(spec: ExperimentSpec) -> list[str]:
     """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
     modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
-    numbers = {run.resources: number for number, (_, run) in reversed(list(enumerate(spec.points())))}
     short = [
         f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
-        for resources, number in reversed(numbers.items())
-        if (issue := warn_of_short_limit(resources))
+        for number, (_, run) in enumerate(spec.points())
+        if (issue := warn_of_short_limit(run.resources))
     ]
     return [*modules, *dict.fromkeys(short)]
