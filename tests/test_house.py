@@ -127,6 +127,10 @@ def test_what_runs_in_a_users_environment_has_the_syntax_of_python_3_9(path: Pat
     assert not [node.lineno for node in ast.walk(tree) if _is_evaluated_union(node)]
 
 
+def _annotation(node: ast.arg | ast.FunctionDef) -> ast.expr | None:
+    return node.annotation if isinstance(node, ast.arg) else node.returns
+
+
 def _is_evaluated_union(node: ast.AST) -> bool:
     """A call such as isinstance(value, int | float), which Python 3.9 cannot evaluate."""
     return (

@@ -1,5 +1,6 @@
 """`bigbatch clone` and `extend`: submit with changes, and go on."""
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -94,8 +95,10 @@ def _extend_run(client: Client, number: int, epochs: int) -> None:
 
 
 def _print_created(client: Client, created: Created, *, as_json: bool) -> None:
+    for warning in created.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     if as_json:
         print_json(created)
     else:
         runs = format_count(len(created.runs), "run")
-        print(f"experiment {created.id}, {runs}: {client.experiment_url(created.id)}")
+        print(f"experiment {created.id}, {runs}: {client.experiment_url(created.id)}", flush=True)

@@ -3052,6 +3052,30 @@ export interface components {
             group?: number | null;
         };
         /**
+         * InitialWeights
+         * @description The weights that another run evaluates, from its newest checkpoint at the time of the submission.
+         */
+        InitialWeights: {
+            /**
+             * Checkpoint
+             * @description Name of the checkpoint; the service sets it.
+             * @example step-0000004875-attempt-1
+             */
+            checkpoint?: string | null;
+            /**
+             * Folder
+             * @description Folder of the run; the service sets it.
+             * @example /shared/bigbatch/runs/000012-1f0c9a2b3d4e
+             */
+            folder?: string | null;
+            /**
+             * Run
+             * @description Id of the run, which must have the same net.
+             * @example 12
+             */
+            run: number;
+        };
+        /**
          * Interpreter
          * @description The Python of a program.
          */
@@ -5111,6 +5135,15 @@ export interface components {
              * @example 25
              */
             epochs: number;
+            /**
+             * Evaluate Only
+             * @description Whether to evaluate the initial weights once, and take no step.
+             * @default false
+             * @example false
+             */
+            evaluate_only: boolean;
+            /** @description Weights of another run to start from; null: random weights, by `seed`. */
+            initial_weights?: components["schemas"]["InitialWeights"] | null;
             /**
              * Kind
              * @description Kind of the run: this project's training engine. `program` stands for the user's own program.
