@@ -202,6 +202,13 @@ def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
     return f"{asked}{killed} UTC, and still runs it"
 
 
+def _progress(summary: Summary) -> float:
+    """Return the share of steps that are taken; runs without steps, which only evaluate, count by their ends."""
+    if summary.steps:
+        return summary.step / summary.steps
+    return summary.counts.get(State.DONE, 0) / max(1, sum(summary.counts.values()))
+
+
 def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[str]) -> dict[str, Any]:
     return {
         "id": experiment.id,
@@ -211,7 +218,7 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "state": joint_state(summary.counts),
         "runs": sum(summary.counts.values()),
         "counts": summary.counts,
-        "progress": summary.step / summary.steps if summary.steps else 0.0,
+        "progress": _progress(summary),
         "best_accuracy": summary.best_accuracy,
         "owner": experiment.owner,
         "project": experiment.project,
