@@ -54,4 +54,4 @@ def run_worker(path: Path, attempt: int) -> int:
     end = supervisor.ends[0]
     if end.status in (0, PAUSED):
         return 0
-    return 128 + signal.SIGTERM if end.is_stop else 1
+    return 128 + signal.SIGTERM if end.is_stop and not supervisor.has_stalled else 1

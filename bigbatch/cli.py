@@ -16,12 +16,13 @@ from bigbatch.commands.dry_run import dry_run
 from bigbatch.commands.first_run import first_run
 from bigbatch.commands.lifecycle.delete import delete
 from bigbatch.commands.lifecycle.labels import archive, note, rename, tag
-from bigbatch.commands.lifecycle.repeat import clone, extend, rerun
+from bigbatch.commands.lifecycle.repeat import clone, extend
 from bigbatch.commands.lifecycle.retry import retry
 from bigbatch.commands.listing import list_experiments, search, show
 from bigbatch.commands.logs import logs
 from bigbatch.commands.price import price
 from bigbatch.commands.reproduce.diff import diff
+from bigbatch.commands.reproduce.rerun import rerun
 from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit

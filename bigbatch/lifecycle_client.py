@@ -48,19 +48,20 @@ class LifecycleClient:
         request = RetryRequest(states=list(states))
         return self._connection.change("POST", f"/runs/{run_id}/retry", RetryResult, request)
 
-    def rerun(self, experiment_id: int, *, force: bool = False) -> Created:
-        """Submit an experiment again, with the points that were added to it; return the new one."""
-        return self.clone(experiment_id, {}, force=force)
-
-    def rerun_run(self, run_id: int, *, force: bool = False) -> Created:
+    def rerun(self, run_id: int, *, force: bool = False) -> Created:
         """Carry a run out again as a new experiment: the same spec, seed and code snapshot, from the first step on."""
         run = self._connection.get(f"/runs/{run_id}", RunDetail)
+        name = self._detail(run.experiment_id).name
         document = {
-            "name": f"rerun of run {run_id}: {self._detail(run.experiment_id).name}"[:200],
+            "name": f"rerun of run {run_id}: {name}"[:200],
             "description": f"The same spec and code as run {run_id} of experiment {run.experiment_id}.",
             "base": run.spec.model_dump(mode="json"),
         }
         return self._connection.create(document, force=force, origin=run.experiment_id)
+
+    def rerun_experiment(self, experiment_id: int, *, force: bool = False) -> Created:
+        """Submit an experiment again, with the points that were added to it; return the new one."""
+        return self.clone(experiment_id, {}, force=force)
 
     def clone(self, experiment_id: int, changes: Mapping[str, Any], *, force: bool = False) -> Created:
         """Submit an experiment with changes: dotted path in its document, such as "base.batch", to the new value."""

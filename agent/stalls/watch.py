@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from agent.stalls.trace import trace_of
 EVERY_S = 0.9
 SUSPENDED_S = 15.0  # between two checks: this agent was suspended, and perhaps the ranks with it
 CAUSE_S = 5.0  # for the record of the agent that has the stalled rank
+MAX_THREADS = 16
 RANKS_PER_S = 200  # of other agents that are read, at most
 
 
@@ -114,18 +116,24 @@ class StallWatch:
 
     def _leave_evidence(self, stall: Stall) -> None:
         """Write the stacks of this agent's ranks and the record of each suspect."""
-        stacks = {}
-        suspects = [view.rank for view in stall.suspects]
-        for rank in sorted(self._own, key=lambda rank: rank not in suspects):
-            pid = self._own[rank].pid
-            if pid is not None:
-                stacks[rank] = collect_stacks(self._attempts, self._attempt, rank, pid)
+        stacks = self._collect_stacks()
         for view in stall.suspects:
             if view.rank in self._own:
                 self._record(view, stall, trace=trace_of(stacks.get(view.rank, "")), by=None)
         others = [view for view in stall.suspects if view.rank not in self._own]
         if others:
             self._await_records(others, stall)
+
+    def _collect_stacks(self) -> dict[int, str]:
+        """Return the stacks of this agent's ranks; all at once, because each may take some seconds."""
+        pids = {rank: observer.pid for rank, observer in self._own.items()}
+        with ThreadPoolExecutor(max_workers=MAX_THREADS) as pool:
+            found = {
+                rank: pool.submit(collect_stacks, self._attempts, self._attempt, rank, pid)
+                for rank, pid in pids.items()
+                if pid is not None
+            }
+        return {rank: stacks.result() for rank, stacks in found.items() if stacks.exception() is None}
 
     def _await_records(self, others: Sequence[RankView], stall: Stall) -> None:
         """Wait for the record by the agent of the stalled rank; write it if that agent is gone too."""

@@ -156,8 +156,9 @@ class Trial:
 
     def _compare(self, bases: Sequence[int]) -> dict[str, Any]:
         written = [self._lines(rank) for rank in range(RANKS)]
-        lost = doubled = stored = 0
+        lost = doubled = stored = torn = 0
         for rank, events in enumerate(written):
+            torn += self._path(rank).read_bytes().count(b"\n") - len(events) - (0 if rank else KILLS + 1)
             counts = Counter((event.attempt, event.step) for event in events if isinstance(event, Points))
             doubled += sum(count - 1 for count in counts.values())
             values = self._stored(rank)
@@ -171,20 +172,23 @@ class Trial:
             "kills_while_logging": self.kills_while_logging,
             "lost": lost,
             "doubled": doubled,
+            "torn_lines": torn,
             "restarts": len(bases) - 1,
             "restarts_with_wrong_lost_steps": wrong_restarts(written[0], bases),
         }
 
     def _lines(self, rank: int) -> list[Points | Resumed]:
         """Return the events of a rank's file; a line that a kill or the full disk left incomplete is none."""
-        path = self.folder.path / "points" / f"rank-{rank}.jsonl" if rank else self.folder.events
         events = []
-        for line in path.read_bytes().splitlines():
+        for line in self._path(rank).read_bytes().splitlines():
             if line.startswith(b"{") and line.endswith(b"}"):
                 event = event_reader.validate_json(line)
                 if isinstance(event, Points | Resumed):
                     events.append(event)
         return events
+
+    def _path(self, rank: int) -> Path:
+        return self.folder.path / "points" / f"rank-{rank}.jsonl" if rank else self.folder.events
 
     def _stored(self, rank: int) -> dict[int, float]:
         name = f"loss/rank-{rank}" if rank else "loss"

@@ -68,14 +68,14 @@ def test_retry_names_the_runs_that_go_on_and_those_that_stay(
 def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
     client.add_points(number, points=[{"batch": 32}])
-    again = client.rerun(number)
+    again = client.rerun_experiment(number)
     assert (len(again.runs), client.experiment(again.id).origin) == (3, number)
     called = call(
         "clone", number, "--set", "base.epochs=7", "--set", "axes.seed=[1, 2]", "--set", "name=other", "--json"
     )
     found = client.experiment(int(called.out.partition('"id": ')[2].partition(",")[0]))
     assert (found.name, found.spec.axes, found.origin) == ("other", {**GRID, "seed": [1, 2]}, number)
-    called = call("rerun", "--run", first)
+    called = call("rerun", first)
     alone = client.experiment(int(called.out.split()[1].rstrip(",")))
     assert (alone.runs, alone.origin, alone.name.startswith(f"rerun of run {first}: ")) == (1, number, True)
     refused = call("clone", number, "--set", "base.epochs=none")

@@ -1,4 +1,4 @@
-"""`bigbatch rerun`, `clone` and `extend`: submit again, submit with changes, and go on."""
+"""`bigbatch clone` and `extend`: submit with changes, and go on."""
 
 import sys
 from collections.abc import Sequence
@@ -8,9 +8,8 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.commands.watch import watch_unless_interrupted
 from bigbatch.errors import BigbatchError
-from bigbatch.terminal.output import format_count, make_console, print_json
+from bigbatch.terminal.output import format_count, print_json
 from contract.api.responses import Created
 from contract.spec.run import RunSpec
 from contract.yaml_reader import DocumentError, read_document
@@ -24,22 +23,6 @@ class WrongChange(BigbatchError):
     """An argument is not PATH=VALUE."""
 
     exit_code = 2
-
-
-def rerun(
-    number: Number,
-    run: IsRun = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Show progress until the experiment ends.")] = False,
-    *,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Carry out an experiment again, or one run of it: the same specs, seeds and code, from the first step on."""
-    with Client() as client:
-        created = client.rerun_run(number, force=force) if run else client.rerun(number, force=force)
-        _print_created(client, created, as_json=as_json)
-        if watch and not watch_unless_interrupted(client, created.id, make_console(stderr=as_json)):
-            raise typer.Exit(1)
 
 
 def clone(

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from contract.spec.base import Spec
 from contract.spec.numbers import Positive
 from contract.spec.program.environment import AbsolutePath, Environment, check_environment
+from contract.spec.program.metrics import MetricSources
 from contract.spec.program.placeholders import flatten, names_in
 from contract.spec.resources import Local, Resources, check_resources
 from contract.spec.retry import RetryPolicy
@@ -55,6 +56,8 @@ class ProgramSpec(Spec):
         default=None, examples=["PARAM_"]
     )
     """Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables."""
+    metrics: MetricSources = Field(default=[], examples=[[{"kind": "tensorboard"}]])
+    """Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes."""
     steps: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     """Number of steps of the whole run, for its progress; 0: unknown."""
     time_split: bool = True

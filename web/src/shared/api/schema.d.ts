@@ -3100,6 +3100,31 @@ export interface components {
              */
             version: string;
         };
+        /**
+         * JsonLines
+         * @description A file with one JSON object in each line; each number in it is a metric, nested ones as `train/loss`.
+         */
+        JsonLines: {
+            /**
+             * File
+             * @description The file: a path in the run's folder, or an absolute path, of which only what is written after the start is
+             *     read.
+             * @example metrics.jsonl
+             */
+            file: string;
+            /**
+             * @description Always "json_lines": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "json_lines";
+            /**
+             * Step
+             * @description Name of the field with the step; lines without it count up from 1.
+             * @default step
+             * @example step
+             */
+            step: string;
+        };
         JsonValue: unknown;
         /**
          * LAMB
@@ -3480,6 +3505,24 @@ export interface components {
              * @example idle
              */
             state: string;
+        };
+        /**
+         * Output
+         * @description Lines of the program's output that match a regular expression.
+         */
+        Output: {
+            /**
+             * @description Always "output": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "output";
+            /**
+             * Pattern
+             * @description Regular expression of Python. Each named group is a metric; the group `step` is the step, without which the
+             *     matching lines count up from 1.
+             * @example step (?P<step>\d+) loss (?P<loss>\S+)
+             */
+            pattern: string;
         };
         /**
          * Page[ExperimentView]
@@ -3978,6 +4021,17 @@ export interface components {
              * @enum {string}
              */
             launcher: "srun" | "torchrun" | "mpirun" | "plain";
+            /**
+             * Metrics
+             * @description Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes.
+             * @default []
+             * @example [
+             *       {
+             *         "kind": "tensorboard"
+             *       }
+             *     ]
+             */
+            metrics: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[];
             /**
              * Parameter Prefix
              * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
@@ -5934,6 +5988,24 @@ export interface components {
              * @example 32
              */
             width: number;
+        };
+        /**
+         * TensorBoard
+         * @description The scalars of TensorBoard's event files.
+         */
+        TensorBoard: {
+            /**
+             * Folder
+             * @description Folder with the event files, also in folders below it: a path in the run's folder, or an absolute path, of which
+             *     only what is written after the start is read; null: the run's folder.
+             * @example tensorboard
+             */
+            folder?: string | null;
+            /**
+             * @description Always "tensorboard": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "tensorboard";
         };
         /**
          * Torus
