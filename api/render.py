@@ -205,7 +205,7 @@ def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
 def _progress(summary: Summary) -> float:
     """Return the share of steps that are taken; runs without steps, which only evaluate, count by their ends."""
     if summary.steps:
-        return summary.step / summary.steps
+        return min(1.0, summary.step / summary.steps)
     return summary.counts.get(State.DONE, 0) / max(1, sum(summary.counts.values()))
 
 

@@ -146,6 +146,7 @@ export function aProgram(change: Partial<ProgramSpec> = {}): ProgramSpec {
     stall_minutes: 10,
     steps: 0,
     time_split: true,
+    metrics: [],
     ...change,
   };
 }
