@@ -92,9 +92,10 @@ def ended_attempt(job: Job, *, has_failed: bool) -> EndedAttempt | None:
 
     An attempt that paused before its time limit is no failure, unless its run has failed for it.
     """
-    if job.exit_cause is None or (isinstance(job.exit_reason, RunPaused) and not has_failed):
+    paused = isinstance(job.exit_reason, RunPaused)
+    if job.exit_cause is None or (paused and not has_failed):
         return None
-    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster)
+    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster, paused)
 
 
 def sentence_of(run: Run) -> str | None:
