@@ -21,6 +21,8 @@ from bigbatch.commands.lifecycle.retry import retry
 from bigbatch.commands.listing import list_experiments, search, show
 from bigbatch.commands.logs import logs
 from bigbatch.commands.price import price
+from bigbatch.commands.program.export import export
+from bigbatch.commands.program.run import run
 from bigbatch.commands.reproduce.diff import diff
 from bigbatch.commands.reproduce.rerun import rerun
 from bigbatch.commands.sign_in import sign_in
@@ -47,7 +49,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "first-run": first_run,
     "sign-in": sign_in,
     "dry-run": dry_run,
+    "run": run,
     "submit": submit,
+    "export": export,
     "list": list_experiments,
     "show": show,
     "watch": watch,

@@ -78,6 +78,10 @@ class Slurm(Spec):
     )
     """Further options of sbatch, without the dashes; true for an option without a value."""
 
+    def __hash__(self) -> int:
+        """Return a hash, which the options, a dictionary, do not have themselves."""
+        return hash(self.model_dump_json())
+
     @property
     def node_ranks(self) -> int:
         """The number of ranks on each node."""

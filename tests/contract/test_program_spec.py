@@ -111,3 +111,29 @@ def test_the_sources_of_metrics_are_checked_when_the_spec_is_posted() -> None:
     assert "names no metric" in wrong["base.metrics.1.pattern"]
     assert "51 named groups" in wrong["base.metrics.2.pattern"]
     assert "the kinds are" in wrong["base.metrics.5"]
+
+
+def test_resources_with_options_can_be_a_key() -> None:
+    need = program(resources={**SLURM, "options": {"exclusive": True}}).base.resources
+    assert {need: 1}[need.model_copy()] == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "hint"),
+    [
+        ("reservaton", "course", "did you mean reservation?"),
+        ("mem", "4G", "is set by `resources.memory_gb`"),
+        ("signal", "USR1", "is set by the service"),
+        ("exclusive", False, "remove the option"),
+        ("reservation", True, "needs a value"),
+    ],
+)
+def test_an_unknown_option_of_sbatch_is_refused(option: str, value: object, hint: str) -> None:
+    assert hint in issues(resources={**SLURM, "options": {option: value}})[f"base.resources.options.{option}"]
+
+
+def test_gpus_are_requested_once() -> None:
+    assert "base.resources.gres" in issues(resources={**SLURM, "gres": "gpu:4", "gpus_per_rank": 1})
+    need = program(resources={**SLURM, "gpus_per_rank": 2}).base.resources
+    assert need.kind == "slurm"
+    assert need.devices == "gpu:8"
