@@ -150,12 +150,14 @@ class Attempt:
             print(f"attempt {self.number} leaves: attempt {later} has begun", file=sys.stderr, flush=True)
             return REFUSED
         statuses = self._all_statuses()
-        if self.folder.read(f"{self.number}.paused") is not None or (
+        has_failed = bool(first_failure(self.folder, self.number)) or self._has_failed()
+        # `should_pause` writes the file before the program saves its checkpoint, which may fail
+        if (self.folder.read(f"{self.number}.paused") is not None and not has_failed) or (
             PAUSED in statuses.values() and all(status in (0, PAUSED) for status in statuses.values())
         ):
             self._report_pause()
             return PAUSED
-        if first_failure(self.folder, self.number) or self._has_failed():
+        if has_failed:
             self._report_failure()
             return FAILED
         if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):

@@ -14,6 +14,7 @@ from api.database import Reading, Writing
 from api.errors import Conflict, Invalid
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
+from api.lifecycle.initial_weights import with_initial_weights
 from api.parameters import (
     MAX_INTEGER,
     AfterNumber,
@@ -73,10 +74,10 @@ BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 def _spec(request: Request) -> ExperimentSpec:
     spec = body_of(ExperimentSpec, what="the experiment")(request)
     refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
-    return spec
+    return with_initial_weights(request, spec)
 
 
-_Spec = Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))]
+_Spec = Annotated[ExperimentSpec, Depends(_spec)]
 
 
 def _startable(request: Request, spec: _Spec, force: Force = False) -> ExperimentSpec:
@@ -290,10 +291,9 @@ def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
 def _warnings(spec: ExperimentSpec) -> list[str]:
     """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
     modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
-    numbers = {run.resources: number for number, (_, run) in reversed(list(enumerate(spec.points())))}
     short = [
         f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
-        for resources, number in reversed(numbers.items())
-        if (issue := warn_of_short_limit(resources))
+        for number, (_, run) in enumerate(spec.points())
+        if (issue := warn_of_short_limit(run.resources))
     ]
     return [*modules, *dict.fromkeys(short)]

@@ -1,6 +1,5 @@
 """The typed client of the HTTP API. Its methods return the models of contract.api."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any, Self, cast
 import httpx
 
 from bigbatch.connection import Connection, Parameters
+from bigbatch.frame import frame_of
+from bigbatch.lifecycle_client import LifecycleClient
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.snapshot.take import SnapshotRef, take_snapshot
 from contract.api.collectives import PriceList
@@ -35,7 +36,7 @@ from contract.spec.experiment import ExperimentSpec
 PAGE = 200  # items per request
 
 
-class Client:
+class Client(LifecycleClient):
     """The client of the service at `url` (default: BIGBATCH_URL, else this machine).
 
     `token` defaults to BIGBATCH_TOKEN, else to the token of the service that this user runs at `url` on this machine.
@@ -68,16 +69,16 @@ class Client:
         """Return a link that signs a browser in once, within 15 minutes, and opens the page at `path`."""
         return self._connection.sign_in_url(path)
 
-    def create(self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False) -> Created:
+    def create(
+        self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False, origin: int | None = None
+    ) -> Created:
         """Create an experiment (a str is YAML or JSON text) and queue its runs.
 
-        `force`: also if the newest report of the cluster contradicts the resources.
+        `force`: also if the newest report of the cluster contradicts the resources. `origin`: the experiment that the
+        new one repeats or varies.
         """
-        path = "/experiments?force=true" if force else "/experiments"
-        if isinstance(spec, str):
-            return self._connection.post_once(path, Created, content=spec.encode(), kind="application/yaml")
-        text = spec.model_dump_json() if isinstance(spec, ExperimentSpec) else json.dumps(spec)
-        return self._connection.post_once(path, Created, content=text.encode())
+        document = spec.model_dump(mode="json") if isinstance(spec, ExperimentSpec) else spec
+        return self._connection.create(document, force=force, origin=origin)
 
     def experiments(
         self,
@@ -86,9 +87,13 @@ class Client:
         limit: int | None = None,
         state: State | None = None,
         sort: ExperimentSort = ExperimentSort.NEWEST,
+        where: Mapping[str, str] | None = None,
     ) -> Iterator[ExperimentView]:
-        """Yield experiments in the order `sort`, at most `limit`: those behind the experiment `before`, in `state`."""
-        ask: Parameters = {"limit": min(limit or PAGE, PAGE), "sort": sort}
+        """Yield experiments in the order `sort`, at most `limit`: those behind the experiment `before`, in `state`.
+
+        `where` filters by labels: `q` (a text in any label), `tag`, `owner`, `project`, `archived` ("true").
+        """
+        ask: Parameters = {"limit": min(limit or PAGE, PAGE), "sort": sort, **(where or {})}
         if state is not None:
             ask = {**ask, "state": state}
         return islice(self._experiments(ask, before), limit)
@@ -106,6 +111,10 @@ class Client:
             page = self._connection.get(f"/experiments/{experiment_id}/runs", Page[RunView], ask=ask)
             yield from page.items
             more = page.next
+
+    def to_frame(self, experiment_id: int) -> Any:
+        """Return the experiment's runs as a pandas DataFrame: a row per run, with its values and newest metrics."""
+        return frame_of(self.runs(experiment_id))
 
     def failures(self, experiment_id: int) -> Iterator[FailedRun]:
         """Yield the experiment's failed runs, each with its first failure."""
@@ -144,17 +153,6 @@ class Client:
     def stop_run(self, run_id: int) -> Stopped:
         """Request the stop of one run."""
         return self._connection.post(f"/runs/{run_id}/stop", Stopped)
-
-    def rerun(self, run_id: int, *, force: bool = False) -> Created:
-        """Carry a run out again as a new experiment: the same spec, seed and code snapshot, from the first step on."""
-        run = self.run(run_id)
-        name = self.experiment(run.experiment_id).name
-        document = {
-            "name": f"rerun of run {run_id}: {name}"[:200],
-            "description": f"The same spec and code as run {run_id} of experiment {run.experiment_id}.",
-            "base": run.spec.model_dump(mode="json"),
-        }
-        return self.create(document, force=force)
 
     def differences(self, run_id: int, other: int) -> RunDifferences:
         """Return how two runs differ in spec, code and environment."""

@@ -24,6 +24,12 @@ def write_gone(db: Session, job_ids: Sequence[int]) -> None:
     _update(db, job_ids, {"is_gone": True})
 
 
+def write_manual_job(db: Session, job_id: int, *, refused: str, manual: str) -> None:
+    """Store that a job which a person has started carries the attempt out, in the place of the job `refused`."""
+    locked = lock_jobs(db, Job.id == job_id, Job.external_id == refused)
+    db.execute(update(Job).where(Job.id.in_(locked)).values(external_id=manual))
+
+
 def write_reachability(db: Session, unknown: Sequence[int], known: Sequence[int]) -> None:
     """Store since when the cluster gives no answer for the jobs `unknown`, and that it answers for `known` again."""
     locked = lock_jobs(db, Job.id.in_([*unknown, *known]))

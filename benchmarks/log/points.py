@@ -145,9 +145,11 @@ class Trial:
 
         thread = threading.Thread(target=repeat)
         thread.start()
-        yield
-        stop.set()
-        thread.join()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
 
     def _cursors(self) -> list[object]:
         with snapshot(self.testbed.site.engine) as db:

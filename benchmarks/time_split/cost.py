@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import optimizer as optimizers
-from torch.utils.data import dataloader
+from torch.utils.data import TensorDataset, dataloader
 
 from benchmarks.throughput.rank import plain_steps, time_steps
 from bigbatch.injected import start
@@ -43,14 +43,17 @@ class Hook:
             if name in old and old[name] is not value
         ]
         assert len(self._changed) > 10
-        self._hooks = (optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks)
+        self._hooks: tuple[dict[int, Any], dict[int, Any]] = (
+            optimizers._global_optimizer_pre_hooks,
+            optimizers._global_optimizer_post_hooks,
+        )
         self._registered = [dict(hooks) for hooks in self._hooks]
         self.thread_s = self.on_s = 0.0
         self._switched_at, self._is_on = time.monotonic(), True
         self._guard_thread()
 
     def _guard_thread(self) -> None:
-        write = Watch._write
+        write: Callable[..., None] = Watch._write
 
         def write_if_on(watch: Watch, *, is_last: bool) -> None:
             if self._is_on:
@@ -58,7 +61,8 @@ class Hook:
                 write(watch, is_last=is_last)
                 self.thread_s += time.thread_time() - before
 
-        Watch._write = write_if_on  # type: ignore[method-assign]
+        owner: Any = Watch
+        owner._write = write_if_on
 
     def switch(self, *, on: bool) -> None:
         """Put the hook on, or take it off: functions, optimizer hooks and the writing of its thread."""
@@ -108,11 +112,11 @@ def _small_steps() -> Callable[[int], None]:
     """Return steps of one weight under DDP, with a batch of a DataLoader and one collective of the program."""
     model = DistributedDataParallel(torch.nn.Linear(1, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    data = dataloader.DataLoader([torch.ones(1)] * SMALL_STEPS, batch_size=1)  # type: ignore[arg-type]
+    data: Any = dataloader.DataLoader(TensorDataset(torch.ones(SMALL_STEPS, 1)), batch_size=1)
     loss_1 = torch.zeros(1)
 
     def take(steps: int) -> None:
-        for x_B1 in data:
+        for (x_B1,) in data:
             optimizer.zero_grad()
             model(x_B1).sum().backward()
             optimizer.step()

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import FileStore  # type: ignore[attr-defined]
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
 
-from benchmarks.throughput.rank import plain_steps
 from benchmarks.time_split.cost import measure_cost
 from bigbatch.injected.progress import Progress
 from bigbatch.injected.step_timer import StepTimer
@@ -20,7 +21,10 @@ from bigbatch.injected.torch_calls import TorchCalls
 from contract import metric_names
 from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
+from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
+from trainers.build.data import build_data
+from trainers.build.models import build_model
 from trainers.progress.reporter import Reporter
 from trainers.progress.step_metrics import split_times
 from trainers.ranks.rank_info import local_rank_info
@@ -52,7 +56,7 @@ def compare_shares(run: RunSpec, folder: Path, rounds: int) -> list[dict[str, An
     timer = StepTimer()
     TorchCalls(timer, Progress(), lambda: None).wrap(torch)
     info = local_rank_info(rank, dist.get_world_size())
-    take_plain = plain_steps(run, info, CPU, compiled=False)
+    take_plain = ddp_steps(run)
     take_plain(3)  # before the engine's optimizer, so that the hook counts the steps of this one
     training = make_loop(run, info, device=CPU, report=Reporter(RunFolder(folder), 1, rank=rank))
     at = run.batch_schedule.position(0)
@@ -79,6 +83,30 @@ def compare_shares(run: RunSpec, folder: Path, rounds: int) -> list[dict[str, An
                 by_name[name] = _hook_shares(timer)
         found.append(by_name)
     return found
+
+
+def ddp_steps(run: RunSpec) -> Callable[[int], None]:
+    """Return steps of an ordinary loop; without overlap DDP sums all gradients as one bucket, as the engine does."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    overlap = isinstance(run.rule, Sync) and run.rule.overlap
+    model = DistributedDataParallel(build_model(run), bucket_cap_mb=None if overlap else 1_000_000)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
+    train, _ = build_data(run.data, run.seed)
+    batches = _batches(train, run.batch, share=slice(rank, None, world))
+
+    def take(steps: int) -> None:
+        for _ in range(steps):
+            x_BCHW, y_B = next(batches)
+            optimizer.zero_grad()
+            cross_entropy(model(x_BCHW), y_B).backward()
+            optimizer.step()
+
+    return take
+
+
+def _batches(train: Any, batch: int, *, share: slice) -> Iterator[tuple[Tensor, Tensor]]:
+    while True:
+        yield train.batch(torch.randint(len(train), (batch,))[share])
 
 
 def _hook_shares(timer: StepTimer) -> dict[str, float]:

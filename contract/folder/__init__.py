@@ -19,6 +19,7 @@ attempts/N.pause-request  in a program: a rank of attempt N received a signal th
 attempts/N.paused       in a program: attempt N pauses, and after which step
 attempts/N.progress-R   in a program: what rank R notes about its progress (bigbatch/injected/stalls)
 attempts/N.stacks-R.txt  in a program: the last stack of rank R, or the stacks of its threads when it stalled
+attempts/N.threads-R.txt  in a program: where faulthandler of rank R writes when the agent asks for stacks
 attempts/N.flight-R     in a program: torch's record of the last collectives of rank R, when it stalled
 attempts/sources.json   in a program: how far the sources of metrics were read (agent/sources)
 attempts/N.rank-R.json  why rank R of attempt N failed

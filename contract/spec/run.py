@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from contract.spec.base import Spec
 from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.batch_size import BatchStage, check_batch_share, check_batch_stages
-from contract.spec.checkpoint import Checkpoint
+from contract.spec.checkpoint import Checkpoint, InitialWeights
 from contract.spec.checks.easgd import check_averaging, check_easgd
 from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
 from contract.spec.checks.lr_schedule import check_lr_schedule
@@ -84,6 +84,10 @@ class RunSpec(Spec):
     """The cluster, and the nodes, cpus and devices of each job."""
     checkpoint: Checkpoint = Checkpoint()
     """When to save."""
+    initial_weights: InitialWeights | None = None
+    """Weights of another run to start from; null: random weights, by `seed`."""
+    evaluate_only: bool = False
+    """Whether to evaluate the initial weights once, and take no step."""
     retries: RetryPolicy = RetryPolicy()
     """How often a run is retried after each exit cause."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -113,7 +117,7 @@ class RunSpec(Spec):
     @property
     def steps(self) -> int:
         """The number of steps."""
-        return self.batch_schedule.steps
+        return 0 if self.evaluate_only else self.batch_schedule.steps
 
     @property
     def survives_workers(self) -> bool:
@@ -170,10 +174,18 @@ class RunSpec(Spec):
         if self.steps >= 2**31:
             message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
             yield ValidationIssue(path="epochs", message=message)
+        yield from self._weight_issues()
         yield from check_easgd(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         yield from check_averaging(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
             yield ValidationIssue(path="optimizer.nesterov", message="Nesterov momentum needs a momentum above 0")
+
+    def _weight_issues(self) -> Iterator[ValidationIssue]:
+        if self.evaluate_only and self.initial_weights is None:
+            yield ValidationIssue(path="evaluate_only", message="there is nothing to evaluate without initial_weights")
+        if self.initial_weights is not None and not isinstance(self.rule, Sync):
+            message = f"the replicas of the rule '{self.rule.kind}' start from random weights: only 'sync' takes others"
+            yield ValidationIssue(path="initial_weights", message=message)
 
     def _batch_issues(self) -> Iterator[ValidationIssue]:
         world, group = self.resources.world, self.batch_norm.group

@@ -87,8 +87,9 @@ def test_rerun_repeats_the_spec_and_the_code_though_the_folder_changed(
     first, second = client.run(run_id), client.run(again["runs"][0])
     assert first.spec == second.spec
     assert client.experiment(again["id"]).name == f"rerun of run {run_id}: a program"
+    assert client.experiment(again["id"]).origin == first.experiment_id
     assert f"run {run_id} of experiment {first.experiment_id}" in client.experiment(again["id"]).description
-    assert f"experiment {again['id'] + 1}, run " in call("rerun", run_id).out
+    assert f"experiment {again['id'] + 1}, 1 run: " in call("rerun", run_id).out
 
 
 def test_diff_shows_spec_code_and_environment(call: Call, client: Client, site: Site, project: Path) -> None:

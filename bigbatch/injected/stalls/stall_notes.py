@@ -38,8 +38,8 @@ class StallNotes:
         self._has_record = False
         self._stacks: StackNotes | None = None
         with suppress(OSError):
-            own, threads = (process.attempt_file(f"{name}-{process.rank}.txt") for name in ("stacks", "threads"))
-            self._stacks = StackNotes(own, threads, process.rank)
+            stacks, threads = (process.attempt_file(f"{name}-{process.rank}.txt") for name in ("stacks", "threads"))
+            self._stacks = StackNotes(stacks, threads, process.rank)
 
     def write(self, *, is_last: bool = False) -> None:
         """Write a note; an error of the file system loses the note."""

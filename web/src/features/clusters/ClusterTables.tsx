@@ -61,7 +61,7 @@ export function QueueTable({ queue }: { queue: Report["queue"] }) {
   );
 }
 
-/** Show whose job it is: a run of this service, several of them, or nobody's here. */
+/** Show the job's run: one of this service, several of them, or none. */
 function JobRun({ job }: { job: Report["queue"][number] }) {
   if (job.run_id !== null) return <Link href={`/runs/${job.run_id}`}>run {job.run_id}</Link>;
   return <>{job.is_own ? "several runs" : "not of this service"}</>;

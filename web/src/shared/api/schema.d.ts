@@ -1807,10 +1807,10 @@ export interface components {
          *     done: the run took all its steps. preempted: the cluster gave the resources to another job, or requeued the job.
          *     node_failure: a host failed, or did not boot. time_limit, out_of_memory: the job reached a limit. failure: the run's
          *     own error, or a signal. cancelled: somebody ended the job in the cluster. lost: the cluster no longer lists the job,
-         *     so its exit is not known.
+         *     so its exit is not known. shutdown: the service on this machine was shut down, and goes on with the run later.
          * @enum {string}
          */
-        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
+        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost" | "shutdown";
         /**
          * ExperimentChange
          * @description Changes of an experiment's labels; a field that is absent or null changes nothing.
@@ -1973,7 +1973,7 @@ export interface components {
             owner: string;
             /**
              * Progress
-             * @description Completed steps over all steps of all runs, 0 to 1.
+             * @description Completed steps over all steps of all runs, 0 to 1; 0 if `steps` is 0.
              * @example 0.75
              */
             progress: number;
@@ -1989,6 +1989,15 @@ export interface components {
              * @example 3
              */
             runs: number;
+            /**
+             * Series
+             * @description Names of the series that the first run reports, at most 100, without those of single ranks.
+             * @example [
+             *       "loss",
+             *       "heldout_accuracy"
+             *     ]
+             */
+            series: string[];
             /** @description The complete spec of the experiment, with the name and labels that it had when it was stored. */
             spec: components["schemas"]["ExperimentSpec"];
             /**
@@ -1996,6 +2005,12 @@ export interface components {
              *     before done.
              */
             state: components["schemas"]["State"];
+            /**
+             * Steps
+             * @description Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps.
+             * @example 14625
+             */
+            steps: number;
             /**
              * Tags
              * @description Tags of the experiment, in alphabetical order.
@@ -2230,7 +2245,7 @@ export interface components {
             owner: string;
             /**
              * Progress
-             * @description Completed steps over all steps of all runs, 0 to 1.
+             * @description Completed steps over all steps of all runs, 0 to 1; 0 if `steps` is 0.
              * @example 0.75
              */
             progress: number;
@@ -2247,10 +2262,25 @@ export interface components {
              */
             runs: number;
             /**
+             * Series
+             * @description Names of the series that the first run reports, at most 100, without those of single ranks.
+             * @example [
+             *       "loss",
+             *       "heldout_accuracy"
+             *     ]
+             */
+            series: string[];
+            /**
              * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
              *     before done.
              */
             state: components["schemas"]["State"];
+            /**
+             * Steps
+             * @description Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps.
+             * @example 14625
+             */
+            steps: number;
             /**
              * Tags
              * @description Tags of the experiment, in alphabetical order.
@@ -3052,6 +3082,30 @@ export interface components {
             group?: number | null;
         };
         /**
+         * InitialWeights
+         * @description The weights that another run evaluates, from its newest checkpoint at the time of the submission.
+         */
+        InitialWeights: {
+            /**
+             * Checkpoint
+             * @description Name of the checkpoint; the service sets it.
+             * @example step-0000004875-attempt-1
+             */
+            checkpoint?: string | null;
+            /**
+             * Folder
+             * @description Folder of the run; the service sets it.
+             * @example /shared/bigbatch/runs/000012-1f0c9a2b3d4e
+             */
+            folder?: string | null;
+            /**
+             * Run
+             * @description Id of the run, which must have the same net.
+             * @example 12
+             */
+            run: number;
+        };
+        /**
          * Interpreter
          * @description The Python of a program.
          */
@@ -3075,6 +3129,31 @@ export interface components {
              * @example 3.11.7
              */
             version: string;
+        };
+        /**
+         * JsonLines
+         * @description A file with one JSON object in each line; each number in it is a metric, nested ones as `train/loss`.
+         */
+        JsonLines: {
+            /**
+             * File
+             * @description The file: a path in the run's folder, or an absolute path, of which only what is written after the start is
+             *     read.
+             * @example metrics.jsonl
+             */
+            file: string;
+            /**
+             * @description Always "json_lines": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "json_lines";
+            /**
+             * Step
+             * @description Name of the field with the step; lines without it count up from 1.
+             * @default step
+             * @example step
+             */
+            step: string;
         };
         JsonValue: unknown;
         /**
@@ -3456,6 +3535,24 @@ export interface components {
              * @example idle
              */
             state: string;
+        };
+        /**
+         * Output
+         * @description Lines of the program's output that match a regular expression.
+         */
+        Output: {
+            /**
+             * @description Always "output": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "output";
+            /**
+             * Pattern
+             * @description Regular expression of Python. Each named group is a metric; the group `step` is the step, without which the
+             *     matching lines count up from 1.
+             * @example step (?P<step>\d+) loss (?P<loss>\S+)
+             */
+            pattern: string;
         };
         /**
          * Page[ExperimentView]
@@ -3954,6 +4051,17 @@ export interface components {
              * @enum {string}
              */
             launcher: "srun" | "torchrun" | "mpirun" | "plain";
+            /**
+             * Metrics
+             * @description Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes.
+             * @default []
+             * @example [
+             *       {
+             *         "kind": "tensorboard"
+             *       }
+             *     ]
+             */
+            metrics: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[];
             /**
              * Parameter Prefix
              * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
@@ -5058,6 +5166,15 @@ export interface components {
              */
             epochs: number;
             /**
+             * Evaluate Only
+             * @description Whether to evaluate the initial weights once, and take no step.
+             * @default false
+             * @example false
+             */
+            evaluate_only: boolean;
+            /** @description Weights of another run to start from; null: random weights, by `seed`. */
+            initial_weights?: components["schemas"]["InitialWeights"] | null;
+            /**
              * Kind
              * @description Kind of the run: this project's training engine. `program` stands for the user's own program.
              * @default engine
@@ -5901,6 +6018,24 @@ export interface components {
              * @example 32
              */
             width: number;
+        };
+        /**
+         * TensorBoard
+         * @description The scalars of TensorBoard's event files.
+         */
+        TensorBoard: {
+            /**
+             * Folder
+             * @description Folder with the event files, also in folders below it: a path in the run's folder, or an absolute path, of which
+             *     only what is written after the start is read; null: the run's folder.
+             * @example tensorboard
+             */
+            folder?: string | null;
+            /**
+             * @description Always "tensorboard": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "tensorboard";
         };
         /**
          * Torus
