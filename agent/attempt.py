@@ -35,7 +35,7 @@ from agent.stalls.watch import watch_stalls
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
-CAUSE_WAIT_S = 1.0  # for the record of a rank on another host that failed first
+CAUSE_WAIT_S = 3.0  # for the record of a rank on another host that failed first
 ENVIRONMENT_S = 5.0  # for the record of the environment
 REPORT_S = 2.0  # for the report before Slurm kills the job
 LATE_S = 60.0  # for the exit statuses of ranks whose launcher has ended
@@ -150,12 +150,14 @@ class Attempt:
             print(f"attempt {self.number} leaves: attempt {later} has begun", file=sys.stderr, flush=True)
             return REFUSED
         statuses = self._all_statuses()
-        if self.folder.read(f"{self.number}.paused") is not None or (
+        has_failed = bool(first_failure(self.folder, self.number)) or self._has_failed()
+        # `should_pause` writes the file before the program saves its checkpoint, which may fail
+        if (self.folder.read(f"{self.number}.paused") is not None and not has_failed) or (
             PAUSED in statuses.values() and all(status in (0, PAUSED) for status in statuses.values())
         ):
             self._report_pause()
             return PAUSED
-        if first_failure(self.folder, self.number) or self._has_failed():
+        if has_failed:
             self._report_failure()
             return FAILED
         if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):
@@ -212,13 +214,17 @@ class Attempt:
         return note if isinstance(note, dict) else {}
 
     def _report_failure(self) -> None:
-        """Report the first failure. Where ranks are elsewhere, wait for a record that explains the failure here."""
+        """Report the first failure. Where ranks are elsewhere, wait for a record that explains the failure here.
+
+        A rank that lost its connection to another rank explains nothing: the other rank's host may have failed, and
+        the cluster will know.
+        """
         until = time.monotonic() + (CAUSE_WAIT_S if self.placement.agents > 1 else 0.0)
         first = first_failure(self.folder, self.number)
         while (not first or first.get("kind") == "unknown") and time.monotonic() < until:
             time.sleep(0.05)
             first = first_failure(self.folder, self.number)
-        if first:
+        if first and not first.get("echo"):
             kind, rank, reason = first.get("kind", "unknown"), first.get("rank", 0), first.get("reason", "")
             self.events.append("failed", rank=rank, reason=reason, failure=kind)
 

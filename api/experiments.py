@@ -1,7 +1,7 @@
 """Experiments: create, list, details, stop, and curves of their runs."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
@@ -55,6 +55,7 @@ from contract.api.responses import (
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.imported import check_module
+from contract.spec.checks.program_files import check_programs
 from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue
@@ -76,6 +77,15 @@ def _spec(request: Request) -> ExperimentSpec:
     return with_initial_weights(request, spec)
 
 
+_Spec = Annotated[ExperimentSpec, Depends(_spec)]
+
+
+def _startable(request: Request, spec: _Spec, force: Force = False) -> ExperimentSpec:
+    if not force and (issues := check_programs(spec, request.app.state.settings.runs_folder())):
+        raise Invalid("a program cannot start; force=true (--force) submits it", issues[:MAX_ISSUES])
+    return spec
+
+
 @router.post(
     "",
     status_code=201,
@@ -84,7 +94,7 @@ def _spec(request: Request) -> ExperimentSpec:
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(_spec)],
+    spec: Annotated[ExperimentSpec, Depends(_startable)],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
     user: UserName = None,
@@ -191,8 +201,11 @@ def get_experiment_points(
 @router.get("/{experiment_id}/checkpoints", responses=ITEM)
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
-    spec = found_experiment(db, experiment_id).spec
-    every = _checkpoint_minutes(spec["base"])
+    base = found_experiment(db, experiment_id).spec["base"]
+    # a program has intervals of its own, which are not known
+    every = (
+        None if base.get("kind") == "program" else Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
+    )
     return [
         advise_interval(one)
         for one in interruptions.observed(db, experiment_id, interval_s=60 * every if every else None)
@@ -204,13 +217,6 @@ def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
     """Request that every run of the experiment stops."""
     see_experiment(db, experiment_id)
     return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))
-
-
-def _checkpoint_minutes(base: dict[str, Any]) -> float | None:
-    """Return the checkpoint interval of an engine run; a program has its own intervals, which are not known."""
-    if base.get("kind") == "program":
-        return None
-    return Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:

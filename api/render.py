@@ -92,9 +92,10 @@ def ended_attempt(job: Job, *, has_failed: bool) -> EndedAttempt | None:
 
     An attempt that paused before its time limit is no failure, unless its run has failed for it.
     """
-    if job.exit_cause is None or (isinstance(job.exit_reason, RunPaused) and not has_failed):
+    paused = isinstance(job.exit_reason, RunPaused)
+    if job.exit_cause is None or (paused and not has_failed):
         return None
-    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster)
+    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster, paused)
 
 
 def sentence_of(run: Run) -> str | None:
@@ -205,7 +206,7 @@ def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
 def _progress(summary: Summary) -> float:
     """Return the share of steps that are taken; runs without steps, which only evaluate, count by their ends."""
     if summary.steps:
-        return summary.step / summary.steps
+        return min(1.0, summary.step / summary.steps)
     return summary.counts.get(State.DONE, 0) / max(1, sum(summary.counts.values()))
 
 
@@ -219,7 +220,9 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "runs": sum(summary.counts.values()),
         "counts": summary.counts,
         "progress": _progress(summary),
+        "steps": summary.steps,
         "best_accuracy": summary.best_accuracy,
+        "series": summary.series,
         "owner": experiment.owner,
         "project": experiment.project,
         "tags": tags,

@@ -1,5 +1,6 @@
 """Experiments as lists and pages show them: counts, progress and the best accuracy over their runs."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,12 +12,16 @@ from contract.lifecycle.state import JOINT_ORDER, State
 from store.lists.order import ListOrder
 from store.tables import Experiment, Run
 
+RANK_SERIES = re.compile(r"/rank-\d+$")  # of one rank: a run may have thousands of them
+MAX_NAMES = 100  # of series of an experiment: a list shows one curve of each
+
 
 class Summary(NamedTuple):
     counts: dict[State, int]
     step: int
     steps: int
     best_accuracy: float | None
+    series: list[str]  # that the first run reports
 
 
 def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
@@ -50,7 +55,7 @@ def has_joint_state(state: State) -> ColumnElement[bool]:
 
 
 def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
-    """Return the summary of each experiment, with one query for any number of experiments; it reads an index only."""
+    """Return the summary of each experiment; the query over all runs reads an index only."""
     counts: dict[int, dict[State, int]] = defaultdict(dict)
     steps: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     best: dict[int, list[float]] = defaultdict(list)
@@ -65,4 +70,16 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         steps[experiment][0] += step
         steps[experiment][1] += total
         best[experiment] += [] if accuracy is None else [accuracy]
-    return {id_: Summary(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None)) for id_ in ids}
+    series = _series_of_first_runs(db, ids)
+    return {
+        id_: Summary(counts[id_], *steps[id_], best_accuracy=max(best[id_], default=None), series=series.get(id_, []))
+        for id_ in ids
+    }
+
+
+def _series_of_first_runs(db: Session, ids: Sequence[int]) -> dict[int, list[str]]:
+    """Return the names of the series of each experiment's first run, in the order of their first values."""
+    first = select(Run.experiment_id, Run.latest).where(Run.experiment_id.in_(ids), Run.number == 0)
+    return {
+        id_: [name for name in latest if not RANK_SERIES.search(name)][:MAX_NAMES] for id_, latest in db.execute(first)
+    }

@@ -10,6 +10,8 @@ import pytest
 
 from contract.settings import Settings
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.program.environment import Environment
+from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
 
@@ -127,10 +129,6 @@ def test_what_runs_in_a_users_environment_has_the_syntax_of_python_3_9(path: Pat
     assert not [node.lineno for node in ast.walk(tree) if _is_evaluated_union(node)]
 
 
-def _annotation(node: ast.arg | ast.FunctionDef) -> ast.expr | None:
-    return node.annotation if isinstance(node, ast.arg) else node.returns
-
-
 def _is_evaluated_union(node: ast.AST) -> bool:
     """A call such as isinstance(value, int | float), which Python 3.9 cannot evaluate."""
     return (
@@ -166,6 +164,12 @@ def test_every_recipe_parses(recipe: Path) -> None:
 def test_every_field_of_a_run_is_in_the_guide() -> None:
     guide = (HOUSE / "docs" / "guide.md").read_text()
     assert [name for name in RunSpec.model_fields if f"`{name}`" not in guide] == []
+
+
+def test_every_field_of_a_program_is_in_its_reference() -> None:
+    page = (HOUSE / "docs" / "programs.md").read_text()
+    fields = [*ProgramSpec.model_fields, *Environment.model_fields]
+    assert [name for name in fields if name != "kind" and f"`{name}`" not in page] == []
 
 
 def test_every_setting_is_documented() -> None:

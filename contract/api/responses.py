@@ -198,9 +198,13 @@ class ExperimentView(DescribedModel):
     counts: dict[State, int] = Field(examples=[{"running": 1, "done": 2}])
     """Number of runs in each state; a state without runs may be absent."""
     progress: float = Field(examples=[0.75])
-    """Completed steps over all steps of all runs, 0 to 1."""
+    """Completed steps over all steps of all runs, 0 to 1; 0 if `steps` is 0."""
+    steps: int = Field(examples=[14625])
+    """Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation."""
+    series: list[str] = Field(examples=[["loss", "heldout_accuracy"]])
+    """Names of the series that the first run reports, at most 100, without those of single ranks."""
     owner: str = Field(examples=["ada"])
     """Owner of the experiment; may be empty."""
     project: str = Field(examples=["vision"])

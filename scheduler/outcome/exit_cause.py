@@ -64,7 +64,8 @@ def exit_cause(run: Run, job: Job, evidence: Evidence) -> ExitCause:
 
 def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
     """Return the cause that a run's own report of a failure stands for."""
-    if kind is FailureKind.COLLECTIVE_TIMEOUT and len(job.hosts) > 1:
+    # a program reports only that a rank left with an error, perhaps because it lost the ranks of a host that failed
+    if kind in (FailureKind.COLLECTIVE_TIMEOUT, FailureKind.UNKNOWN) and len(job.hosts) > 1:
         return SUSPECTED
     return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
 

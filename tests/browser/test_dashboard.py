@@ -15,6 +15,9 @@ Opener = Callable[..., Page]
 pytestmark = pytest.mark.browser
 
 
+# newest first
+SEEDED = ["rates of our own script", "until the loss is flat", "torus on four nodes", "a rate too far"]
+
 PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 
 # the values of the axes have runs; a function, because the content policy lets no page evaluate a text
@@ -28,7 +31,8 @@ def test_the_list_shows_all_experiments_newest_first(open_page: Opener, dashboar
     page = open_page("/")
     page.get_by_role("link", name="torus on four nodes").wait_for()
     names = page.get_by_role("region", name="Experiments").get_by_role("link").all_inner_texts()
-    assert names[:3] == ["torus on four nodes", "a rate too far", "learning rate against batch size"]
+    shown = [name for name in names if name in SEEDED]
+    assert shown == SEEDED
 
 
 def test_a_curve_grows_without_a_reload_within_three_seconds(open_page: Opener, dashboard: Dashboard) -> None:

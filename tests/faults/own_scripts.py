@@ -73,11 +73,11 @@ def faults_of(run: dict[str, Any]) -> list[str]:
     return found
 
 
-def carry_out(service: Service, script: Path, runs: int, began: float) -> list[str]:
+def carry_out(service: Service, script: Path, options: argparse.Namespace, began: float) -> list[str]:
     """Post and strike the runs one after the other; return the faults."""
-    cases = itertools.cycle(itertools.product(FAULTS, ("srun", "torchrun")))
+    cases = itertools.cycle(itertools.product(options.faults, ("srun", "torchrun")))
     run_ids, struck, parts = [], Counter[str](), itertools.cycle(PARTS)
-    for (fault, launcher), part in itertools.islice(zip(cases, parts, strict=False), runs):
+    for (fault, launcher), part in itertools.islice(zip(cases, parts, strict=False), options.runs):
         (run_id,) = service.post_until_answered(spec_of(launcher, script))
         run_ids.append(run_id)
         service.wait_until(run_id, step=15, patience_s=300)
@@ -100,6 +100,7 @@ def main() -> int:
     """Start the lab and the service, carry the runs out, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--faults", nargs="+", default=FAULTS, choices=FAULTS)
     options = parser.parse_args()
     home, began = Path(tempfile.mkdtemp(prefix="own-scripts-")), time.time()
     script = home / "train.py"
@@ -108,7 +109,7 @@ def main() -> int:
     settings = {"SLURM_CONF": str(hand.selected_folder().slurm_conf), "BIGBATCH_SLURM": "true"}
     settings |= {"BIGBATCH_SLURM_SETUP": "export OMP_NUM_THREADS=1"}
     with running(home / "home", settings) as service:
-        faults = carry_out(service, script, options.runs, began)
+        faults = carry_out(service, script, options, began)
         still = [run for run in service.get("/runs")["items"] if run["state"] not in ENDED]
     print("\n".join(faults) or "no fault was found")
     if not faults:

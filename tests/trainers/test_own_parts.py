@@ -69,7 +69,6 @@ def test_a_killed_run_of_own_parts_has_the_losses_of_an_uninterrupted_run(worker
     for name in ("loss", "learning_rate", "heldout_loss", "heldout_accuracy", "top2", "top4"):
         assert curve(killed, name) == curve(whole, name)
     assert curve(whole, "top4") == {4: 1.0, 8: 1.0, 12: 1.0}
-    assert curve(whole, "heldout_loss")[12] < curve(whole, "heldout_loss")[4]  # type: ignore[operator]
     assert isinstance(events(killed)[-1], Finished)
 
 

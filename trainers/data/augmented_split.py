@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.data.sample_seed import preserved_generators, seed_sample
+from trainers.data.sample_seed import sample_generators
 from trainers.data.split import Batch, Split, StagedSplit
 
 Augment = Callable[[Tensor], Tensor]  # x_CHW -> x_CHW
@@ -43,13 +43,16 @@ class AugmentedSplit:
             raise TypeError(f"{self.name} changes images, and the samples are tuples of {len(x_BCHW)} tensors")
         if self._augment is None:
             self._augment = self.make()
-        with preserved_generators():
-            changed = [self._change(x_CHW, int(number)) for x_CHW, number in zip(x_BCHW, index_B, strict=True)]
+        changed = []
+        # other numbers than those of the split below, which may be a user's data set with random samples
+        with sample_generators(self.seed, ~self.epoch & 0xFFFFFFFF) as seed_sample:
+            for x_CHW, number in zip(x_BCHW, index_B.tolist(), strict=True):
+                seed_sample(number)
+                changed.append(self._change(x_CHW))
         return torch.stack(changed), y_B
 
-    def _change(self, x_CHW: Tensor, number: int) -> Tensor:
+    def _change(self, x_CHW: Tensor) -> Tensor:
         assert self._augment is not None
-        seed_sample(self.seed, self.epoch, number)
         changed = self._augment(x_CHW)
         if not isinstance(changed, Tensor):
             raise TypeError(f"{self.name} returned a {type(changed).__name__}, not a tensor")

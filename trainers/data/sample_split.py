@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
-from trainers.data.sample_seed import preserved_generators, seed_sample
+from trainers.data.sample_seed import sample_generators
 from trainers.data.split import Batch
 
 
@@ -30,8 +30,11 @@ class SampleSplit:
 
     def batch(self, index_B: Tensor) -> Batch:
         """Return the inputs and the targets; raise TypeError if a sample is not a pair of an input and a target."""
-        with preserved_generators():
-            samples = [self._sample(number) for number in index_B.tolist()]
+        samples = []
+        with sample_generators(self.seed, self.epoch) as seed_sample:
+            for number in index_B.tolist():
+                seed_sample(number)
+                samples.append(self._sample(number))
         try:
             inputs, target = default_collate(samples)
         except (TypeError, RuntimeError) as error:
@@ -43,7 +46,6 @@ class SampleSplit:
         return parts, target
 
     def _sample(self, number: int) -> tuple[Any, Any]:
-        seed_sample(self.seed, self.epoch, number)
         sample = self.dataset[number]
         if not isinstance(sample, tuple | list) or len(sample) != 2:
             raise TypeError(f"sample {number} of {self.name} is a {type(sample).__name__}, not a pair (input, target)")

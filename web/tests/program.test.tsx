@@ -79,8 +79,8 @@ test("a program shows its own newest values, measures of quality first, and no p
   const names = within(metrics)
     .getAllByRole("term")
     .map((term) => term.textContent);
-  expect(names).toEqual(["Steps", "Val/accuracy", "Train loss", "Epoch time", "Time"]);
-  expect(metrics).toHaveTextContent("Train loss1.250");
+  expect(names).toEqual(["Steps", "val/accuracy", "train loss", "epoch_time", "Time"]);
+  expect(metrics).toHaveTextContent("train loss1.250");
   expect(metrics).not.toHaveTextContent(/Epochs|Held-out|Samples/);
   expect(screen.queryByRole("region", { name: "Checkpoints" })).toBeNull();
 });
@@ -119,11 +119,11 @@ test("every series of a program has a chart, and the ranks of a series share one
   });
   const curves = within(screen.getByRole("region", { name: "Curves" }));
   expect(curves.getAllByRole("heading").map((heading) => heading.textContent)).toEqual([
-    "Val/accuracy",
-    "Train loss",
-    "Epoch time",
+    "val/accuracy",
+    "train loss",
+    "epoch_time",
   ]);
-  expect(curves.getByRole("region", { name: "Train loss" })).toHaveTextContent("Train loss, rank 1 1.350");
+  expect(curves.getByRole("region", { name: "train loss" })).toHaveTextContent("rank 1 1.350");
 });
 
 test("a series of many ranks shows the range of its values instead of each", async () => {
@@ -161,15 +161,15 @@ test("the page of programs has columns and tabs of what they report, and the fir
     "lr",
     "State",
     "Progress",
-    "Val/accuracy",
-    "Train loss",
-    "Epoch time",
+    "val/accuracy",
+    "train loss",
+    "epoch_time",
   ]);
   expect(screen.getAllByRole("row")[1]).toHaveTextContent("Run 100.1running50.30001.2507.000");
   const tabs = within(screen.getByRole("group", { name: "Series" })).getAllByRole("radio");
   expect(tabs).toHaveLength(3);
   expect(
-    within(screen.getByRole("group", { name: "Series" })).getByRole("radio", { name: "Val/accuracy" }),
+    within(screen.getByRole("group", { name: "Series" })).getByRole("radio", { name: "val/accuracy" }),
   ).toBeChecked();
   expect(screen.queryByRole("switch", { name: "by epoch" })).toBeNull();
   expect(screen.queryByRole("region", { name: "Checkpoints" })).toBeNull();

@@ -15,14 +15,17 @@ export class Service {
   readonly broken = new Set<string>();
   readonly refused: Record<string, Problem> = {};
   readonly requests: string[] = [];
+  readonly bodies: string[] = []; // "POST /path {...}"
 
   constructor(readonly answers: Record<string, Answer>) {
     vi.stubGlobal("fetch", (request: Request) => this.answer(request));
   }
 
-  private answer(request: Request): Promise<Response> {
+  private async answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const key = `${request.method} ${url.pathname.replace("/api/v1", "")}`;
+    const body = await request.clone().text();
+    if (body) this.bodies.push(`${key} ${body}`);
     this.requests.push(key + decodeURIComponent(url.search));
     if (this.down) return Promise.reject(new TypeError("Failed to fetch"));
     if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));
@@ -114,6 +117,8 @@ export function anExperiment(change: Partial<ExperimentDetail> = {}): Experiment
     runs: 2,
     counts: { running: 1, done: 1 },
     progress: 0.625,
+    steps: 20,
+    series: ["loss", "heldout_accuracy"],
     best_accuracy: 0.9312,
     owner: "",
     project: "",
@@ -141,6 +146,7 @@ export function aProgram(change: Partial<ProgramSpec> = {}): ProgramSpec {
     stall_minutes: 10,
     steps: 0,
     time_split: true,
+    metrics: [],
     ...change,
   };
 }

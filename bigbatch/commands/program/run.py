@@ -1,6 +1,7 @@
 """`bigbatch run`: submit a program from the shell, without a file."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,19 +56,30 @@ def run(
 
     The runs use a snapshot of this folder, as it is now.
     """
-    need = {"partition": partition, "nodes": nodes, "cpus_per_rank": cpus_per_rank, "gpus_per_rank": gpus_per_rank}
-    need |= {"minutes": minutes, "memory_gb": memory, "account": account, "qos": qos}
-    resources = make_resources(slurm or bool(partition), ranks_per_node, options=parse_sbatch(sbatch or []), **need)
-    lists = {"modules": module, "setup": setup, "variables": parse_pairs(env or [], "--env")}
-    base: dict[str, Any] = {"launcher": launcher, "steps": steps}
-    base["environment"] = make_environment(venv=venv, conda=conda, container=container, **lists)
-    base |= {"metrics": [{"kind": "output", "pattern": pattern} for pattern in metric]} if metric else {}
-    base |= {"working_folder": str(Path.cwd())} if no_snapshot else {}
-    document = make_document(words, name=name, resources=resources, sweep=sweep or [], base=base)
+    document = _document(words, locals())
     if as_yaml:
         print(write_yaml(document), end="")
-        return
-    _submit(document, force=force, follow=follow)
+    else:
+        _submit(document, force=force, follow=follow)
+
+
+def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the experiment that the options describe; `given` has the value of each."""
+    need = {name: given[name] for name in ("partition", "nodes", "cpus_per_rank", "gpus_per_rank", "minutes", "qos")}
+    need |= {"memory_gb": given["memory"], "account": given["account"]}
+    on_slurm = given["slurm"] or bool(given["partition"])
+    sbatch = parse_sbatch(given["sbatch"] or [])
+    resources = make_resources(on_slurm, given["ranks_per_node"], options=sbatch, **need)
+    lists = {"modules": given["module"], "setup": given["setup"]}
+    lists["variables"] = parse_pairs(given["env"] or [], "--env")
+    places = {name: given[name] for name in ("venv", "conda", "container")}
+    base: dict[str, Any] = {"launcher": given["launcher"], "steps": given["steps"]}
+    base["environment"] = make_environment(**places, **lists)
+    if given["metric"]:
+        base["metrics"] = [{"kind": "output", "pattern": pattern} for pattern in given["metric"]]
+    if given["no_snapshot"]:
+        base["working_folder"] = str(Path.cwd())
+    return make_document(words, name=given["name"], resources=resources, sweep=given["sweep"] or [], base=base)
 
 
 def _submit(document: dict[str, Any], *, force: bool, follow: bool) -> None:

@@ -1,6 +1,7 @@
-/** A thumbnail of the held-out accuracy of all runs, with the best run in color. */
+/** A thumbnail of one series of all runs, with one run in color: the most accurate one, or the last. */
 import { useEffect, useMemo, useState } from "react";
 import type { Column } from "@/shared/api/types";
+import { smooth } from "@/shared/curves/column";
 import { type Curves, useCurves } from "@/shared/curves/useCurves";
 import { HELDOUT_ACCURACY } from "@/shared/series/catalog";
 import styles from "./CurveThumbnail.module.css";
@@ -12,12 +13,16 @@ const LINGER_MS = REFRESH_MS * 1.5; // at least one more refresh
 
 interface Props {
   experimentId: number;
+  name: string; // of the series
   live: boolean;
 }
 
-export function CurveThumbnail({ experimentId, live }: Props) {
-  const curves = useCurves(experimentId, HELDOUT_ACCURACY, useLingering(live) && REFRESH_MS);
-  const paths = useMemo(() => pathsOf(curves), [curves]);
+export function CurveThumbnail({ experimentId, name, live }: Props) {
+  const curves = useCurves(experimentId, name, useLingering(live) && REFRESH_MS);
+  const paths = useMemo(
+    () => (name === HELDOUT_ACCURACY ? accuracyPaths(curves) : valuePaths(curves)),
+    [curves, name],
+  );
   return (
     <svg
       className={styles.thumbnail}
@@ -56,16 +61,35 @@ function useLingering(live: boolean): boolean {
 }
 
 /** Return a path for each run with at least two values; the best run comes last, on top of the others. */
-function pathsOf(curves: Curves): string[] {
-  const columns = [...curves.values()].filter((column) => column.steps.length > 1);
-  const width = Math.max(...columns.map((column) => column.steps.at(-1) ?? 0));
+function accuracyPaths(curves: Curves): string[] {
   const best = (column: Column) => Math.max(...column.values.map((value) => value ?? 0));
-  const ordered = columns.toSorted((a, b) => best(a) - best(b));
-  return ordered.map(({ steps, values }) => {
+  return pathsOf(
+    columnsOf(curves).toSorted((a, b) => best(a) - best(b)),
+    [0, 1],
+  );
+}
+
+/** Return a path for each run with at least two values, over the range of all values. */
+function valuePaths(curves: Curves): string[] {
+  const columns = columnsOf(curves).map(smooth);
+  const values = columns.flatMap((column) => column.values.filter((value) => value !== null));
+  const low = values.reduce((least, value) => Math.min(least, value), Infinity);
+  const high = values.reduce((most, value) => Math.max(most, value), -Infinity);
+  return pathsOf(columns, [low, high > low ? high : low + 1]);
+}
+
+function columnsOf(curves: Curves): Column[] {
+  return [...curves.values()].filter((column) => column.steps.length > 1);
+}
+
+function pathsOf(columns: Column[], [low, high]: [number, number]): string[] {
+  const width = Math.max(...columns.map((column) => column.steps.at(-1) ?? 0));
+  return columns.map(({ steps, values }) => {
     const points = steps.flatMap((step, index) => {
       const value = values[index];
       if (value === null || value === undefined) return [];
-      return `${((step / width) * (WIDTH - 2) + 1).toFixed(1)} ${(HEIGHT - 2 - value * (HEIGHT - 4)).toFixed(1)}`;
+      const share = (value - low) / (high - low);
+      return `${((step / width) * (WIDTH - 2) + 1).toFixed(1)} ${(HEIGHT - 2 - share * (HEIGHT - 4)).toFixed(1)}`;
     });
     return `M${points.join("L")}`;
   });

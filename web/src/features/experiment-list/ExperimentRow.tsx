@@ -5,6 +5,8 @@ import { formatPercent } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
+import { HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
+import { keySeries } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
 import { StateBar, StateCounts } from "@/shared/state/StateBar";
 import { StateMark } from "@/shared/state/StateMark";
@@ -18,9 +20,10 @@ interface Props {
 }
 
 export function ExperimentRow({ experiment, filter }: Props) {
-  const { id, name, description, state, counts, progress } = experiment;
+  const { id, name, description, state, counts, progress, steps } = experiment;
   const now = useNow(10_000);
-  const best = experiment.best_accuracy;
+  const series = keySeries(experiment.series, 1)[0] ?? HELDOUT_ACCURACY;
+  const shown = experiment.best_accuracy === null ? series : HELDOUT_ACCURACY;
   return (
     <li className={styles.experiment}>
       <div className={styles.experimentName}>
@@ -34,19 +37,31 @@ export function ExperimentRow({ experiment, filter }: Props) {
           <Labels experiment={experiment} filter={filter} />
         </div>
       </div>
-      <CurveThumbnail experimentId={id} live={!hasEnded(state)} />
+      <CurveThumbnail experimentId={id} name={shown} live={!hasEnded(state)} />
       <div className={styles.experimentProgress}>
-        <StateBar counts={counts} progress={progress} />
+        <StateBar counts={counts} progress={steps ? progress : null} />
         <p className={classNames("small", styles.experimentCounts)}>
-          {!hasEnded(state) && <strong>{Math.floor(progress * 100)}%</strong>}
+          {!hasEnded(state) && steps > 0 && <strong>{Math.floor(progress * 100)}%</strong>}
           <StateCounts counts={counts} />
         </p>
       </div>
-      <p className={styles.experimentBest}>
-        <span className={styles.accuracy}>{formatPercent(best)}</span>
-        <span className="small muted"> {best === null ? "no accuracy yet" : "best held-out"}</span>
-      </p>
+      <Best experiment={experiment} series={shown} />
     </li>
+  );
+}
+
+/** The best accuracy of the runs; of runs that report none, the name of the curve. */
+function Best({ experiment, series }: { experiment: ExperimentView; series: string }) {
+  const best = experiment.best_accuracy;
+  const isAccuracy = series === HELDOUT_ACCURACY;
+  return (
+    <p className={styles.experimentBest}>
+      {isAccuracy && <span className={styles.accuracy}>{formatPercent(best)}</span>}
+      <span className="small muted">
+        {" "}
+        {isAccuracy ? (best === null ? "no accuracy yet" : "best held-out") : seriesKind(series).title}
+      </span>
+    </p>
   );
 }
 

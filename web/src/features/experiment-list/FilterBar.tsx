@@ -63,7 +63,7 @@ function SearchBox({ filter }: { filter: Filter }) {
   }, [text, known, filter, navigate]);
   return (
     <input
-      className={classNames("field", styles.searchBox)}
+      className={classNames("textInput", styles.searchBox)}
       type="search"
       aria-label="Search experiments"
       placeholder="Search names, notes, tags"

@@ -3,9 +3,8 @@ import { Link } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { formatPercent } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
-import { TagList } from "@/shared/labels/TagList";
+import { Labels } from "@/shared/labels/Labels";
 import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
-import { classNames } from "@/shared/page/classNames";
 import { PageHeader } from "@/shared/page/PageHeader";
 import { useNow } from "@/shared/page/useNow";
 import { commandTemplate } from "@/shared/program/commandText";
@@ -40,10 +39,14 @@ export function ExperimentHeader({ experiment, stopping }: Props) {
       description={description}
     >
       {base.kind === "program" && <code className={styles.commandTemplate}>{commandTemplate(base)}</code>}
-      <div className={classNames("small", styles.labels)}>
+      <Labels
+        target={{ kind: "experiment", id }}
+        tags={experiment.tags}
+        notes={experiment.notes}
+        refresh={refresh}
+      >
         <Owners experiment={experiment} />
-        <TagList target={{ kind: "experiment", id }} tags={experiment.tags} refresh={refresh} />
-      </div>
+      </Labels>
       <Progress experiment={experiment} />
     </PageHeader>
   );
@@ -78,14 +81,14 @@ function Owners({ experiment }: { experiment: ExperimentDetail }) {
 
 /** The progress of all runs, and the best accuracy; a program may report none. */
 function Progress({ experiment }: { experiment: ExperimentDetail }) {
-  const { state, counts, progress } = experiment;
+  const { state, counts, progress, steps } = experiment;
   const { base } = experiment.spec;
   return (
     <div className={styles.progressSummary}>
       <div>
-        <StateBar counts={counts} progress={progress} />
+        <StateBar counts={counts} progress={steps ? progress : null} />
         <p className="small">
-          {!hasEnded(state) && <strong>{Math.floor(progress * 100)}% of all steps</strong>}
+          {!hasEnded(state) && steps > 0 && <strong>{Math.floor(progress * 100)}% of all steps</strong>}
           <span className="muted"> {countsText(counts)}</span>
         </p>
       </div>

@@ -3,8 +3,6 @@ import { useState } from "react";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
 import { pluralize } from "@/shared/format/number";
-import { NotesPanel } from "@/shared/labels/NotesPanel";
-import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
@@ -32,12 +30,11 @@ export function ExperimentPage({ id }: { id: number }) {
 }
 
 function Experiment({ experiment }: { experiment: ExperimentDetail }) {
-  const { id, name, state, progress } = experiment;
+  const { id, name, state, progress, steps } = experiment;
   const live = !hasEnded(state);
-  useTitle(live ? `${Math.floor(progress * 100)}% · ${name}` : `${state} · ${name}`);
+  useTitle(`${live && steps ? `${Math.floor(progress * 100)}%` : state} · ${name}`);
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(id, live);
   const [colorBy, setColorBy] = useState<string | null>(null);
-  const refresh = useRefresh(id);
   const theme = useTheme();
   const selection = useSelection();
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
@@ -49,7 +46,6 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
     <>
       <Announcement text={`${name}: ${countsText(experiment.counts)}`} />
       <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
-      <NotesPanel target={{ kind: "experiment", id }} notes={experiment.notes} refresh={refresh} />
       <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
       {kind !== "program" && <CheckpointAdvice experimentId={id} />}
       {data ? (

@@ -1,8 +1,6 @@
 /** The page of a run: state, metrics, history, curves, time split, spec and log. */
 import type { RunDetail } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
-import { NotesPanel } from "@/shared/labels/NotesPanel";
-import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { classNames } from "@/shared/page/classNames";
@@ -39,14 +37,12 @@ function Run({ run }: { run: RunDetail }) {
   const { series } = points;
   const live = !hasEnded(run.state);
   const { spec } = run;
-  const refresh = useRefresh(run.experiment_id, run.id);
   useTitle(`${progressText(run)} · Run ${run.id}`);
   return (
     <>
       <Announcement text={`Run ${run.id} is ${run.stopping ? "stopping" : run.state}`} />
       <RunHeader run={run} />
       <StatusPanel run={run} />
-      <NotesPanel target={{ kind: "run", id: run.id }} notes={run.notes} refresh={refresh} />
       <RunMetrics run={run} series={series} />
       <StateTimeline run={run} />
       <div className={classNames("small", styles.history)}>

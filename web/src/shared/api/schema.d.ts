@@ -1973,7 +1973,7 @@ export interface components {
             owner: string;
             /**
              * Progress
-             * @description Completed steps over all steps of all runs, 0 to 1.
+             * @description Completed steps over all steps of all runs, 0 to 1; 0 if `steps` is 0.
              * @example 0.75
              */
             progress: number;
@@ -1989,6 +1989,15 @@ export interface components {
              * @example 3
              */
             runs: number;
+            /**
+             * Series
+             * @description Names of the series that the first run reports, at most 100, without those of single ranks.
+             * @example [
+             *       "loss",
+             *       "heldout_accuracy"
+             *     ]
+             */
+            series: string[];
             /** @description The complete spec of the experiment, with the name and labels that it had when it was stored. */
             spec: components["schemas"]["ExperimentSpec"];
             /**
@@ -1996,6 +2005,12 @@ export interface components {
              *     before done.
              */
             state: components["schemas"]["State"];
+            /**
+             * Steps
+             * @description Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps.
+             * @example 14625
+             */
+            steps: number;
             /**
              * Tags
              * @description Tags of the experiment, in alphabetical order.
@@ -2230,7 +2245,7 @@ export interface components {
             owner: string;
             /**
              * Progress
-             * @description Completed steps over all steps of all runs, 0 to 1.
+             * @description Completed steps over all steps of all runs, 0 to 1; 0 if `steps` is 0.
              * @example 0.75
              */
             progress: number;
@@ -2247,10 +2262,25 @@ export interface components {
              */
             runs: number;
             /**
+             * Series
+             * @description Names of the series that the first run reports, at most 100, without those of single ranks.
+             * @example [
+             *       "loss",
+             *       "heldout_accuracy"
+             *     ]
+             */
+            series: string[];
+            /**
              * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
              *     before done.
              */
             state: components["schemas"]["State"];
+            /**
+             * Steps
+             * @description Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps.
+             * @example 14625
+             */
+            steps: number;
             /**
              * Tags
              * @description Tags of the experiment, in alphabetical order.

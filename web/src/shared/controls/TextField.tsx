@@ -20,7 +20,7 @@ export function TextField({ label, value, onChange, hint, error, ...input }: Pro
       <label htmlFor={id}>{label}</label>
       <input
         id={id}
-        className="field"
+        className="textInput"
         value={value}
         autoComplete="off"
         aria-invalid={Boolean(error)}

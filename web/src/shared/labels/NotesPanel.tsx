@@ -11,36 +11,35 @@ interface Props {
   target: Target;
   notes: string;
   refresh: () => Promise<unknown>;
+  isEditing: boolean;
+  onEdit: (isEditing: boolean) => void;
 }
 
-export function NotesPanel({ target, notes, refresh }: Props) {
-  const [draft, setDraft] = useState<string | null>(null);
+export function NotesPanel({ target, notes, refresh, isEditing, onEdit }: Props) {
   const edit = (
     <button
       className={classNames("plain small", styles.notesLink)}
       onClick={() => {
-        setDraft(notes);
+        onEdit(true);
       }}
     >
-      {notes ? "edit" : "add notes"}
+      edit
     </button>
   );
-  if (draft === null && !notes) return <p className={styles.noNotes}>{edit}</p>;
   return (
     <section className={classNames("panel", styles.notesPanel)} aria-label="Notes">
-      <PanelHeader actions={draft === null && edit}>
+      <PanelHeader actions={!isEditing && edit}>
         <h2>Notes</h2>
       </PanelHeader>
-      {draft === null ? (
-        <Markdown text={notes} />
-      ) : (
+      {isEditing ? (
         <Editor
-          {...{ target, draft, refresh }}
-          onChange={setDraft}
+          {...{ target, notes, refresh }}
           onClose={() => {
-            setDraft(null);
+            onEdit(false);
           }}
         />
+      ) : (
+        <Markdown text={notes} />
       )}
     </section>
   );
@@ -48,13 +47,13 @@ export function NotesPanel({ target, notes, refresh }: Props) {
 
 interface EditorProps {
   target: Target;
-  draft: string;
+  notes: string;
   refresh: () => Promise<unknown>;
-  onChange: (text: string) => void;
   onClose: () => void;
 }
 
-function Editor({ target, draft, refresh, onChange, onClose }: EditorProps) {
+function Editor({ target, notes, refresh, onClose }: EditorProps) {
+  const [draft, setDraft] = useState(notes);
   const labels = useLabels(target, refresh);
   return (
     <form
@@ -65,12 +64,12 @@ function Editor({ target, draft, refresh, onChange, onClose }: EditorProps) {
       }}
     >
       <textarea
-        className="field"
+        className="textInput"
         aria-label="Notes in Markdown"
         rows={8}
         value={draft}
         onChange={(event) => {
-          onChange(event.target.value);
+          setDraft(event.target.value);
         }}
       />
       {labels.error && <p role="alert">The notes were not stored: {labels.error.message}</p>}

@@ -88,7 +88,7 @@ function NewTag({ onAdd, onClose }: { onAdd: (tag: string) => void; onClose: () 
       }}
     >
       <input
-        className={classNames("field", styles.newTag)}
+        className={classNames("textInput", styles.newTag)}
         aria-label="New tag"
         placeholder="tag, Enter"
         // eslint-disable-next-line jsx-a11y/no-autofocus -- the reader has just asked for this line

@@ -52,16 +52,9 @@ export function seriesKind(name: string): SeriesKind {
   return rank === null ? kind : { ...kind, name, title: `${kind.title}, rank ${rank}` };
 }
 
-/** Return the kind of a series that only the user's own script reports. */
+/** Return the kind of a series that only the user's own script reports: its name is its title. */
 function ownKind(name: string): SeriesKind {
-  const title = name.replaceAll("_", " ");
-  return {
-    name,
-    title: title.charAt(0).toUpperCase() + title.slice(1),
-    format: formatNumber,
-    logarithmic: true,
-    noisy: true,
-  };
+  return { name, title: name, format: formatNumber, logarithmic: true, noisy: true };
 }
 
 // the checkpoint advice shows these

@@ -9,7 +9,7 @@ const MAX_CELLS = 48;
 
 interface Props {
   counts: Partial<Record<State, number>>;
-  progress: number;
+  progress: number | null; // null: the number of all steps is not known
 }
 
 export function StateBar({ counts, progress }: Props) {
@@ -21,8 +21,8 @@ export function StateBar({ counts, progress }: Props) {
     <div
       className={styles.stateBar}
       role="progressbar"
-      aria-valuenow={Math.round(progress * 100)}
-      aria-valuetext={`${Math.floor(progress * 100)}% of all steps; ${countsText(counts)}`}
+      {...(progress === null ? {} : { "aria-valuenow": Math.round(progress * 100) })}
+      aria-valuetext={[shareText(progress), countsText(counts)].filter(Boolean).join("; ")}
       aria-label="progress"
     >
       {cells
@@ -30,6 +30,10 @@ export function StateBar({ counts, progress }: Props) {
         : present.map((state) => <i key={state} data-state={state} style={{ flexGrow: counts[state] }} />)}
     </div>
   );
+}
+
+function shareText(progress: number | null): string {
+  return progress === null ? "" : `${Math.floor(progress * 100)}% of all steps`;
 }
 
 /** The counts as marks, or as words when all runs have the same state. */

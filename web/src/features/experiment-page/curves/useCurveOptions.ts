@@ -20,8 +20,11 @@ export function useCurveOptions(experiment: ExperimentDetail, runs: RunView[]) {
   const [choices, setChoices] = useState(DEFAULTS);
   const isProgram = experiment.spec.base.kind === "program";
   const reported = new Set(runs.flatMap((run) => Object.keys(run.latest)));
-  const first = (isProgram && keySeries(reported, 1)[0]) || HELDOUT_ACCURACY;
-  const kinds = chartSeries(isProgram ? reported : [HELDOUT_ACCURACY, ...reported]);
+  const best = isProgram ? keySeries(reported, reported.size) : [];
+  const first = best[0] ?? HELDOUT_ACCURACY;
+  const known = chartSeries(isProgram ? reported : [HELDOUT_ACCURACY, ...reported]);
+  const rank = ({ name }: SeriesKind) => (best.includes(name) ? best.indexOf(name) : best.length);
+  const kinds = isProgram ? known.toSorted((one, other) => rank(one) - rank(other)) : known;
   const options: CurveOptions = { ...choices, kind: seriesKind(choices.name ?? first) };
   const onChange = (change: Partial<Choices>) => {
     setChoices((before) => ({ ...before, ...change }));

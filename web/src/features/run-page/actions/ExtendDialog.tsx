@@ -44,7 +44,7 @@ export function ExtendDialog({ runId, epochs, refresh, onCancel, onResult }: Pro
         type="number"
         value={text}
         onChange={setText}
-        hint={`The run has ${epochs} epochs. It goes on from its newest checkpoint.`}
+        hint={`The run has ${epochs} epochs. It continues from its newest checkpoint.`}
         error={isMore ? undefined : `an integer above ${epochs}, the epochs of the run now`}
       />
     </Dialog>

@@ -9,6 +9,7 @@ import { category, ramp } from "@/shared/plot/palette";
 import { Plot } from "@/shared/plot/Plot";
 import type { Line } from "@/shared/plot/view";
 import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
+import { baseOf, rankOf } from "@/shared/series/ranks";
 import { type Theme, useTheme } from "@/shared/theme/theme";
 import type { Series } from "../api/usePoints";
 import { ChartPanel } from "./ChartPanel";
@@ -41,7 +42,9 @@ export function SeriesChart({ title, names, series, restarts, children, ...optio
   const shown = useMemo(() => names.filter((name) => series[name]?.steps.length), [names, series]);
   const layers = useMemo(
     () =>
-      shown.flatMap((name, at) => layersOf(name, series[name], smoothed, colorOf(at, shown.length, theme))),
+      kindsOf(shown).flatMap((kind, at) =>
+        layersOf(kind, series[kind.name], smoothed, colorOf(at, shown.length, theme)),
+      ),
     [shown, series, smoothed, theme],
   );
   const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
@@ -114,10 +117,19 @@ function colorOf(at: number, count: number, theme: Theme): string {
   return count > MOST_VALUES ? ramp(at / (count - 1), theme) : category(at, theme);
 }
 
+/** Return the kinds of the series; the title of a single series of several ranks is the rank, "rank 3". */
+function kindsOf(names: string[]): SeriesKind[] {
+  const isByRank = names.length > 1 && new Set(names.map(baseOf)).size === 1;
+  return names.map((name) => ({
+    ...seriesKind(name),
+    ...(isByRank ? { title: `rank ${rankOf(name) ?? 0}` } : {}),
+  }));
+}
+
 /** Return two lines for a noisy series, faint raw values behind smoothed ones; otherwise one line. */
-function layersOf(name: string, column: Column | undefined, smoothed: boolean, color: string): Layer[] {
+function layersOf(kind: SeriesKind, column: Column | undefined, smoothed: boolean, color: string): Layer[] {
   if (!column) return [];
-  const kind = seriesKind(name);
+  const { name } = kind;
   const line = { key: name, label: kind.title, color, dots: true };
   if (!kind.noisy || !smoothed) return [{ column, kind, line }];
   return [

@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import type { RunDetail } from "@/shared/api/types";
 import { axisNames, valueText } from "@/shared/format/value";
-import { TagList } from "@/shared/labels/TagList";
+import { Labels } from "@/shared/labels/Labels";
 import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { PageHeader } from "@/shared/page/PageHeader";
 import { StateMark } from "@/shared/state/StateMark";
@@ -43,9 +43,7 @@ export function RunHeader({ run }: { run: RunDetail }) {
       }
       action={<RunActions run={run} experiment={experiment} />}
     >
-      <div className={styles.runLabels}>
-        <TagList target={{ kind: "run", id: run.id }} tags={run.tags} refresh={refresh} />
-      </div>
+      <Labels target={{ kind: "run", id: run.id }} {...{ tags: run.tags, notes: run.notes, refresh }} />
     </PageHeader>
   );
 }

@@ -1,0 +1,230 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import type { ExperimentDetail, RunDetail } from "@/shared/api/types";
+import { openPage } from "./openPage";
+import { anExperiment, aProgram, aRun, aRunDetail, Service } from "./service";
+
+const SIZE = { runs: 1, size_bytes: 1_250_000, files: 12, is_complete: true, blocked_by: [] };
+
+function runPage(change: Partial<RunDetail> = {}) {
+  return new Service({
+    "GET /runs/7": () => aRunDetail({ ended_at: "2026-01-05T12:05:00Z", ...change }),
+    "GET /runs/7/points": () => ({ series: {}, more: false }),
+    "GET /runs/7/log": () => ({ text: "", offset: 0, next: 0, size: 0 }),
+    "GET /runs/7/size": () => ({ ...SIZE, confirm: "000007-ab" }),
+    "GET /experiments/3": () => anExperiment(),
+    "GET /experiments/3/runs": () => ({ items: [], next: null }),
+    "GET /experiments/3/points": () => ({ name: "", curves: [], more: false }),
+    "POST /runs/7/retry": () => ({ queued: [7], waiting: [], unchanged: [] }),
+    "POST /runs/7/extend": () => ({ id: 7, epochs: 5, steps: 25, from_step: 10, state: "queued" }),
+    "PATCH /runs/7": () => ({ id: 7, notes: "", tags: [], archived_at: null }),
+    "DELETE /runs/7": () => ({ runs: 1 }),
+  });
+}
+
+const SPEC = {
+  ...{ name: "a grid", variants: [], axes: { "parameters.lr": [0.1, 0.2] } },
+  base: { kind: "program", command: "python train.py --lr {lr}", parameters: { lr: 0.1 }, steps: 0 },
+} as unknown as ExperimentDetail["spec"];
+
+function experimentPage(change: Partial<ExperimentDetail> = {}) {
+  const counts = { done: 1, failed: 2, cancelled: 1 };
+  return new Service({
+    "GET /experiments/3": () => anExperiment({ state: "failed", counts, runs: 4, spec: SPEC, ...change }),
+    "GET /experiments/3/runs": () => ({ items: [aRun({ state: "failed" })], next: null }),
+    "GET /experiments/3/points": () => ({ name: "", curves: [], more: false }),
+    "GET /experiments/3/size": () => ({ ...SIZE, runs: 4, confirm: "a grid" }),
+    "GET /experiments/9": () => anExperiment({ id: 9, name: "the new one" }),
+    "GET /experiments/9/runs": () => ({ items: [], next: null }),
+    "GET /experiments/9/points": () => ({ name: "", curves: [], more: false }),
+    "GET /experiments": () => ({ items: [], next: null }),
+    "GET /clusters": () => [],
+    "POST /experiments": () => ({ id: 9, runs: [30, 31], warnings: [] }),
+    "POST /experiments/3/retry": () => ({ queued: [5, 6], waiting: [6], unchanged: [] }),
+    "POST /experiments/3/points": () => ({ id: 3, runs: [45, 46], existing: 1 }),
+    "POST /experiments/9/points": () => ({ id: 9, runs: [32], existing: 0 }),
+    "PATCH /experiments/3": () => anExperiment(),
+    "DELETE /experiments/3": () => ({ runs: 4 }),
+  });
+}
+
+async function choose(item: string) {
+  await userEvent.click(await screen.findByRole("button", { name: "More" }));
+  await userEvent.click(screen.getByRole("menuitem", { name: item }));
+}
+
+test.each([
+  ["failed", "Retry"],
+  ["cancelled", "Resume"],
+] as const)("a run that is %s has a button %s, which queues its next attempt", async (state, label) => {
+  const service = runPage({ state });
+  openPage("/runs/7");
+  await userEvent.click(await screen.findByRole("button", { name: label }));
+  expect(await screen.findByText("1 run queued")).toBeVisible();
+  expect(service.bodies).toEqual([`POST /runs/7/retry {"states":["${state}"]}`]);
+});
+
+test("a retry that changes nothing shows why, and a refused one shows the reason of the service", async () => {
+  const service = runPage({ state: "failed" });
+  service.answers["POST /runs/7/retry"] = () => ({
+    ...{ queued: [], waiting: [] },
+    unchanged: [{ id: 7, state: "running", why: "the run has not ended" }],
+  });
+  openPage("/runs/7");
+  await userEvent.click(await screen.findByRole("button", { name: "Retry" }));
+  expect(await screen.findByText("No run queued: the run has not ended")).toBeVisible();
+  service.refused["POST /runs/7/retry"] = { status: 503, detail: "the database is locked" };
+  await userEvent.click(screen.getByRole("button", { name: "Retry" }));
+  expect(await screen.findByText("The request failed: the database is locked")).toBeVisible();
+});
+
+test("an experiment retries all its failed runs, or resumes the stopped ones", async () => {
+  const service = experimentPage();
+  openPage("/experiments/3");
+  await userEvent.click(await screen.findByRole("button", { name: "Retry 2 failed runs" }));
+  expect(await screen.findByText("2 runs queued; 1 of them after the end of their last jobs")).toBeVisible();
+  await userEvent.click(screen.getByRole("button", { name: "Resume 1 stopped run" }));
+  await waitFor(() => {
+    expect(service.bodies).toEqual([
+      'POST /experiments/3/retry {"states":["failed"]}',
+      'POST /experiments/3/retry {"states":["cancelled"]}',
+    ]);
+  });
+});
+
+test("a deletion shows its size, and needs the text that confirms it", async () => {
+  const service = runPage({ state: "done" });
+  openPage("/runs/7");
+  await choose("Delete…");
+  const dialog = within(screen.getByRole("dialog", { name: "Delete run 7?" }));
+  const confirm = await dialog.findByLabelText("Type 000007-ab to confirm");
+  expect(screen.getByRole("dialog")).toHaveTextContent("This removes 1 run, 12 files, 1.25 MB");
+  const button = dialog.getByRole("button", { name: "Delete run 7" });
+  expect(button).toBeDisabled();
+  await userEvent.type(confirm, "000007-a{Enter}");
+  expect(button).toBeDisabled();
+  expect(service.requests.filter((request) => request.startsWith("DELETE"))).toEqual([]);
+  await userEvent.type(confirm, "b");
+  await userEvent.click(button);
+  expect(await screen.findByRole("heading", { name: "a grid" })).toBeVisible();
+  expect(service.requests).toContain("DELETE /runs/7?confirm=000007-ab");
+});
+
+test("a deletion that runs prevent names them, and cancel deletes nothing", async () => {
+  const service = experimentPage();
+  service.answers["GET /experiments/3/size"] = () => ({ ...SIZE, confirm: "a grid", blocked_by: [43, 44] });
+  openPage("/experiments/3");
+  await choose("Delete…");
+  expect(await screen.findByText(/Stop these runs first: 43, 44\./)).toBeVisible();
+  expect(screen.getByRole("button", { name: "Delete a grid" })).toBeDisabled();
+  await userEvent.click(screen.getByRole("button", { name: "Cancel" }));
+  expect(screen.queryByRole("dialog")).toBeNull();
+  expect(screen.getByRole("button", { name: "More" })).toHaveFocus();
+});
+
+test("a clone submits the edited spec, and each invalid field leads to its line", async () => {
+  const service = experimentPage();
+  const errors = [{ path: "base.command", message: "{rate} is no parameter" }];
+  service.refused["POST /experiments"] = { status: 422, detail: "the experiment is not valid", errors };
+  openPage("/experiments/3");
+  await choose("Clone with changes…");
+  const text = screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Spec" });
+  expect(text.value).toContain('  command: "python train.py --lr {lr}"\n');
+  expect(text.value).toContain("axes:\n  parameters.lr: [0.1,0.2]\n");
+  await userEvent.type(text, "# changed");
+  await userEvent.click(screen.getByRole("button", { name: "Submit" }));
+  const list = await screen.findByRole("alert", { name: "Errors" });
+  expect(list).toHaveTextContent("base.command {rate} is no parameter");
+  await userEvent.click(within(list).getByRole("button", { name: /^line \d+$/ }));
+  expect(text.value.slice(text.selectionStart, text.selectionEnd)).toBe(
+    '  command: "python train.py --lr {lr}"',
+  );
+  delete service.refused["POST /experiments"];
+  await userEvent.click(screen.getByRole("button", { name: "Submit" }));
+  expect(await screen.findByRole("heading", { name: "the new one" })).toBeVisible();
+  expect(service.requests).toContain("POST /experiments?origin=3");
+  expect(service.bodies.at(-1)).toContain("# changed");
+});
+
+test("warnings of a clone remain in view, with a link to the new experiment", async () => {
+  const service = experimentPage();
+  service.answers["POST /experiments"] = () => ({
+    id: 9,
+    runs: [30],
+    warnings: ["there is no module 'nets'"],
+  });
+  openPage("/experiments/3");
+  await choose("Clone with changes…");
+  await userEvent.click(screen.getByRole("button", { name: "Submit" }));
+  expect(await screen.findByText("there is no module 'nets'")).toBeVisible();
+  expect(screen.getByRole("link", { name: "Experiment 9" })).toHaveAttribute("href", "/experiments/9");
+});
+
+test("a rerun submits the same spec after a confirmation, with the points outside its grid", async () => {
+  const service = experimentPage({ added_points: [{ "parameters.lr": 0.7 }] });
+  openPage("/experiments/3");
+  await choose("Rerun…");
+  await userEvent.click(screen.getByRole("button", { name: "Submit 4 runs" }));
+  expect(await screen.findByRole("heading", { name: "the new one" })).toBeVisible();
+  expect(service.bodies[0]).toContain('"axes":{"parameters.lr":[0.1,0.2]}');
+  expect(service.bodies[1]).toBe('POST /experiments/9/points {"axes":{},"points":[{"parameters.lr":0.7}]}');
+});
+
+test("a run that is done goes on to more epochs, and a program cannot", async () => {
+  const service = runPage({ state: "done" });
+  openPage("/runs/7");
+  await choose("Extend…");
+  const epochs = screen.getByLabelText("Epochs of the whole run");
+  await userEvent.clear(epochs);
+  await userEvent.type(epochs, "2");
+  expect(screen.getByText("an integer above 2, the epochs of the run now")).toBeVisible();
+  expect(screen.getByRole("button", { name: "Extend" })).toBeDisabled();
+  await userEvent.clear(epochs);
+  await userEvent.type(epochs, "5{Enter}");
+  expect(await screen.findByText("Queued to go on from step 10 to step 25")).toBeVisible();
+  expect(service.bodies).toEqual(['POST /runs/7/extend {"epochs":5}']);
+});
+
+test("further values of an axis and a point become runs, and a text that cannot be read is named", async () => {
+  const service = experimentPage();
+  openPage("/experiments/3");
+  await choose("Add runs…");
+  await userEvent.type(screen.getByRole("textbox", { name: "parameters.lr" }), "0.4, 0.8");
+  await userEvent.type(screen.getByLabelText("A point outside the grid"), "lr");
+  expect(screen.getByText('an object in JSON, as {"batch": 2048}')).toBeVisible();
+  expect(screen.getByRole("button", { name: "Add runs" })).toBeDisabled();
+  await userEvent.clear(screen.getByLabelText("A point outside the grid"));
+  await userEvent.click(screen.getByRole("button", { name: "Add runs" }));
+  expect(await screen.findByText("2 runs added; 1 point had a run already")).toBeVisible();
+  expect(service.bodies).toEqual([
+    'POST /experiments/3/points {"axes":{"parameters.lr":[0.4,0.8]},"points":[]}',
+  ]);
+});
+
+test("a run is archived and unarchived, and a program has no epochs to extend", async () => {
+  const service = runPage({ state: "done", spec: aProgram() });
+  openPage("/runs/7");
+  await userEvent.click(await screen.findByRole("button", { name: "More" }));
+  expect(screen.queryByRole("menuitem", { name: "Extend…" })).toBeNull();
+  service.answers["GET /runs/7"] = () => aRunDetail({ state: "done", archived_at: "2026-01-05T12:00:00Z" });
+  await userEvent.click(screen.getByRole("menuitem", { name: "Archive" }));
+  expect(await screen.findByText("archived")).toBeVisible();
+  await choose("Unarchive");
+  expect(service.bodies).toEqual(['PATCH /runs/7 {"archived":true}', 'PATCH /runs/7 {"archived":false}']);
+});
+
+test("the arrow keys move in the menu, and Escape closes it", async () => {
+  runPage({ state: "done" });
+  openPage("/runs/7");
+  const more = await screen.findByRole("button", { name: "More" });
+  await userEvent.click(more);
+  expect(screen.getByRole("menuitem", { name: "Rerun…" })).toHaveFocus();
+  await userEvent.keyboard("{ArrowDown}");
+  expect(screen.getByRole("menuitem", { name: "Clone with changes…" })).toHaveFocus();
+  await userEvent.keyboard("{ArrowUp}{ArrowUp}");
+  expect(screen.getByRole("menuitem", { name: "Delete…" })).toHaveFocus();
+  await userEvent.keyboard("{Escape}");
+  expect(screen.queryByRole("menu")).toBeNull();
+  expect(more).toHaveFocus();
+});
