@@ -9,7 +9,7 @@ export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client migrate packages pins clean clean-data
+.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client reference migrate packages pins clean clean-data
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -83,6 +83,10 @@ lab-down: .make/dev
 # the dashboard's types, from the API's own description
 client: .make/dev .make/web
 	cd web && npm run --silent client
+
+# the pages with all fields of a spec, from the models
+reference: .make/dev
+	$(PY) -m contract.reference
 
 # a migration from the database as the last one left it to the tables as they are: make migrate MESSAGE="..."
 migrate: .make/dev

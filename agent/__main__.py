@@ -1,5 +1,7 @@
 """`python agent FOLDER [--attempt N]`: carry out an attempt of a run of kind program."""
 
+from __future__ import annotations
+
 import os
 import sys
 

@@ -7,6 +7,7 @@ Exit status: 0 done; 1 failed; 2 the spec cannot be read; 3 another job owns the
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 from agent.folder.claim import ClaimRefused, claim_attempt, job_name
 from agent.folder.events import EventWriter
 from agent.folder.heartbeat import start_heartbeat
+from agent.folder.metric_reader import MetricReader, open_sources
 from agent.folder.rank_ends import PAUSED, RankEnd, first_failure, read_statuses, record_end
 from agent.folder.run_folder import RunFolder
 from agent.program.parameters import write_files
@@ -28,10 +30,13 @@ from agent.ranks.rendezvous import Point, await_point, publish_point
 from agent.ranks.signals import Signals
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
+from agent.sources import Sources
+from agent.stalls.watch import watch_stalls
 
 FAILED, SPEC_UNREADABLE, REFUSED = 1, 2, 3
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
-CAUSE_WAIT_S = 1.0  # for the record of a rank on another host that failed first
+CAUSE_WAIT_S = 3.0  # for the record of a rank on another host that failed first
+ENVIRONMENT_S = 5.0  # for the record of the environment
 REPORT_S = 2.0  # for the report before Slurm kills the job
 LATE_S = 60.0  # for the exit statuses of ranks whose launcher has ended
 
@@ -44,6 +49,7 @@ class Attempt:
         self.placement: Placement = find_placement(spec)
         self.events = EventWriter(folder, number)
         self.supervisor = Supervisor(self.placement.host, signals, self._record)
+        self.sources: Sources | None = None  # of metrics; the first agent reads them
 
     def run(self) -> int:
         """Start the ranks, wait for their end, report, and return the exit status."""
@@ -51,6 +57,7 @@ class Attempt:
         write_files(self.spec.get("parameters") or {}, self.folder.path)
         if self.placement.is_first:
             self.folder.touch(f"{self.number}.beat")
+            self.sources = open_sources(self.folder, self.number, self.spec, self.events)
         point = self._meet()
         if point is None:
             return self._stopped_status()
@@ -60,6 +67,8 @@ class Attempt:
         finally:
             if guard:
                 guard.dismiss()
+            if self.placement.is_first:
+                self._await_environment()
             kill_left_behind()
         return self._report() if self.placement.is_first else self._status()
 
@@ -95,7 +104,23 @@ class Attempt:
                 versions={},
             )
             start_heartbeat(self.folder, self.number, on_superseded=self.supervisor.supersede)
-        self.supervisor.observe(started, what)
+        pids = {process.rank: process.pid for process in started}
+        stalls = None if what else watch_stalls(self.folder, self.number, self.spec, pids=pids, hosts=place.hosts)
+        reader = MetricReader(self.sources) if self.sources else None
+        self.supervisor.observe(started, what, stalls=stalls)
+        if reader:
+            reader.finish()
+
+    def _await_environment(self) -> None:
+        """Wait a moment for the record of the environment, which is written beside a program that ends at once."""
+        until = time.monotonic() + ENVIRONMENT_S
+        while (
+            time.monotonic() < until
+            and not self._drain()
+            and self.folder.read(f"{self.number}.environment.json") is None
+            and processes.descendants(os.getpid())
+        ):
+            time.sleep(0.02)
 
     def _record(self, end: RankEnd) -> None:
         """Record the end of a rank; a launcher's own failure counts only if none of its ranks recorded one."""
@@ -113,7 +138,7 @@ class Attempt:
         """Return the exit status of an agent that does not report: srun ends all others for any but 0."""
         if self.supervisor.superseded_by is not None:
             return REFUSED
-        if any(end.is_failure for end in self.supervisor.ends):
+        if self._has_failed():
             return FAILED
         # a stopped rank of one agent must not end the others before they have paused
         return self._stopped_status() if self.signals.asks_for_end and not self._has_paused() else 0
@@ -125,12 +150,14 @@ class Attempt:
             print(f"attempt {self.number} leaves: attempt {later} has begun", file=sys.stderr, flush=True)
             return REFUSED
         statuses = self._all_statuses()
-        if self.folder.read(f"{self.number}.paused") is not None or (
+        has_failed = bool(first_failure(self.folder, self.number)) or self._has_failed()
+        # `should_pause` writes the file before the program saves its checkpoint, which may fail
+        if (self.folder.read(f"{self.number}.paused") is not None and not has_failed) or (
             PAUSED in statuses.values() and all(status in (0, PAUSED) for status in statuses.values())
         ):
             self._report_pause()
             return PAUSED
-        if first_failure(self.folder, self.number) or any(end.is_failure for end in self.supervisor.ends):
+        if has_failed:
             self._report_failure()
             return FAILED
         if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):
@@ -163,28 +190,41 @@ class Attempt:
             return False
         return PAUSED not in mine.values() or time.monotonic() > deadline - REPORT_S
 
+    def _has_failed(self) -> bool:
+        return self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends)
+
     def _has_paused(self) -> bool:
         has_file = self.folder.read(f"{self.number}.paused") is not None
         return has_file or any(end.status == PAUSED for end in self.supervisor.ends)
 
     def _report_pause(self) -> None:
-        try:
-            step = int(json.loads(self.folder.read(f"{self.number}.paused") or "{}").get("step") or 0)
-        except (ValueError, TypeError, AttributeError):
-            step = 0
+        note = self._pause_note()
+        step = note.get("step") if isinstance(note.get("step"), int) else 0
         step = step or self.events.last_step()
-        name = signal.Signals(self.signals.received[0]).name if self.signals.received else None
+        name = signal.Signals(self.signals.received[0]).name if self.signals.received else note.get("signal")
         reason = f"{name} to rank 0" if name else "the program paused by itself"
         self.events.append("paused", step=step, saved_step=step, reason=reason, signal=name)
 
+    def _pause_note(self) -> dict[str, Any]:
+        """Return what `bigbatch.should_pause` wrote of the pause; empty without it."""
+        try:
+            note = json.loads(self.folder.read(f"{self.number}.paused") or "{}")
+        except ValueError:
+            return {}
+        return note if isinstance(note, dict) else {}
+
     def _report_failure(self) -> None:
-        """Report the first failure. Where ranks are elsewhere, wait for a record that explains the failure here."""
+        """Report the first failure. Where ranks are elsewhere, wait for a record that explains the failure here.
+
+        A rank that lost its connection to another rank explains nothing: the other rank's host may have failed, and
+        the cluster will know.
+        """
         until = time.monotonic() + (CAUSE_WAIT_S if self.placement.agents > 1 else 0.0)
         first = first_failure(self.folder, self.number)
         while (not first or first.get("kind") == "unknown") and time.monotonic() < until:
             time.sleep(0.05)
             first = first_failure(self.folder, self.number)
-        if first:
+        if first and not first.get("echo"):
             kind, rank, reason = first.get("kind", "unknown"), first.get("rank", 0), first.get("reason", "")
             self.events.append("failed", rank=rank, reason=reason, failure=kind)
 

@@ -22,6 +22,7 @@ from agent.ranks.rendezvous import await_point
 from agent.ranks.signals import Signals
 from agent.ranks.start import Start
 from agent.ranks.supervisor import Supervisor
+from agent.stalls.watch import watch_stalls
 
 
 def run_worker(path: Path, attempt: int) -> int:
@@ -47,9 +48,10 @@ def run_worker(path: Path, attempt: int) -> int:
         point = await_point(folder, attempt, lambda: False)
         assert point is not None
         started = Start(folder, attempt, spec, find_placement(spec), point).worker(rank, local_rank, world)
-    supervisor.observe([started])
+    hosts = [host if number == rank else "" for number in range(world)]
+    supervisor.observe([started], stalls=watch_stalls(folder, attempt, spec, pids={rank: started.pid}, hosts=hosts))
     kill_left_behind()
     end = supervisor.ends[0]
     if end.status in (0, PAUSED):
         return 0
-    return 128 + signal.SIGTERM if end.is_stop else 1
+    return 128 + signal.SIGTERM if end.is_stop and not supervisor.has_stalled else 1

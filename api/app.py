@@ -10,7 +10,7 @@ from api import collectives, dashboard, errors, experiments, failures, health, m
 from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
-from api.code import snapshots
+from api.code import reproduction, snapshots
 from api.documents import DocumentMiddleware
 from api.http.etag import EtagMiddleware
 from api.http.methods import HeadMiddleware
@@ -42,7 +42,8 @@ def create_app(settings: Settings) -> FastAPI:
     errors.install(app)
     v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
     changes = (labels.router, retry.router, extension.router, deletion.router)
-    routers = (experiments.router, failures.router, runs.router, *changes, snapshots.router, collectives.router)
+    code = (snapshots.router, reproduction.router)
+    routers = (experiments.router, failures.router, runs.router, *changes, *code, collectives.router)
     for router in (*routers, health.router):
         v1.include_router(router)
     app.include_router(v1)

@@ -1,7 +1,7 @@
 """Experiments: create, list, details, stop, and curves of their runs."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
@@ -14,6 +14,7 @@ from api.database import Reading, Writing
 from api.errors import Conflict, Invalid
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
+from api.lifecycle.initial_weights import with_initial_weights
 from api.parameters import (
     MAX_INTEGER,
     AfterNumber,
@@ -53,7 +54,8 @@ from contract.api.responses import (
 )
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
-from contract.spec.checks.model import check_module
+from contract.spec.checks.imported import check_module
+from contract.spec.checks.program_files import check_programs
 from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
 from contract.validation import ValidationIssue
@@ -72,6 +74,15 @@ BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 def _spec(request: Request) -> ExperimentSpec:
     spec = body_of(ExperimentSpec, what="the experiment")(request)
     refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
+    return with_initial_weights(request, spec)
+
+
+_Spec = Annotated[ExperimentSpec, Depends(_spec)]
+
+
+def _startable(request: Request, spec: _Spec, force: Force = False) -> ExperimentSpec:
+    if not force and (issues := check_programs(spec, request.app.state.settings.runs_folder())):
+        raise Invalid("a program cannot start; force=true (--force) submits it", issues[:MAX_ISSUES])
     return spec
 
 
@@ -83,7 +94,7 @@ def _spec(request: Request) -> ExperimentSpec:
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))],
+    spec: Annotated[ExperimentSpec, Depends(_startable)],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
     user: UserName = None,
@@ -190,8 +201,11 @@ def get_experiment_points(
 @router.get("/{experiment_id}/checkpoints", responses=ITEM)
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
-    spec = found_experiment(db, experiment_id).spec
-    every = _checkpoint_minutes(spec["base"])
+    base = found_experiment(db, experiment_id).spec["base"]
+    # a program has intervals of its own, which are not known
+    every = (
+        None if base.get("kind") == "program" else Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
+    )
     return [
         advise_interval(one)
         for one in interruptions.observed(db, experiment_id, interval_s=60 * every if every else None)
@@ -203,13 +217,6 @@ def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
     """Request that every run of the experiment stops."""
     see_experiment(db, experiment_id)
     return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))
-
-
-def _checkpoint_minutes(base: dict[str, Any]) -> float | None:
-    """Return the checkpoint interval of an engine run; a program has its own intervals, which are not known."""
-    if base.get("kind") == "program":
-        return None
-    return Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
 
 
 def _cursors(after: Sequence[str]) -> dict[int, int]:
@@ -244,13 +251,16 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
         for row in clusters.reports(db)
         if row.report
     }
-    needs = {(run.resources, run.replica): number for number, (_, run) in reversed(list(enumerate(spec.points())))}
+    needs = {
+        (run.resources.model_dump_json(), run.replica): (number, run.resources)
+        for number, (_, run) in reversed(list(enumerate(spec.points())))
+    }
     issues = [
         ValidationIssue(
             path=spec.grid.path_in_document(issue.path, number),
             message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
         )
-        for (need, replica), number in reversed(needs.items())
+        for (_, replica), (number, need) in reversed(needs.items())
         if need.kind in reports
         for issue in check_cluster(need, reports[need.kind], replica=replica)
     ]
@@ -263,13 +273,14 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
 
 
 def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
-    """Return the issues of imported nets, each with the kind of the cluster whose jobs would import the module."""
+    """Return the issues of imported parts, each with the kind of the cluster whose jobs would import the module."""
     imports = {
-        (run.resources.kind, run.model.function): (number, run.model)
+        (run.resources.kind, path, part.function): (number, part)
         for number, (_, run) in enumerate(spec.points())
-        if run.kind == "engine" and run.model.kind == "import"
+        if run.kind == "engine"
+        for path, part in run.imports.items()
     }
-    found = [(kind, number, check_module(model)) for (kind, _), (number, model) in imports.items()]
+    found = [(kind, number, check_module(path, part)) for (kind, path, _), (number, part) in imports.items()]
     return [
         (kind, issue.model_copy(update={"path": spec.grid.path_in_document(issue.path, number)}))
         for kind, number, issue in found
@@ -280,10 +291,9 @@ def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
 def _warnings(spec: ExperimentSpec) -> list[str]:
     """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
     modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
-    numbers = {run.resources: number for number, (_, run) in reversed(list(enumerate(spec.points())))}
     short = [
         f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
-        for resources, number in reversed(numbers.items())
-        if (issue := warn_of_short_limit(resources))
+        for number, (_, run) in enumerate(spec.points())
+        if (issue := warn_of_short_limit(run.resources))
     ]
     return [*modules, *dict.fromkeys(short)]

@@ -92,9 +92,10 @@ def ended_attempt(job: Job, *, has_failed: bool) -> EndedAttempt | None:
 
     An attempt that paused before its time limit is no failure, unless its run has failed for it.
     """
-    if job.exit_cause is None or (isinstance(job.exit_reason, RunPaused) and not has_failed):
+    paused = isinstance(job.exit_reason, RunPaused)
+    if job.exit_cause is None or (paused and not has_failed):
         return None
-    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster)
+    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster, paused)
 
 
 def sentence_of(run: Run) -> str | None:
@@ -202,6 +203,13 @@ def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
     return f"{asked}{killed} UTC, and still runs it"
 
 
+def _progress(summary: Summary) -> float:
+    """Return the share of steps that are taken; runs without steps, which only evaluate, count by their ends."""
+    if summary.steps:
+        return min(1.0, summary.step / summary.steps)
+    return summary.counts.get(State.DONE, 0) / max(1, sum(summary.counts.values()))
+
+
 def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[str]) -> dict[str, Any]:
     return {
         "id": experiment.id,
@@ -211,7 +219,7 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "state": joint_state(summary.counts),
         "runs": sum(summary.counts.values()),
         "counts": summary.counts,
-        "progress": min(1.0, summary.step / summary.steps) if summary.steps else 0.0,
+        "progress": _progress(summary),
         "steps": summary.steps,
         "best_accuracy": summary.best_accuracy,
         "series": summary.series,

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import platform
 import random
+import socket
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from bigbatch.client import Client
 from bigbatch.snapshot import take_snapshot
@@ -36,15 +38,15 @@ def main() -> None:
     """Measure, print a table and write the report."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        with service(home) as url:
-            rows = [one_tree(home, url, number) for number in range(TREES)]
+        with service(home) as (url, process):
+            rows = [one_tree(home, url, process, number) for number in range(TREES)]
     report: dict[str, Any] = {"files": FILES, "bytes": BYTES, "trees": TREES, "targets": TARGETS, "medians": {}}
     for step in rows[0]:
-        report["medians"][step] = {
-            name: statistics.median(row[step][name] for row in rows) for name in ("seconds", "bytes", "requests")
-        }
+        report["medians"][step] = {name: statistics.median(row[step][name] for row in rows) for name in rows[0][step]}
         found = report["medians"][step]
-        print(f"{step:8} {found['seconds']:6.3f} s  {found['bytes']:12,.0f} bytes in {found['requests']:g} requests")
+        client, api = found["client_cpu_seconds"], found["service_cpu_seconds"]
+        cpu = f"processor: {client:.2f} s in the client, {api:.2f} s in the API"
+        print(f"{step:8} {found['seconds']:6.3f} s ({cpu}), {found['bytes']:,.0f} bytes sent")
     report["rows"] = rows
     report["machine"] = {
         "machine": platform.machine(),
@@ -57,8 +59,8 @@ def main() -> None:
 
 
 @contextmanager
-def service(home: Path) -> Iterator[str]:
-    """Run the API in a process of its own; yield its address."""
+def service(home: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """Run the API in a process of its own; yield its address and the process."""
     upgrade(f"sqlite:///{home}/bigbatch.db")
     environment = {**os.environ, "BIGBATCH_HOME": str(home), "BIGBATCH_TOKEN": TOKEN, "BIGBATCH_DATABASE": ""}
     port = free_port()
@@ -72,7 +74,7 @@ def service(home: Path) -> Iterator[str]:
                 break
             except httpx.TransportError:
                 time.sleep(0.05)
-        yield url
+        yield url, psutil.Process(server.pid)
     finally:
         server.terminate()
         server.wait()
@@ -80,20 +82,22 @@ def service(home: Path) -> Iterator[str]:
 
 def free_port() -> int:
     """Return a port on which nothing listens."""
-    import socket
-
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
 
 
-def one_tree(home: Path, url: str, number: int) -> dict[str, dict[str, float]]:
+def one_tree(home: Path, url: str, process: psutil.Process, number: int) -> dict[str, dict[str, float]]:
     """Make a repository; return seconds and bytes of three snapshots of it."""
     tree = make_repository(home / f"tree{number}", number)
     time.sleep(SETTLE_S)
-    rows = {"first": measure(home, url, tree), "second": measure(home, url, tree)}
-    (tree / "package0" / "module0.py").write_text("edited = True\n")
-    rows["edited"] = measure(home, url, tree)
+    rows = {}
+    for step in ("first", "second", "edited"):
+        if step == "edited":
+            (tree / "package0" / "module0.py").write_text("edited = True\n")
+        used = sum(process.cpu_times()[:2])
+        rows[step] = measure(home, url, tree)
+        rows[step]["service_cpu_seconds"] = sum(process.cpu_times()[:2]) - used
     return rows
 
 
@@ -130,10 +134,11 @@ def take(url: str, tree: str) -> None:
     """Take one snapshot; print its seconds and bytes as JSON."""
     counter = Counter()
     with Client(url, TOKEN, transport=counter) as client:
-        began = time.perf_counter()
+        began, used = time.perf_counter(), sum(os.times()[:4])
         take_snapshot(tree, client)
-        seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "bytes": counter.sent, "requests": counter.requests}))
+        seconds, cpu_seconds = time.perf_counter() - began, sum(os.times()[:4]) - used
+    found = {"seconds": seconds, "client_cpu_seconds": cpu_seconds, "bytes": counter.sent}
+    print(json.dumps({**found, "requests": counter.requests}))
 
 
 class Counter(httpx.BaseTransport):

@@ -14,9 +14,17 @@ from bigbatch.commands.compare import compare
 from bigbatch.commands.doctor import doctor
 from bigbatch.commands.dry_run import dry_run
 from bigbatch.commands.first_run import first_run
-from bigbatch.commands.listing import list_experiments, show
+from bigbatch.commands.lifecycle.delete import delete
+from bigbatch.commands.lifecycle.labels import archive, note, rename, tag
+from bigbatch.commands.lifecycle.repeat import clone, extend
+from bigbatch.commands.lifecycle.retry import retry
+from bigbatch.commands.listing import list_experiments, search, show
 from bigbatch.commands.logs import logs
 from bigbatch.commands.price import price
+from bigbatch.commands.program.export import export
+from bigbatch.commands.program.run import run
+from bigbatch.commands.reproduce.diff import diff
+from bigbatch.commands.reproduce.rerun import rerun
 from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit
@@ -41,17 +49,31 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "first-run": first_run,
     "sign-in": sign_in,
     "dry-run": dry_run,
+    "run": run,
     "submit": submit,
+    "export": export,
     "list": list_experiments,
     "show": show,
     "watch": watch,
     "logs": logs,
+    "search": search,
     "stop": stop,
+    "retry": retry,
+    "resume": retry,
+    "rerun": rerun,
+    "clone": clone,
+    "extend": extend,
+    "rename": rename,
+    "note": note,
+    "tag": tag,
+    "archive": archive,
+    "delete": delete,
     "why": why,
     "clusters": clusters,
     "doctor": doctor,
     "price": price,
     "compare": compare,
+    "diff": diff,
 }
 for name, command in COMMANDS.items():
     # without its own short help, a command's line in the list ends in the middle of the sentence

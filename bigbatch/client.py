@@ -1,17 +1,22 @@
 """The typed client of the HTTP API. Its methods return the models of contract.api."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import httpx
 
 from bigbatch.connection import Connection, Parameters
+from bigbatch.frame import frame_of
+from bigbatch.lifecycle_client import LifecycleClient
+from bigbatch.snapshot.capture import MAX_MB
+from bigbatch.snapshot.take import SnapshotRef, take_snapshot
 from contract.api.collectives import PriceList
 from contract.api.curves import Column, LogPart, RunPoints
 from contract.api.list_sort import ExperimentSort
+from contract.api.reproduction import RunDifferences
 from contract.api.responses import (
     Created,
     ExperimentDetail,
@@ -24,13 +29,14 @@ from contract.api.responses import (
 )
 from contract.api.service import ClusterView, Health, Readiness
 from contract.api.snapshots import Received, SnapshotState
+from contract.folder.environment_record import EnvironmentRecord
 from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 
 PAGE = 200  # items per request
 
 
-class Client:
+class Client(LifecycleClient):
     """The client of the service at `url` (default: BIGBATCH_URL, else this machine).
 
     `token` defaults to BIGBATCH_TOKEN, else to the token of the service that this user runs at `url` on this machine.
@@ -63,16 +69,16 @@ class Client:
         """Return a link that signs a browser in once, within 15 minutes, and opens the page at `path`."""
         return self._connection.sign_in_url(path)
 
-    def create(self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False) -> Created:
+    def create(
+        self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False, origin: int | None = None
+    ) -> Created:
         """Create an experiment (a str is YAML or JSON text) and queue its runs.
 
-        `force`: also if the newest report of the cluster contradicts the resources.
+        `force`: also if the newest report of the cluster contradicts the resources. `origin`: the experiment that the
+        new one repeats or varies.
         """
-        path = "/experiments?force=true" if force else "/experiments"
-        if isinstance(spec, str):
-            return self._connection.post_once(path, Created, content=spec.encode(), kind="application/yaml")
-        text = spec.model_dump_json() if isinstance(spec, ExperimentSpec) else json.dumps(spec)
-        return self._connection.post_once(path, Created, content=text.encode())
+        document = spec.model_dump(mode="json") if isinstance(spec, ExperimentSpec) else spec
+        return self._connection.create(document, force=force, origin=origin)
 
     def experiments(
         self,
@@ -81,9 +87,13 @@ class Client:
         limit: int | None = None,
         state: State | None = None,
         sort: ExperimentSort = ExperimentSort.NEWEST,
+        where: Mapping[str, str] | None = None,
     ) -> Iterator[ExperimentView]:
-        """Yield experiments in the order `sort`, at most `limit`: those behind the experiment `before`, in `state`."""
-        ask: Parameters = {"limit": min(limit or PAGE, PAGE), "sort": sort}
+        """Yield experiments in the order `sort`, at most `limit`: those behind the experiment `before`, in `state`.
+
+        `where` filters by labels: `q` (a text in any label), `tag`, `owner`, `project`, `archived` ("true").
+        """
+        ask: Parameters = {"limit": min(limit or PAGE, PAGE), "sort": sort, **(where or {})}
         if state is not None:
             ask = {**ask, "state": state}
         return islice(self._experiments(ask, before), limit)
@@ -101,6 +111,10 @@ class Client:
             page = self._connection.get(f"/experiments/{experiment_id}/runs", Page[RunView], ask=ask)
             yield from page.items
             more = page.next
+
+    def to_frame(self, experiment_id: int) -> Any:
+        """Return the experiment's runs as a pandas DataFrame: a row per run, with its values and newest metrics."""
+        return frame_of(self.runs(experiment_id))
 
     def failures(self, experiment_id: int) -> Iterator[FailedRun]:
         """Yield the experiment's failed runs, each with its first failure."""
@@ -139,6 +153,23 @@ class Client:
     def stop_run(self, run_id: int) -> Stopped:
         """Request the stop of one run."""
         return self._connection.post(f"/runs/{run_id}/stop", Stopped)
+
+    def differences(self, run_id: int, other: int) -> RunDifferences:
+        """Return how two runs differ in spec, code and environment."""
+        return self._connection.get(f"/runs/{run_id}/differences", RunDifferences, ask={"other": other})
+
+    def environment(self, run_id: int, attempt: int | None = None) -> EnvironmentRecord | None:
+        """Return the environment of an attempt of a program, by default of the latest; None without a record."""
+        ask: Parameters = {} if attempt is None else {"attempt": attempt}
+        answer = cast("type[EnvironmentRecord | None]", EnvironmentRecord | None)
+        return self._connection.get(f"/runs/{run_id}/environment", answer, ask=ask)
+
+    def snapshot(self, folder: Path | str, *, max_mb: float = MAX_MB) -> SnapshotRef:
+        """Store the tree of the repository that contains `folder`, or of a folder without git, as it is now.
+
+        Its `hash` and `subfolder` are `code` and `subfolder` of a program's spec. Raise SnapshotError.
+        """
+        return take_snapshot(folder, self, max_mb=max_mb)
 
     def store_snapshot(self, request: bytes) -> SnapshotState:
         """Store the tree of a SnapshotRequest, as JSON compressed by gzip, or learn which contents are missing."""

@@ -1,20 +1,25 @@
 """The HTTP connection to the service: requests, retries, and errors with messages."""
 
+import getpass
+import json
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from secrets import token_hex
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import httpx
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
 from contract.access.service_record import LOOPBACK, token_of_local_service
 from contract.access.signed_value import Purpose, sign
 from contract.api.problem import Problem
+from contract.api.responses import Created
 
 T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -47,7 +52,7 @@ class Connection:
             )
         self._token = token
         self._http = httpx.Client(
-            headers={"Authorization": f"Bearer {token}"} if token else {},
+            headers=_user_header() | ({"Authorization": f"Bearer {token}"} if token else {}),
             timeout=TIMEOUT,
             transport=transport,
             trust_env=parsed.host not in LOOPBACK,  # a site's proxy cannot reach this machine
@@ -81,6 +86,25 @@ class Connection:
         """Send a POST request with an idempotency key, so that retries have no further effect."""
         key = {"Idempotency-Key": token_hex(16)}
         return self.read(self._retry(lambda: self.send("POST", path, content=content, kind=kind, more=key)), answer)
+
+    def create(self, document: str | Mapping[str, Any], *, force: bool = False, origin: int | None = None) -> Created:
+        """Create an experiment from YAML or JSON text, or from a document, once, however often it has to be sent."""
+        flags = {"force": "true" if force else None, "origin": origin}
+        query = urlencode({name: value for name, value in flags.items() if value is not None})
+        path = f"/experiments?{query}" if query else "/experiments"
+        if isinstance(document, str):
+            return self.post_once(path, Created, content=document.encode(), kind="application/yaml")
+        return self.post_once(path, Created, content=json.dumps(document).encode())
+
+    def change(
+        self, method: str, path: str, answer: type[T], change: BaseModel | None = None, *, ask: Parameters | None = None
+    ) -> T:
+        """Send a change that may be repeated without further effect, with retries; return the response as `answer`."""
+        content = b"" if change is None else change.model_dump_json(exclude_unset=True).encode()
+        kind = "application/json" if content else ""
+        send = partial(self.send, method, path, ask=ask, content=content, kind=kind)
+        response = self._retry(send)
+        return self.read(response, answer)
 
     def _retry(self, send: Callable[[], httpx.Response]) -> httpx.Response:
         """Send a request that may be sent more than once; retry after transient errors."""
@@ -137,6 +161,15 @@ class Connection:
         if response.status_code == 401:
             problem = problem.model_copy(update={"detail": f"{problem.detail}; {FIND_TOKEN}"})
         return problem
+
+
+def _user_header() -> dict[str, str]:
+    """Return the header that names the user of this process, unless HTTP does not allow the name."""
+    with suppress(KeyError, OSError):  # an account without a name, as in some containers
+        name = getpass.getuser()
+        if re.fullmatch(r"[ -~]{1,100}", name):
+            return {"Bigbatch-User": name}
+    return {}
 
 
 def _parse(url: str) -> httpx.URL:

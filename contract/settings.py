@@ -45,7 +45,9 @@ class Settings(BaseSettings):
         description="secret that every request must contain; empty: the service makes one in the home folder",
     )
     local: bool = Field(default=True, description="start local runs on this machine")
-    slurm: bool | None = Field(default=None, description="submit to Slurm; unset: if sbatch is on PATH")
+    slurm: bool | None = Field(
+        default=None, description="submit to Slurm; unset: if sbatch is on PATH and belongs to a cluster"
+    )
     slurm_python: str = Field(default="", description="Python on the compute nodes; empty: the scheduler's Python")
     slurm_setup: Annotated[list[str], NoDecode] = Field(
         default=[], description="shell lines at the start of every job, separated by ';;'"

@@ -10,7 +10,9 @@ from contract.described_model import DescribedModel
 
 # pydantic adds the tag of a tagged union to an error's location: ("optimizer", "lars", "momentum").
 # The document has optimizer.momentum, so the location part after one of these fields is removed.
-TAGGED_FIELDS = frozenset({"base", "model", "data", "optimizer", "schedule", "rule", "collective", "resources"})
+TAGGED_FIELDS = frozenset(
+    {"base", "model", "data", "optimizer", "schedule", "loss", "augmentation", "rule", "collective", "resources"}
+)
 TAGGED_LISTS = frozenset({"metrics"})  # lists of such unions: the tag comes after the index
 
 PLAIN_MESSAGES = {

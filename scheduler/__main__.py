@@ -21,9 +21,11 @@ def main(arguments: list[str]) -> None:
     match arguments:
         case ["worker"]:
             try:
-                Context.of(settings)
+                context = Context.of(settings)
             except ValueError as error:  # now, and not in each tick
                 sys.exit(str(error))
+            if context.slurm_absence:
+                print(f"Slurm is not used: {context.slurm_absence}", file=sys.stderr, flush=True)
             make_app(settings).worker_main(["worker", *QUIET, "--without-gossip", "--without-mingle"])
         case ["clock"]:
             make_app(settings).start(["beat", *QUIET, "--pidfile="])

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import psutil
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
@@ -21,8 +22,10 @@ from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequ
 from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
+from scheduler.clusters.slurm.presence import find_absence
+from store import clusters as store_clusters
 from store.metrics.retention import Retention
-from store.session import engine_for
+from store.session import engine_for, snapshot
 from store.tables import Job, Run
 
 
@@ -81,15 +84,17 @@ class Context:
     memory: Memory = field(default_factory=Memory, compare=False)
     retention: Retention = field(default_factory=Retention)
     snapshots_folder: Path | None = None  # None: below the run folders
+    slurm_absence: str | None = None  # why Slurm's commands of this host are not used
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":
         """Return the context that the settings describe; raise ValueError if they leave no cluster."""
-        slurm = shutil.which("sbatch") is not None if settings.slurm is None else settings.slurm
         engine = engine_for(settings.database_url())
+        has_commands = shutil.which("sbatch") is not None
+        absence = _find_slurm_absence(engine) if settings.slurm is None and has_commands else None
         ranks = settings.local_ranks or psutil.cpu_count() or 1
         clusters: dict[str, Cluster] = {"local": Local(ranks)} if settings.local else {}
-        if slurm:
+        if (has_commands if settings.slurm is None else settings.slurm) and absence is None:
             clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
@@ -101,6 +106,7 @@ class Context:
             ranks,
             retention=retention,
             snapshots_folder=settings.snapshots_folder(),
+            slurm_absence=absence,
         )
 
     @property
@@ -127,6 +133,18 @@ class Context:
         at_once = parallel and parallel // (pack or 1)
         comment = _comment([run for run, _ in runs], one.attempt)
         return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack, comment)
+
+
+def _find_slurm_absence(engine: Engine) -> str | None:
+    """Return why Slurm's commands of this host are not used; None if they are: a cluster that was used stays."""
+    if (absence := find_absence()) is None:
+        return None
+    try:
+        with snapshot(engine) as db:
+            is_in_use = store_clusters.is_in_use(db, "slurm")
+    except SQLAlchemyError:  # the database is away, or has no tables yet: the ticks report it
+        return None
+    return None if is_in_use else f"{absence}; set SLURM_CONF, or BIGBATCH_SLURM=true, to use it"
 
 
 def handle_of(job: _NamedJob) -> JobHandle:

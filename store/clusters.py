@@ -7,8 +7,9 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport
+from contract.lifecycle.state import LIVE, State
 from store.metrics.points import insert_into
-from store.tables import Cluster, SubmitLimit, now
+from store.tables import Cluster, Run, SubmitLimit, now
 
 LATE_AFTER = timedelta(
     minutes=3
@@ -32,6 +33,13 @@ def store_report(db: Session, kind: str, report: ClusterReport | None, error: st
 def delete_others(db: Session, kinds: Sequence[str]) -> None:
     """Delete clusters that no worker has reported for a while: another worker may have one that is not in `kinds`."""
     db.execute(delete(Cluster).where(Cluster.kind.not_in(kinds), Cluster.asked_at < now() - DELETED_AFTER))
+
+
+def is_in_use(db: Session, kind: str) -> bool:
+    """Return whether a cluster has ever reported, or has live runs."""
+    row = db.get(Cluster, kind)
+    live = select(Run.id).where(Run.cluster == kind, Run.state.in_([*LIVE, State.SUBMITTING])).limit(1)
+    return bool(row and row.report) or db.scalar(live) is not None
 
 
 def reports(db: Session) -> Sequence[Cluster]:

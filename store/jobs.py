@@ -1,6 +1,6 @@
 """Jobs: what the service has asked of them, whether their cluster answers, and the attempts that have ended."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -24,6 +24,12 @@ def write_gone(db: Session, job_ids: Sequence[int]) -> None:
     _update(db, job_ids, {"is_gone": True})
 
 
+def write_manual_job(db: Session, job_id: int, *, refused: str, manual: str) -> None:
+    """Store that a job which a person has started carries the attempt out, in the place of the job `refused`."""
+    locked = lock_jobs(db, Job.id == job_id, Job.external_id == refused)
+    db.execute(update(Job).where(Job.id.in_(locked)).values(external_id=manual))
+
+
 def write_reachability(db: Session, unknown: Sequence[int], known: Sequence[int]) -> None:
     """Store since when the cluster gives no answer for the jobs `unknown`, and that it answers for `known` again."""
     locked = lock_jobs(db, Job.id.in_([*unknown, *known]))
@@ -37,6 +43,12 @@ def write_given_up(db: Session, name: str) -> None:
     locked = lock_jobs(db, Job.name == name, Job.external_id.is_(None))
     change = update(Job).where(Job.id.in_(locked)).values(given_up_at=now(), stop_requested_at=None)
     db.execute(change.execution_options(synchronize_session=False))
+
+
+def runs_by_name(db: Session, names: Collection[str]) -> dict[str, int | None]:
+    """Return the names that are submissions of this service, each with its run, or None if it has several."""
+    query = select(Job.name, func.count(), func.min(Job.run_id)).where(Job.name.in_(names)).group_by(Job.name)
+    return {name: run_id if count == 1 else None for name, count, run_id in db.execute(query)}
 
 
 def any_given_up(db: Session) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from secrets import token_hex
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -81,7 +81,11 @@ def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, 
 
 def need_of(run: AnyRun, excluded: Sequence[str]) -> str:
     """Return a text that is equal for runs whose scripts ask a cluster for the same: they may share a submission."""
-    asked = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
+    asked: list[Any] = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
+    if run.kind == "program":
+        container = run.environment.container
+        places = [run.working_folder, container.model_dump(mode="json")] if container else []
+        asked += [run.launcher, places]
     text = json.dumps(asked, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 

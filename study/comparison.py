@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from contract.differences import differences
 from contract.lifecycle.state import State
 from contract.spec.choices.data import Synthetic
 from contract.spec.run import RunSpec
@@ -58,8 +59,9 @@ def compare(baseline: Trial, other: Trial, accuracy: float | None = None) -> Com
     assert second is not None
     if not (first.seconds > 0 and second.seconds > 0):
         raise Unfair(["the training time was not recorded"])
-    differences = dict(_differences(baseline.spec.model_dump(mode="json"), other.spec.model_dump(mode="json")))
-    return Comparison(baseline, other, target, first, second, differences, list(_remarks(baseline, other)))
+    found = differences(baseline.spec.model_dump(mode="json"), other.spec.model_dump(mode="json"))
+    by_path = {one.path: (one.first, one.second) for one in found}
+    return Comparison(baseline, other, target, first, second, by_path, list(_remarks(baseline, other)))
 
 
 def _find_reasons(baseline: Trial, other: Trial) -> Iterator[str]:
@@ -72,22 +74,12 @@ def _find_reasons(baseline: Trial, other: Trial) -> Iterator[str]:
             yield f"{one.name} was never evaluated: a speed-up needs an accuracy"
     for field in SAME:
         a, b = getattr(baseline.spec, field), getattr(other.spec, field)
-        for path, (old, new) in _differences({field: a.model_dump(mode="json")}, {field: b.model_dump(mode="json")}):
+        for path, old, new in differences({field: a.model_dump(mode="json")}, {field: b.model_dump(mode="json")}):
             yield f"the runs solve different problems: {path} is {old} in {baseline.name}, {new} in {other.name}"
 
 
 def _shortfall(one: Trial, accuracy: float) -> str:
     return f"{one.name} never reached an accuracy of {100 * accuracy:.2f} %: its best is {100 * (one.best or 0):.2f} %"
-
-
-def _differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Yield the differences of two documents by dotted path; a different `kind` is one difference."""
-    both = isinstance(old, dict) and isinstance(new, dict)
-    if both and old.get("kind") == new.get("kind"):
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)
-    elif old != new:
-        yield path, (old, new)
 
 
 def _remarks(baseline: Trial, other: Trial) -> Iterator[str]:

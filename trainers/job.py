@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from contract.folder.job_identity import JOB_MEMBER_VARIABLE, current_job_id
+from contract.folder.job_identity import CLAIM_REFUSED_EXIT_CODE, JOB_MEMBER_VARIABLE, current_job_id
 from contract.folder.run_folder import RunFolder
 from contract.spec.resources import Local, Slurm
 from contract.spec.run import RunSpec
@@ -22,7 +22,7 @@ from trainers.ranks import cpu_binding, local_ranks, rank_process
 from trainers.ranks.rank_info import read_slurm_rank
 from trainers.recovery.preemption_signal import PreemptionSignal, exit_now
 
-SPEC_UNREADABLE, CLAIM_REFUSED = 2, 3  # exit status
+SPEC_UNREADABLE = 2  # exit status
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
 
 
@@ -34,7 +34,7 @@ def run_attempt(folder: RunFolder, attempt: int | None = None) -> None:
     try:
         status = _run_slurm_rank(folder, attempt, run) if is_one_rank else _run_all_ranks(folder, attempt)
     except ClaimRefused as refusal:
-        _exit(CLAIM_REFUSED, str(refusal))
+        _exit(CLAIM_REFUSED_EXIT_CODE, str(refusal))
     if status:
         raise SystemExit(status)
 

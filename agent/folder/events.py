@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent.folder.run_folder import RunFolder
@@ -22,19 +22,21 @@ class EventWriter:
         self._folder, self._attempt = folder, attempt
 
     def append(self, kind: str, **fields: Any) -> None:
-        """Append one event with one write; a failed write is repeated for a minute, and then only printed."""
+        """Append one event with one write; a failed write is repeated for a minute."""
         event = {"attempt": self._attempt, "at": time.time(), "kind": kind, **fields}
-        line = json.dumps(event).encode() + b"\n"
         until = time.monotonic() + RETRY_S
-        while True:
-            try:
-                _append_line(self._folder, line)
-                return
-            except OSError as error:
-                if time.monotonic() > until:
-                    print(f"bigbatch: the event {kind} could not be written: {error}", file=sys.stderr, flush=True)
-                    return
-                time.sleep(RETRY_EVERY_S)
+        while not self.append_all([event]) and time.monotonic() < until:
+            time.sleep(RETRY_EVERY_S)
+
+    def append_all(self, events: Sequence[Mapping[str, Any]]) -> bool:
+        """Append complete events with one write; return whether they are written."""
+        lines = "".join(json.dumps(event) + "\n" for event in events).encode()
+        try:
+            _append(self._folder, lines)
+        except OSError as error:
+            print(f"bigbatch: events could not be written: {error}", file=sys.stderr, flush=True)
+            return False
+        return True
 
     def last_step(self) -> int:
         """Return the last step that has points, of any attempt; 0 without one."""
@@ -47,15 +49,15 @@ class EventWriter:
         return 0
 
 
-def _append_line(folder: RunFolder, line: bytes) -> None:
+def _append(folder: RunFolder, lines: bytes) -> None:
     file = os.open(folder.events, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         size = os.fstat(file).st_size
         if size and os.pread(file, 1, size - 1) != b"\n":  # a line that a crash left incomplete
-            line = b"\n" + line
-        written = os.write(file, line)
-        if written != len(line):
-            raise OSError(f"only {written} of {len(line)} bytes of an event were written")
+            lines = b"\n" + lines
+        written = os.write(file, lines)
+        if written != len(lines):
+            raise OSError(f"only {written} of {len(lines)} bytes were written")
     finally:
         os.close(file)
 

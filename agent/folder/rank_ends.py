@@ -15,6 +15,15 @@ from agent.folder.run_folder import RunFolder
 PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
 CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no program, or absent
 MAX_REASON = 2_000
+LOG_BYTES = 1 << 16
+# errors of gloo, NCCL and the store whose cause is another rank's failure (trainers/ranks/rank_failures.py)
+ECHO_TEXTS = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Connection was likely closed",
+    "Broken pipe",
+    "remote process exited",
+)
 
 
 @dataclass(frozen=True)
@@ -65,11 +74,27 @@ def _signal_name(number: int) -> str:
         return ""
 
 
+def lost_a_connection(folder: RunFolder, rank: int) -> bool:
+    """Return whether the rank's last output says that its connection to another rank broke: then that rank failed.
+
+    srun labels the lines of each rank, and torch those of its errors.
+    """
+    try:
+        with open(folder.path / "out.log", "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_BYTES))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return False
+    labels = (f"{rank}: ", f"[rank{rank}]")
+    return any(text in line and (line.startswith(labels) or labels[1] in line) for line in lines for text in ECHO_TEXTS)
+
+
 def record_end(folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool) -> None:
     """Write the rank's failure, unless the program wrote its own record; with `is_shared` its exit status too."""
     if end.is_failure and folder.read(f"{attempt}.rank-{end.rank}.json") is None:
         record = {"at": time.time(), "rank": end.rank, "host": end.host, "reason": end.describe()[:MAX_REASON]}
-        folder.write(f"{attempt}.rank-{end.rank}.json", json.dumps({**record, "kind": end.kind}))
+        is_echo = end.kind == "unknown" and is_shared and lost_a_connection(folder, end.rank)
+        folder.write(f"{attempt}.rank-{end.rank}.json", json.dumps({**record, "kind": end.kind, "echo": is_echo}))
     if is_shared:
         status = 128 + signal.SIGTERM if end.is_stop else end.status
         folder.write(f"{attempt}.exit-{end.rank}", str(status))

@@ -7,7 +7,7 @@ lines, modules, conda or venv, variables.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 SETUP_FAILED = 125  # exit status
@@ -39,9 +39,17 @@ container=$(command -v apptainer || command -v singularity) || bigbatch_fail 'th
 
 
 def render_setup(
-    environment: Mapping[str, Any], *, working_folder: str, variables: Mapping[str, str], python_path: str | None
+    environment: Mapping[str, Any],
+    *,
+    working_folder: str,
+    variables: Mapping[str, str],
+    python_path: str | None,
+    recorder: Sequence[str] = (),
 ) -> str:
-    """Return the script; its arguments are the program's words. `python_path` becomes the start of PYTHONPATH."""
+    """Return the script; its arguments are the program's words. `python_path` becomes the start of PYTHONPATH.
+
+    `recorder`: words that are started beside the program, in the same environment and container.
+    """
     lines = [
         _FAIL,
         f"cd {shlex.quote(working_folder)} || bigbatch_fail {_quoted('there is no folder', working_folder)}",
@@ -53,7 +61,7 @@ def render_setup(
     lines += [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     if python_path:
         lines.append(f"export PYTHONPATH={shlex.quote(python_path)}" + '"${PYTHONPATH:+:$PYTHONPATH}"')
-    lines += _start_lines(environment.get("container"))
+    lines += _start_lines(environment.get("container"), recorder)
     return "\n".join(lines) + "\n"
 
 
@@ -93,10 +101,12 @@ def _quoted(text: str, name: str) -> str:
     return shlex.quote(f"{text} {name}")
 
 
-def _start_lines(container: Mapping[str, Any] | None) -> Iterator[str]:
+def _start_lines(container: Mapping[str, Any] | None, recorder: Sequence[str]) -> Iterator[str]:
     """Yield the lines that become the program; in a container the first argument is the container's program."""
-    if container and container.get("kind") == "apptainer":
+    is_contained = bool(container and container.get("kind") == "apptainer")
+    program = '"$container" ' if is_contained else ""
+    if is_contained:
         yield _APPTAINER
-        yield 'exec "$container" "$@"'
-    else:
-        yield 'exec "$@"'
+    if recorder:  # a subshell, so that the program has no child that it did not start
+        yield f"({program}{shlex.join(recorder)} </dev/null >/dev/null 2>&1 &)"
+    yield f'exec {program}"$@"'

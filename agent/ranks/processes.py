@@ -87,8 +87,8 @@ def _pairs() -> Iterator[tuple[int, int]]:
     if not IS_LINUX:
         text = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
         for line in text.splitlines():
-            pid, parent = line.split()
-            yield int(pid), int(parent)
+            shown, shown_parent = line.split()
+            yield int(shown), int(shown_parent)
         return
     for pid in _numbers():
         with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

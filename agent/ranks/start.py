@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,8 +108,16 @@ class Start:
             working_folder=self._working_folder,
             variables=variables,
             python_path=str(tools) if tools.is_dir() else None,
+            recorder=self._recorder(settings.get("container")) if rank == 0 and is_contained else (),
         )
         return RankProcess(rank, self._bash(rank, script, words), environment, str(self._folder.path))
+
+    def _recorder(self, container: object) -> list[str]:
+        """Return the words that record the environment of the program; in a container its own Python runs them."""
+        python = "python3" if container else sys.executable
+        file = command.AGENT / "environment_record.py"
+        words = [python, "-I", "-S", str(file), str(self._folder.path), str(self._attempt)]
+        return command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
 
     def _bash(self, rank: int, script: str, words: list[str]) -> list[str]:
         if len(script.encode()) < LONG_SCRIPT:

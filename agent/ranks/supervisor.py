@@ -11,6 +11,7 @@ from agent.folder.rank_ends import PAUSED, RankEnd
 from agent.ranks.memory_events import count_oom_kills
 from agent.ranks.rank_process import RankProcess
 from agent.ranks.signals import Signals
+from agent.stalls.watch import StallWatch
 
 GRACE_S = 5.0  # for the other ranks after the first failure
 PAUSE_S = 80.0  # for the other ranks after the first one has paused
@@ -28,12 +29,13 @@ class Supervisor:
         self._oom_kills = count_oom_kills()
         self.ends: list[RankEnd] = []
         self.superseded_by: int | None = None  # a later attempt that has begun
+        self.has_stalled = False  # the processes were ended because a rank made no progress
 
     def supersede(self, attempt: int) -> None:
         """End all processes at the next look, because a later attempt has begun. Any thread may call this."""
         self.superseded_by = attempt
 
-    def observe(self, started: Sequence[RankProcess], what: str = "") -> None:
+    def observe(self, started: Sequence[RankProcess], what: str = "", *, stalls: StallWatch | None = None) -> None:
         """Return after all processes have ended; `what` names a process that is not the rank's own program."""
         running = list(started)
         while running:
@@ -43,7 +45,9 @@ class Supervisor:
                     running.remove(process)
                     self._record(process, status, what)
             self._forward(running)
-            if running and self._is_over():
+            if running and stalls is not None and stalls.check():
+                self.has_stalled = True
+            if running and (self.has_stalled or self._is_over()):
                 for process in running:
                     process.kill()
             if running:

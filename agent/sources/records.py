@@ -57,7 +57,8 @@ def read_records(path: str, cursor: int, max_bytes: int) -> Records:
             new = file.read(max_bytes)
     except OSError:
         return Records([], cursor, False)
-    records, at = [], 0
+    records: list[bytes] = []
+    at = 0
     while at + HEAD_BYTES <= len(new):
         length = _length(new[at : at + HEAD_BYTES])
         if length is None:

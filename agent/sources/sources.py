@@ -23,7 +23,7 @@ from agent.sources.tensorboard import TensorBoardSource
 
 EVENTS = "events.jsonl"
 MAX_BYTES = 1 << 20  # of one source in one round
-DRAIN_S = 60.0  # longest time for what is left at the end of an attempt, or at the start of the next one
+DRAIN_S = 60.0  # longest time for what is left at the start of an attempt
 KINDS: dict[str, Callable[..., Source]] = {
     "tensorboard": TensorBoardSource,
     "json_lines": JsonLinesSource,
@@ -61,14 +61,14 @@ class Sources:
                 print(f"bigbatch: the metrics of {key} cannot be read: {error}", file=sys.stderr, flush=True)
         return more
 
-    def finish(self) -> None:
-        """Read what is left; call this after the attempt's ranks have ended."""
+    def finish(self, limit_s: float = DRAIN_S) -> None:
+        """Read what is left, for `limit_s` at most; call this after the attempt's ranks have ended."""
         for source in self._sources.values():
             source.search_now()
-        self._drain()
+        self._drain(limit_s)
 
-    def _drain(self) -> None:
-        until = time.monotonic() + DRAIN_S
+    def _drain(self, limit_s: float = DRAIN_S) -> None:
+        until = time.monotonic() + limit_s
         while self.poll() and time.monotonic() < until:
             pass
 

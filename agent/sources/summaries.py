@@ -19,7 +19,8 @@ BFLOAT16 = 14
 
 def scalars_of(record: bytes) -> Point | None:
     """Return the scalars of one record; None if it has none, or is damaged."""
-    step, at, values = 0, 0.0, {}
+    step, at = 0, 0.0
+    values: dict[str, float] = {}
     try:
         for field in read_fields(record):
             if field.number == WALL_TIME:

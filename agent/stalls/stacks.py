@@ -21,25 +21,26 @@ PY_SPY_S, DUMP_S, POLL_S = 5.0, 2.0, 0.02
 MAX_BYTES = 1 << 18
 
 
-def collect_stacks(path: Path, pid: int, program: str | None = None) -> str:
-    """Replace the stacks in `path` by those of now, and return them; `program` is py-spy's path, None: search it."""
-    stopped = is_stopped(pid)
-    head = f"process {pid}, state {state_of(pid) or 'unknown'}{' (stopped)' if stopped else ''}"
-    where = waits_in(pid)
-    head += f", waits in {where}\n" if where else "\n"
-    text = _by_py_spy(pid, program or shutil.which("py-spy")) or _by_faulthandler(path, pid, stopped=stopped)
-    text = head + text
+def collect_stacks(attempts: Path, attempt: int, rank: int, pid: int) -> str:
+    """Write the stacks of now to attempts/N.stacks-R.txt, above the one that the hook has noted; return the text."""
+    path, threads = attempts / f"{attempt}.stacks-{rank}.txt", attempts / f"{attempt}.threads-{rank}.txt"
+    noted, stopped, where = _read(path), is_stopped(pid), waits_in(pid)
+    text = f"process {pid}, state {state_of(pid) or 'unknown'}{', stopped' if stopped else ''}"
+    text += f", waits in {where}\n" if where else "\n"
+    text += _by_py_spy(pid, shutil.which("py-spy")) or _by_faulthandler(threads, pid, stopped=stopped)
+    text += f"\nnoted before: {noted}" if noted else ""
     with suppress(OSError):
         draft = path.with_name(f".{path.name}.new")
         draft.write_text(text, encoding="utf-8", errors="replace")
         os.replace(draft, path)  # a new file: the hook of a rank that goes on writes to the old one
+        threads.unlink()
     return text
 
 
 def _by_py_spy(pid: int, program: str | None) -> str:
     if program is None:
         return ""
-    words = [program, "dump", "--nonblocking", "--pid", str(pid)]
+    words = [program, "dump", "--nonblocking", "--full-filenames", "--pid", str(pid)]
     try:
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=PY_SPY_S, check=False)
     except (OSError, subprocess.SubprocessError):
@@ -47,32 +48,31 @@ def _by_py_spy(pid: int, program: str | None) -> str:
     return done.stdout[:MAX_BYTES] if done.returncode == 0 else ""
 
 
-def _by_faulthandler(path: Path, pid: int, *, stopped: bool) -> str:
-    before = _size(path)
-    if before is None:  # no hook runs in the process
+def _by_faulthandler(threads: Path, pid: int, *, stopped: bool) -> str:
+    """Let the process write its stacks to `threads`; empty if no hook runs in it."""
+    if not threads.exists():
         return ""
-    try:
+    with suppress(OSError):
         os.kill(pid, signal.SIGURG)
         if stopped:
             os.kill(pid, signal.SIGCONT)
-        until = time.monotonic() + DUMP_S
-        size = before
-        while time.monotonic() < until:
+        until, before, size = time.monotonic() + DUMP_S, _size(threads), 0
+        while time.monotonic() < until and (size <= before or size != _size(threads)):
+            size = _size(threads)
             time.sleep(POLL_S)
-            last, size = size, _size(path) or 0
-            if size > before and size == last:
-                break
         if stopped:
             os.kill(pid, signal.SIGSTOP)
-    except OSError:
-        pass
+    return _read(threads)
+
+
+def _read(path: Path) -> str:
     with suppress(OSError), open(path, "rb") as file:
         return file.read(MAX_BYTES).decode("utf-8", "replace")
     return ""
 
 
-def _size(path: Path) -> int | None:
+def _size(path: Path) -> int:
     try:
         return os.lstat(path).st_size
     except OSError:
-        return None
+        return 0

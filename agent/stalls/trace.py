@@ -8,6 +8,7 @@ from collections.abc import Sequence
 MAX_CHARACTERS = 18_000
 FAULT_THREAD = "(most recent call first):"
 FAULT_FRAME = re.compile(r'  File "([^"]*)", line (\d+) in (.*)')
+NOTED_FRAME = re.compile(r'  File "([^"]*)", line (\d+), in (.*)')
 SPY_THREAD = re.compile(r'Thread .*"MainThread"')
 SPY_FRAME = re.compile(r"    (\S.*) \((.+):(\d+)\)")
 HOOK = "bigbatch/injected/"  # the wrappers of the hook are no part of the program
@@ -24,7 +25,8 @@ def trace_of(stacks: str) -> str:
     if threads:  # faulthandler lists the main thread last
         frames = [(found[1], found[2], found[3]) for found in _matches(FAULT_FRAME, lines[threads[-1] + 1 :])]
         return _render(frames)
-    return "".join(f"{line}\n" for line in lines if line.startswith("  "))[-MAX_CHARACTERS:]
+    frames = [(found[1], found[2], found[3]) for line in reversed(lines) if (found := NOTED_FRAME.fullmatch(line))]
+    return _render(frames)
 
 
 def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> list[re.Match[str]]:

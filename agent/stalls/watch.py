@@ -1,16 +1,10 @@
 """StallWatch: find the ranks of an attempt that make no progress, and leave stacks and a record of them.
 
-For the agent of a node, or of one rank:
-
-    stalls = StallWatch(folder, attempt, pids={rank: pid}, hosts=hosts, limit_s=spec["stall_minutes"] * 60)
-    while ranks run:
-        if stalls.check():  # as often as you like
-            kill every rank of this agent, and leave with the status of a failure
-
-`pids` are the processes that this agent has started, `hosts` the host of every rank. `check` reads small files of this
-agent's ranks about once a second; only when one of them makes no progress, it reads the files of all ranks. When it
-returns True, the folder has `attempts/N.stacks-R.txt` of this agent's ranks, and `attempts/N.rank-R.json` of the rank
-that others wait for. It takes some seconds then, else well under a millisecond per rank, and it never raises.
+The agent of a node, or of one rank, calls `check` as often as it looks at its processes. When it returns True, the
+folder has `attempts/N.stacks-R.txt` of this agent's ranks, and `attempts/N.rank-R.json` of the rank that others wait
+for, and the agent kills its ranks. `check` reads small files of this agent's ranks about once a second, and only when
+one of them makes no progress those of all ranks. It takes some seconds when it returns True, else well under a
+millisecond per rank, and it never raises.
 """
 
 from __future__ import annotations
@@ -18,9 +12,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from agent.folder.run_folder import RunFolder
 from agent.stalls.rank_observer import RankObserver
 from agent.stalls.record import describe, write_record
 from agent.stalls.stacks import collect_stacks
@@ -30,7 +27,16 @@ from agent.stalls.trace import trace_of
 EVERY_S = 0.9
 SUSPENDED_S = 15.0  # between two checks: this agent was suspended, and perhaps the ranks with it
 CAUSE_S = 5.0  # for the record of the agent that has the stalled rank
+MAX_THREADS = 16
 RANKS_PER_S = 200  # of other agents that are read, at most
+
+
+def watch_stalls(
+    folder: RunFolder, attempt: int, spec: Mapping[str, Any], *, pids: Mapping[int, int], hosts: Sequence[str]
+) -> StallWatch:
+    """Return the watch of an agent: `pids` are the processes that it has started, `hosts` the host of every rank."""
+    minutes = spec.get("stall_minutes")
+    return StallWatch(folder.path, attempt, pids=pids, hosts=hosts, limit_s=minutes and float(minutes) * 60)
 
 
 class StallWatch:
@@ -110,18 +116,24 @@ class StallWatch:
 
     def _leave_evidence(self, stall: Stall) -> None:
         """Write the stacks of this agent's ranks and the record of each suspect."""
-        stacks = {}
-        suspects = [view.rank for view in stall.suspects]
-        for rank in sorted(self._own, key=lambda rank: rank not in suspects):
-            pid = self._own[rank].pid
-            if pid is not None:
-                stacks[rank] = collect_stacks(self._attempts / f"{self._attempt}.stacks-{rank}.txt", pid)
+        stacks = self._collect_stacks()
         for view in stall.suspects:
             if view.rank in self._own:
                 self._record(view, stall, trace=trace_of(stacks.get(view.rank, "")), by=None)
         others = [view for view in stall.suspects if view.rank not in self._own]
         if others:
             self._await_records(others, stall)
+
+    def _collect_stacks(self) -> dict[int, str]:
+        """Return the stacks of this agent's ranks; all at once, because each may take some seconds."""
+        pids = {rank: observer.pid for rank, observer in self._own.items()}
+        with ThreadPoolExecutor(max_workers=MAX_THREADS) as pool:
+            found = {
+                rank: pool.submit(collect_stacks, self._attempts, self._attempt, rank, pid)
+                for rank, pid in pids.items()
+                if pid is not None
+            }
+        return {rank: stacks.result() for rank, stacks in found.items() if stacks.exception() is None}
 
     def _await_records(self, others: Sequence[RankView], stall: Stall) -> None:
         """Wait for the record by the agent of the stalled rank; write it if that agent is gone too."""

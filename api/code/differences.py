@@ -52,7 +52,7 @@ def _lines(store: BlobStore, path: str, pair: tuple[Entry, Entry], until: float)
     names = [f"{side}/{path}" if entry else "/dev/null" for side, entry in zip("ab", pair, strict=True)]
     for mode in _modes(pair):
         yield f"{mode}\n"
-    found = unified_diff(old, new, *names)
+    found = unified_diff(old, new, names[0], names[1])
     for line in islice(found, MAX_DIFF_LINES):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
     if next(found, None) is not None:

@@ -142,9 +142,9 @@ def get_snapshot_file(name: SnapshotHash, request: Request, path: FilePath) -> F
 
 
 @router.get("/{name}/differences", responses=STORED)
-def get_snapshot_differences(name: SnapshotHash, request: Request, other: OtherHash) -> SnapshotDifferences:
-    """Return the files that differ between this snapshot and another one, with their differences as text."""
-    return compare_trees(blob_store(request), read_manifest(request, name), read_manifest(request, other))
+def get_snapshot_differences(name: SnapshotHash, request: Request, against: OtherHash) -> SnapshotDifferences:
+    """Return the files in which the snapshot `against` differs from this one, with the differences as text."""
+    return compare_trees(blob_store(request), read_manifest(request, name), read_manifest(request, against))
 
 
 def blob_store(request: Request) -> BlobStore:

@@ -9,6 +9,7 @@ from api.errors import Conflict, Invalid
 from api.experiments import refuse_impossible
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import CHANGE
+from api.lifecycle.initial_weights import with_initial_weights
 from api.lifecycle.new_points import extra_points, grown_grid
 from api.parameters import ExperimentId, Force, RunId, UserName
 from api.rows import found_experiment, found_run
@@ -51,12 +52,14 @@ def add_points(
     # ten thousand points take a second, and no other request waits for them
     grid, extra = grown_grid(read, asked.axes), extra_points(read, asked.points)
     spec = grid or ExperimentSpec.from_stored(read)
-    refuse_absent_code(request, spec.with_points([*([] if grid is None else grid.points()), *extra]))
+    points = [] if grid is None else grid.points()
+    asked_for = with_initial_weights(request, spec.with_points([*points, *extra])).points()
+    refuse_absent_code(request, spec.with_points(asked_for))
     with transaction(engine) as db:
         experiment = added_points.lock(db, experiment_id)
         if experiment is None or experiment.spec != read:
             raise Conflict(f"experiment {experiment_id} has changed meanwhile: send the request again")
-        new = added_points.new_points(db, experiment_id, [] if grid is None else grid.points(), extra)
+        new = added_points.new_points(db, experiment_id, asked_for[: len(points)], asked_for[len(points) :])
         _check_number(new)
         refuse_impossible(db, spec.with_points([*new.grid, *new.extra]), force=force)
         run_ids = added_points.add(db, experiment, grid, new)

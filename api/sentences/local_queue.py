@@ -9,14 +9,16 @@ SHOWN = 5  # ids of runs
 
 def local_queue_sentence(queue: LocalQueue, world: int, ranks: int) -> str:
     """Return why a run of `world` ranks waits on a machine of `ranks` ranks, without a full stop."""
-    needs = f"needs {world} of this machine's {ranks} ranks" if world <= ranks else "needs this machine to itself"
+    needs = f"needs {world} of this machine's {ranks} ranks"
+    if world > ranks:
+        needs = f"needs {world} ranks, more than this machine's {ranks}, so it runs alone"
     busy = sum(run.world for run in queue.live)
     parts = [f"waits: {needs}"]
     if queue.live:
         parts.append(f"{_runs(queue.live)} {'has' if len(queue.live) == 1 else 'have'} {busy}")
     if queue.ahead:
         parts.append(f"{_runs(queue.ahead)} {'comes' if len(queue.ahead) == 1 else 'come'} first")
-    return "; ".join([*parts, _start(estimate_start_s(queue, world, ranks))])
+    return "; ".join([*parts, *_start(queue, estimate_start_s(queue, world, ranks))])
 
 
 def estimate_start_s(queue: LocalQueue, world: int, ranks: int) -> float | None:
@@ -53,13 +55,21 @@ def _left_s(queue: LocalQueue, run: QueuedRun) -> float | None:
     return pace * max(0, run.steps - run.step) if pace is not None and run.steps else None
 
 
-def _start(seconds: float | None) -> str:
-    if seconds is None:
-        return "when it starts is not known before the runs ahead of it have trained some steps"
+def _start(queue: LocalQueue, seconds: float | None) -> list[str]:
+    if seconds is not None:
+        return [f"it starts {_within(seconds)}"]
+    ends = [_left_s(queue, run) for run in queue.live]
+    known = [end for end in ends if end is not None]
+    has_all = known and len(known) == len(ends)
+    last = [f"{_runs(queue.live)} {'ends' if len(ends) == 1 else 'end'} {_within(max(known))}"] if has_all else []
+    return [*last, "when it starts is not known before the runs ahead of it have trained some steps"]
+
+
+def _within(seconds: float) -> str:
     if seconds < 60:
-        return "it starts within about a minute"
+        return "within about a minute"
     hours, minutes = divmod(round(seconds / 60), 60)
-    return f"it starts in about {f'{hours} h {minutes} min' if hours else f'{minutes} min'}"
+    return f"in about {f'{hours} h {minutes} min' if hours else f'{minutes} min'}"
 
 
 def _runs(runs: Sequence[QueuedRun]) -> str:

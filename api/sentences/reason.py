@@ -29,6 +29,7 @@ from contract.lifecycle.reason import (
     SubmissionLost,
     SubmissionRefused,
     SubmissionUnconfirmed,
+    Suspended,
 )
 
 Submission = (
@@ -53,7 +54,7 @@ def reason_sentence(reason: Reason) -> str:
             return f"the service could not read or store what the run wrote ({error}), and ended it"
         case JobEnded():
             return _job_ended(reason)
-        case Retried() | RetriesExhausted() | NoProgress() | LimitTooShort():
+        case Retried() | Suspended() | RetriesExhausted() | NoProgress() | LimitTooShort():
             return f"{reason_sentence(reason.after)}; {_what_follows(reason)}"
         case RetryRequested() | ExtensionRequested():
             return _requested(reason)
@@ -108,8 +109,10 @@ def _job_ended(reason: JobEnded) -> str:
             assert_never(reason.begun)
 
 
-def _what_follows(reason: Retried | RetriesExhausted | NoProgress | LimitTooShort) -> str:
+def _what_follows(reason: Retried | Suspended | RetriesExhausted | NoProgress | LimitTooShort) -> str:
     match reason:
+        case Suspended(attempt=attempt):
+            return f"the service on this machine was shut down, and attempt {attempt} follows when it is back"
         case Retried(attempt=attempt):
             return f"attempt {attempt} follows"
         case RetriesExhausted(cause=cause, retries=retries):

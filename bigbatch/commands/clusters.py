@@ -30,8 +30,9 @@ def _rows(cluster: ClusterView) -> Iterator[Sequence[str]]:
         return
     for part in cluster.report.partitions:
         name = f"{part.name} (default)" if part.is_default else part.name
-        queued = sum(job.partition == part.name for job in cluster.report.queue)
+        queued = [job for job in cluster.report.queue if job.partition == part.name]
+        queue = f"{len(queued)}, {sum(job.is_own for job in queued)} of this service" if queued else "0"
         nodes = f"{part.idle_nodes}/{part.nodes}"
         yield (
-            cluster.kind, name, part.state, nodes, str(part.cpus), part.time_limit, part.gres, str(queued), updated,
+            cluster.kind, name, part.state, nodes, str(part.cpus), part.time_limit, part.gres, queue, updated,
         )  # fmt: skip

@@ -1,64 +1,156 @@
-"""`bigbatch list` and `bigbatch show`: list experiments, or the runs of one experiment."""
+"""`bigbatch list`, `search` and `show`: list experiments, or the runs of one experiment."""
 
-from typing import Annotated
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Annotated, TypeVar
 
 import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
+from bigbatch.frame import rows_of
 from bigbatch.terminal.output import format_accuracy, format_age, format_percent, format_values, print_json, print_table
 from contract.api.list_sort import ExperimentSort
+from contract.api.responses import ExperimentView, RunView
 from contract.lifecycle.state import State
+
+T = TypeVar("T", ExperimentView, RunView)
+
+
+class ListSort(StrEnum):
+    """The orders of a list of experiments: those of the service, and the best accuracy, which this command sorts by."""
+
+    ID = "id"
+    NEWEST = "-id"
+    NAME = "name"
+    NAME_REVERSED = "-name"
+    ACCURACY = "accuracy"
+    ACCURACY_REVERSED = "-accuracy"
+
+
+class RunOrder(StrEnum):
+    """The orders of the runs of an experiment."""
+
+    GRID = "grid"
+    ACCURACY = "accuracy"
+    ACCURACY_REVERSED = "-accuracy"
+
+
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of experiments.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values, for spreadsheets.")]
+Tag = Annotated[str | None, typer.Option(help="Only experiments with this tag.")]
+Owner = Annotated[str | None, typer.Option(help="Only experiments of this owner.")]
+Project = Annotated[str | None, typer.Option(help="Only experiments of this project.")]
+Archived = Annotated[bool, typer.Option("--archived", help="The archive, instead of what is not archived.")]
 
 
 def list_experiments(
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of experiments.")] = 20,
+    limit: Limit = 20,
     state: Annotated[State | None, typer.Option(help="Only experiments in this state.")] = None,
-    sort: Annotated[ExperimentSort, typer.Option(help="Order of the list; - reverses it.")] = ExperimentSort.NEWEST,
+    *,
+    sort: Annotated[
+        ListSort, typer.Option(help="Order of the list; - reverses it; accuracy: the best first.")
+    ] = ListSort.NEWEST,
+    tag: Tag = None,
+    owner: Owner = None,
+    project: Project = None,
+    archived: Archived = False,
+    as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
     """List experiments, newest first."""
-    with Client() as client:
-        found = list(client.experiments(limit=limit, state=state, sort=sort))
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        (
-            str(e.id),
-            e.name,
-            e.state,
-            format_percent(e.progress),
-            str(e.runs),
-            format_percent(e.best_accuracy, 2),
-            format_age(e.created_at),
-        )
-        for e in found
-    ]
-    print_table(("id", "name", "state", "progress", "runs", "best accuracy", "age"), rows)
+    where = _labels(tag=tag, owner=owner, project=project, archived="true" if archived else None)
+    _print_experiments(_find(where, limit, state, sort), as_csv=as_csv, as_json=as_json)
+
+
+def search(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A part of a name, description, note, tag or owner.")],
+    limit: Limit = 20,
+    *,
+    archived: Archived = False,
+    as_csv: Csv = False,
+    as_json: Json = False,
+) -> None:
+    """List experiments with TEXT in the name, the description, the notes, a tag, the owner or the project."""
+    where = _labels(q=text, archived="true" if archived else None)
+    _print_experiments(_find(where, limit, None, ListSort.NEWEST), as_csv=as_csv, as_json=as_json)
 
 
 def show(
     experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")],
     state: Annotated[State | None, typer.Option(help="Only runs in this state.")] = None,
+    *,
+    sort: Annotated[RunOrder, typer.Option(help="Order of the runs; accuracy: the best first.")] = RunOrder.GRID,
+    as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
     """Show the runs of one experiment."""
     with Client() as client:
         found = list(client.runs(experiment_id, state=state))
-    if as_json:
+    if sort is not RunOrder.GRID:
+        found = _by_accuracy(found, worst_first=sort is RunOrder.ACCURACY_REVERSED)
+    if as_csv:
+        _print_csv(rows_of(found))
+    elif as_json:
         print_json(found)
-        return
-    rows = [
-        (
-            str(run.id),
-            format_values(run.values),
-            run.state,
-            f"{run.step}/{run.steps}",
-            format_accuracy(run),
-            format_percent(run.best_accuracy, 2),
-            run.reason or "",
-        )
-        for run in found
-    ]
-    print_table(("run", "values", "state", "step", "last accuracy", "best accuracy", "reason"), rows)
+    else:
+        heads = ("run", "values", "state", "step", "last accuracy", "best accuracy", "reason")
+        print_table(heads, [_run_row(run) for run in found])
+
+
+def _find(where: dict[str, str], limit: int, state: State | None, sort: ListSort) -> list[ExperimentView]:
+    with Client() as client:
+        if sort not in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
+            return list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
+        found = list(client.experiments(state=state, where=where))
+    return _by_accuracy(found, worst_first=sort is ListSort.ACCURACY_REVERSED)[:limit]
+
+
+def _labels(**labels: str | None) -> dict[str, str]:
+    return {name: value for name, value in labels.items() if value is not None}
+
+
+def _by_accuracy(found: Sequence[T], *, worst_first: bool) -> list[T]:
+    """Return the items by their best accuracy, those without any at the end."""
+    measured = [(one.best_accuracy, one) for one in found if one.best_accuracy is not None]
+    ordered = sorted(measured, key=lambda pair: pair[0], reverse=not worst_first)
+    return [one for _, one in ordered] + [one for one in found if one.best_accuracy is None]
+
+
+def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json: bool) -> None:
+    if as_csv:
+        _print_csv(_experiment_fields(one) for one in found)
+    elif as_json:
+        print_json(found)
+    else:
+        heads = ("id", "name", "state", "progress", "runs", "best accuracy", "tags", "age")
+        print_table(heads, [_experiment_row(one) for one in found])
+
+
+def _experiment_fields(one: ExperimentView) -> dict[str, object]:
+    counts = {f"runs.{state}": one.counts.get(state, 0) for state in State}
+    return one.model_dump(mode="json", exclude={"counts", "tags"}) | counts | {"tags": " ".join(one.tags)}
+
+
+def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
+    figures = (format_percent(one.progress), str(one.runs), format_percent(one.best_accuracy, 2))
+    return (str(one.id), one.name, one.state, *figures, " ".join(one.tags), format_age(one.created_at))
+
+
+def _run_row(run: RunView) -> tuple[str, ...]:
+    steps, accuracy = f"{run.step}/{run.steps}", format_percent(run.best_accuracy, 2)
+    return (
+        *(str(run.id), format_values(run.values), run.state, steps, format_accuracy(run), accuracy),
+        run.reason or "",
+    )
+
+
+def _print_csv(rows: Iterable[dict[str, object]]) -> None:
+    """Print rows with a line of heads: every field that any row has."""
+    listed = list(rows)
+    heads = list(dict.fromkeys(name for row in listed for name in row))
+    writer = csv.DictWriter(sys.stdout, heads, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(listed)

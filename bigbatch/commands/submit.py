@@ -1,13 +1,16 @@
 """`bigbatch submit`: create an experiment from a file."""
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.options import Json, SpecFile
+from bigbatch.commands.options import Json, SnapshotMb, SpecFile
 from bigbatch.commands.watch import watch_unless_interrupted
+from bigbatch.snapshot.attach import attach_snapshot, describe
+from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.spec_file import read_spec
 from bigbatch.terminal.output import format_count, make_console, print_json
 from contract.api.responses import Created
@@ -26,11 +29,20 @@ def submit(
     force: Annotated[
         bool, typer.Option("--force", help="Submit also if the cluster's report contradicts the resources.")
     ] = False,
+    no_snapshot: Annotated[
+        bool, typer.Option("--no-snapshot", help="Take no snapshot of the folder of a program's FILE.")
+    ] = False,
+    snapshot_mb: SnapshotMb = MAX_MB,
     as_json: Json = False,
 ) -> None:
-    """Submit the experiment in FILE; every point of its grid becomes a run."""
+    """Submit the experiment in FILE; every point of its grid becomes a run.
+
+    A program whose spec has neither `code` nor `working_folder` runs a snapshot of the folder of FILE.
+    """
     spec = read_spec(file)
     with Client() as client:
+        if not no_snapshot:
+            spec = _with_snapshot(spec, file, client, snapshot_mb)
         created = client.create(spec, force=force)
         url = client.experiment_url(created.id)
         for warning in created.warnings:
@@ -42,3 +54,14 @@ def submit(
         # With --json, standard output is for the JSON only.
         if watch and not watch_unless_interrupted(client, created.id, make_console(stderr=as_json)):
             raise typer.Exit(1)
+
+
+def _with_snapshot(spec: dict[str, Any], file: str, client: Client, max_mb: float) -> dict[str, Any]:
+    """Return the spec with a snapshot of the folder of its file, if it needs one; say what was taken."""
+    folder = Path() if file == "-" else Path(file).parent
+    spec, taken = attach_snapshot(spec, folder, client, max_mb=max_mb)
+    if taken:
+        print(describe(taken), file=sys.stderr)
+        for line in taken.left_out:
+            print(f"warning: not in the snapshot: {line}", file=sys.stderr)
+    return spec

@@ -17,7 +17,7 @@ from bigbatch.terminal.message import print_message
 
 START_S = 90.0  # a slow disk needs long to load the scheduler's libraries
 END_S = 15.0
-CLOSE_S = 30.0  # the scheduler kills jobs after ten seconds
+CLOSE_S = 45.0  # the scheduler kills jobs that have not paused after twenty seconds
 POLL_INTERVAL_S = 0.2
 
 
@@ -63,7 +63,7 @@ class Service:
         """End every process, then the jobs on this machine; a further signal kills the remaining processes at once."""
         signals_seen, was_running = self._interrupts.count, any(part.has_started for part in self._parts)
         if was_running:
-            print_message("stopping the service ...")
+            print_message("stopping the service and pausing its local runs ...")
         for part in self._parts:
             part.terminate()
         self._wait_until(lambda: not any(part.is_alive for part in self._parts), END_S, signals_seen=signals_seen)

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bigbatch.client import Client
 from bigbatch.snapshot.capture import MAX_MB, capture
 from bigbatch.snapshot.errors import FileChangedError
 from bigbatch.snapshot.upload import upload
 from contract.snapshot.git_source import GitSource
+
+if TYPE_CHECKING:
+    from bigbatch.client import Client
 
 TRIES = 3  # of a tree whose files change meanwhile
 
@@ -24,7 +26,7 @@ class SnapshotRef(NamedTuple):
     left_out: Sequence[str]  # a sentence for each file that is not in the snapshot
 
 
-def take_snapshot(folder: Path | str, client: Client, *, max_mb: float = MAX_MB) -> SnapshotRef:
+def take_snapshot(folder: Path | str, client: "Client", *, max_mb: float = MAX_MB) -> SnapshotRef:
     """Store the tree of the git repository that contains `folder`, or of the folder without git, as it is now.
 
     The tree has the tracked, staged, changed and untracked files that .gitignore does not name. Raise SnapshotError if

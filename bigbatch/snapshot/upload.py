@@ -4,8 +4,8 @@ import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bigbatch.client import Client
 from bigbatch.errors import ApiError
 from bigbatch.snapshot.capture import Capture
 from bigbatch.snapshot.errors import FileChangedError, SnapshotError
@@ -14,11 +14,14 @@ from contract.api.snapshots import SnapshotRequest, SnapshotState
 from contract.snapshot.manifest import Manifest, SnapshotFile, SnapshotLink, parse_manifest
 from contract.snapshot.pack import pack_header
 
+if TYPE_CHECKING:
+    from bigbatch.client import Client
+
 PACK_BYTES = 4 << 20  # of one upload, unless one file is larger: the service allows 60 s for a body
 ROUNDS = 5  # the service may lose a content between two requests
 
 
-def upload(taken: Capture, client: Client) -> str:
+def upload(taken: Capture, client: "Client") -> str:
     """Send the tree; return the hash of the snapshot. Raise FileChangedError if a file is no longer as captured."""
     name = taken.manifest.hash()
     state = _try(client, SnapshotRequest(base=name))
@@ -48,7 +51,7 @@ def _remember(taken: Capture, name: str) -> None:
         _manifest_path(old).unlink(missing_ok=True)
 
 
-def _send(taken: Capture, client: Client, request: SnapshotRequest | None) -> tuple[SnapshotState, SnapshotRequest]:
+def _send(taken: Capture, client: "Client", request: SnapshotRequest | None) -> tuple[SnapshotState, SnapshotRequest]:
     """Send the tree as changes to the last one, or as a whole if the service lacks that; return what was sent."""
     request = request or _changes(taken)
     if request and (state := _try(client, request)):
@@ -59,7 +62,7 @@ def _send(taken: Capture, client: Client, request: SnapshotRequest | None) -> tu
     return client.store_snapshot(_compressed(whole)), whole
 
 
-def _try(client: Client, request: SnapshotRequest) -> SnapshotState | None:
+def _try(client: "Client", request: SnapshotRequest) -> SnapshotState | None:
     """Return None if the service lacks the base of the request."""
     try:
         return client.store_snapshot(_compressed(request))

@@ -68,6 +68,10 @@ class QueuedJob(DescribedModel):
     """Time since the start of the job, in Slurm's notation."""
     reason: str = Field(examples=["Resources"])
     """Why the job waits, or the nodes on which the job runs."""
+    is_own: bool = Field(default=False, examples=[True])
+    """Whether this service submitted the job; other services and other users have jobs in the queue too."""
+    run_id: int | None = Field(default=None, examples=[42])
+    """The run whose job this is; null for a job of others, and for a submission of several runs."""
 
 
 class SubmitLimits(DescribedModel):

@@ -30,15 +30,16 @@ class EndedAttempt(NamedTuple):
     reason: str | None
     hosts: Sequence[str]
     cluster: str
+    paused: bool = False  # all ranks saved and left: neither their notes nor the log show a failure
 
 
 def diagnose_failure(folder: RunFolder, attempt: EndedAttempt, *, log_bytes: int = LOG_BYTES) -> Failure | None:
     """Return the first failure of an attempt; None if the attempt did not fail."""
     if attempt.cause in NO_FAILURE:
         return None
-    failures = folder.read_rank_failures(attempt.number)
+    failures = [] if attempt.paused else folder.read_rank_failures(attempt.number)
     first = next((failure for failure in failures if not failure.echo), None)
-    needs_log = not first or first.kind in SYMPTOM_KINDS
+    needs_log = not attempt.paused and (not first or first.kind in SYMPTOM_KINDS)
     line = _find_line(folder, attempt, failures, log_bytes) if needs_log else None
     kind = _kind(first, line, CLUSTER_KINDS.get(attempt.cause))
     rank, host = _first_rank(first, line, _missed_rank(failures))

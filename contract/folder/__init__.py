@@ -4,6 +4,7 @@ spec.json               the run's spec; the scheduler writes the file before it 
 events.jsonl            the run's events; only rank 0 appends, always whole lines
 points/rank-R.jsonl     in a program: points of rank R above 0; only that rank appends, always whole lines
 times.csv               step times of every rank; only rank 0 appends, always whole lines
+times/rank-R.csv        in a program: step times of rank R, which only that rank appends; rank 0 merges the tables
 collective.json         the choices of `auto`, the same for every attempt; only rank 0 writes
 binding.json            CPU and memory binding of each rank of the latest attempt; only rank 0 writes
 lost.jsonl              ranks without which the run continued; only rank 0 appends, always whole lines
@@ -16,6 +17,10 @@ attempts/N.ranks        hosts and clock offsets of the ranks of attempt N; rank 
 attempts/N.pause        in a program: the call of `should_pause` after which the ranks of attempt N pause
 attempts/N.pause-request  in a program: a rank of attempt N received a signal that asks for a pause
 attempts/N.paused       in a program: attempt N pauses, and after which step
+attempts/N.progress-R   in a program: what rank R notes about its progress (bigbatch/injected/stalls)
+attempts/N.stacks-R.txt  in a program: the last stack of rank R, or the stacks of its threads when it stalled
+attempts/N.threads-R.txt  in a program: where faulthandler of rank R writes when the agent asks for stacks
+attempts/N.flight-R     in a program: torch's record of the last collectives of rank R, when it stalled
 attempts/sources.json   in a program: how far the sources of metrics were read (agent/sources)
 attempts/N.rank-R.json  why rank R of attempt N failed
 attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or "KILL"

@@ -6,6 +6,7 @@ import socket
 JOB_NAME_VARIABLE = "BIGBATCH_JOB"  # environment variable of every process of a job: the job's name
 JOB_MEMBER_VARIABLE = "BIGBATCH_MEMBER"  # environment variable of a run in a shared job: the run's number in the job
 MANUAL_JOB_NAME = "by-hand"  # name of a job that was started without the scheduler
+CLAIM_REFUSED_EXIT_CODE = 3  # exit code of a job whose attempt belongs to another job
 PAUSED_EXIT_CODE = 4  # exit code of a rank that saved a checkpoint and ended on request
 MAX_WARNING_S = 90  # longest time between SIGUSR2, Slurm's warning, and the time limit
 
@@ -18,6 +19,11 @@ def host() -> str:
 def local_job_id(name: str, pid: int) -> str:
     """Return the id of the job with this name and with first process `pid` on this machine."""
     return f"{name}@{host()}:{pid}"
+
+
+def is_manual_job(job_id: str) -> bool:
+    """Return whether a person started the job on this or another machine, without the scheduler."""
+    return job_id.startswith(f"{MANUAL_JOB_NAME}@")
 
 
 def current_job_id() -> str:

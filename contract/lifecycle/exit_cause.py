@@ -9,7 +9,7 @@ class ExitCause(StrEnum):
     done: the run took all its steps. preempted: the cluster gave the resources to another job, or requeued the job.
     node_failure: a host failed, or did not boot. time_limit, out_of_memory: the job reached a limit. failure: the run's
     own error, or a signal. cancelled: somebody ended the job in the cluster. lost: the cluster no longer lists the job,
-    so its exit is not known.
+    so its exit is not known. shutdown: the service on this machine was shut down, and goes on with the run later.
     """
 
     DONE = "done"
@@ -20,3 +20,4 @@ class ExitCause(StrEnum):
     FAILURE = "failure"
     CANCELLED = "cancelled"
     LOST = "lost"
+    SHUTDOWN = "shutdown"

@@ -158,6 +158,14 @@ class Retried(_Reason):
     attempt: int  # the next one
 
 
+class Suspended(_Reason):
+    """The service on this machine was shut down; the run goes on when it starts again."""
+
+    kind: Literal["suspended"] = "suspended"
+    after: Annotated[Ending, Field(discriminator="kind")]
+    attempt: int  # the next one
+
+
 class RetriesExhausted(_Reason):
     """The run was retried as often as its spec allows for this cause."""
 
@@ -208,7 +216,8 @@ Reason = Annotated[
     | NoProgress
     | LimitTooShort
     | RetryRequested
-    | ExtensionRequested,
+    | ExtensionRequested
+    | Suspended,
     Field(discriminator="kind"),
 ]
 reason_adapter: TypeAdapter[Reason] = TypeAdapter(Reason)

@@ -100,7 +100,7 @@ def _contradictions(manifest: Manifest) -> Iterator[ValidationIssue]:
 
 
 def _paths(manifest: Manifest) -> list[str]:
-    return [entry.path for entry in (*manifest.files, *manifest.links)]
+    return [entry.path for entry in manifest.entries]
 
 
 def _folders(paths: list[str]) -> set[str]:

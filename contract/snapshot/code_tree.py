@@ -7,7 +7,7 @@
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -39,7 +39,7 @@ def has_tree(runs_folder: Path, name: str) -> bool:
         return False
 
 
-def make_tree(store: BlobStore, runs_folder: Path, name: str) -> Iterator[None]:
+def make_tree(store: BlobStore, runs_folder: Path, name: str) -> Generator[None, None, None]:
     """Make the tree of a snapshot in steps, unless it is there; several processes may make it at once.
 
     Every content is checked while it is copied, so that a tree is what was submitted. Files are copies, because a job
@@ -133,5 +133,5 @@ def _write(target: int, part: bytes) -> None:
 
 def _folders(manifest: Manifest) -> Sequence[str]:
     """Return the folders of the tree, each after the folder above it."""
-    paths = [entry.path for entry in (*manifest.files, *manifest.links)]
+    paths = [entry.path for entry in manifest.entries]
     return sorted({path.rsplit("/", depth)[0] for path in paths for depth in range(1, path.count("/") + 1)})

@@ -58,9 +58,14 @@ class Manifest(NamedTuple):
         return {file.sha256: file.size for file in self.files}
 
     @property
+    def entries(self) -> list[SnapshotFile | SnapshotLink]:
+        """The files, and then the links."""
+        return [*self.files, *self.links]
+
+    @property
     def by_path(self) -> dict[str, SnapshotFile | SnapshotLink]:
         """The files and links by path."""
-        return {entry.path: entry for entry in (*self.files, *self.links)}
+        return {entry.path: entry for entry in self.entries}
 
     def canonical(self) -> bytes:
         """Return the one JSON text of the manifest: equal trees have equal texts."""

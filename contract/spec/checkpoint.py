@@ -1,4 +1,6 @@
-"""The spec of a run's checkpoints."""
+"""The spec of a run's checkpoints, and of a start from another run's."""
+
+from typing import Annotated
 
 from pydantic import Field
 
@@ -22,3 +24,18 @@ class Checkpoint(Spec):
     """Whether to save after the last step too."""
     keep: Count = 2
     """Number of stored checkpoints; older ones are deleted."""
+
+
+class InitialWeights(Spec):
+    """The weights that another run evaluates, from its newest checkpoint at the time of the submission."""
+
+    run: Annotated[int, Field(ge=0, lt=2**31)] = Field(examples=[12])
+    """Id of the run, which must have the same net."""
+    folder: Annotated[str, Field(max_length=4096)] | None = Field(
+        default=None, examples=["/shared/bigbatch/runs/000012-1f0c9a2b3d4e"]
+    )
+    """Folder of the run; the service sets it."""
+    checkpoint: Annotated[str, Field(pattern=r"^step-[0-9]{10}-attempt-[0-9]{1,9}$")] | None = Field(
+        default=None, examples=["step-0000004875-attempt-1"]
+    )
+    """Name of the checkpoint; the service sets it."""

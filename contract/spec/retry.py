@@ -43,7 +43,7 @@ class RetryPolicy(Spec):
                 return self.out_of_memory
             case ExitCause.FAILURE:
                 return self.failure
-            case ExitCause.DONE | ExitCause.CANCELLED:
+            case ExitCause.DONE | ExitCause.CANCELLED | ExitCause.SHUTDOWN:
                 return 0
 
     def delay_s(self, before: int) -> float:

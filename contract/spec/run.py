@@ -8,23 +8,27 @@ from pydantic import Field, model_validator
 from contract.spec.base import Spec
 from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.batch_size import BatchStage, check_batch_share, check_batch_stages
-from contract.spec.checkpoint import Checkpoint
+from contract.spec.checkpoint import Checkpoint, InitialWeights
 from contract.spec.checks.easgd import check_averaging, check_easgd
+from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
 from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.checks.memory import ReplicaMemory, check_memory, count_vectors, data_memory_bytes
 from contract.spec.checks.model import check_model
 from contract.spec.checks.model_size import model_size_of
 from contract.spec.checks.world_size import check_data_groups, check_world_size
+from contract.spec.choices.augmentations import Augmentation
 from contract.spec.choices.collectives import Collective, Native
-from contract.spec.choices.data import Data, Digits
+from contract.spec.choices.data import Data, Digits, ImportedData
+from contract.spec.choices.imported import Imported
+from contract.spec.choices.losses import CrossEntropy, Loss
+from contract.spec.choices.metrics import Metrics
 from contract.spec.choices.models import ConvNet, Model
-from contract.spec.choices.optimizers import SGD, Optimizer
+from contract.spec.choices.optimizers import SGD, ImportedOptimizer, Optimizer
 from contract.spec.choices.rules import Rule, Sync
-from contract.spec.choices.schedules import Schedule
-from contract.spec.many_core import check_many_core
+from contract.spec.choices.schedules import ImportedSchedule, Schedule
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
-from contract.spec.resources import Local, Resources, Slurm
+from contract.spec.resources import Local, Resources, Slurm, check_resources
 from contract.spec.retry import RetryPolicy
 from contract.validation import ValidationIssue, validation_error
 
@@ -44,6 +48,14 @@ class RunSpec(Spec):
     """The optimizer."""
     schedule: Schedule
     """The learning-rate schedule."""
+    loss: Loss = CrossEntropy()
+    """The training loss."""
+    augmentation: Augmentation | None = Field(default=None, examples=[{"kind": "none"}])
+    """Random changes of training images; null: `crop_mirror` for image folders, `none` for all other data."""
+    metrics: Metrics = Field(
+        default={}, examples=[{"top5": {"kind": "import", "function": "my_metrics:top", "options": {"k": 5}}}]
+    )
+    """The user's own metrics of each evaluation: for the name of each series the function."""
     clip_norm: Positive | None = Field(default=None, examples=[1.0])
     """Largest norm of the averaged gradient; null: no limit."""
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = Field(default=None, examples=[0.999])
@@ -72,6 +84,10 @@ class RunSpec(Spec):
     """The cluster, and the nodes, cpus and devices of each job."""
     checkpoint: Checkpoint = Checkpoint()
     """When to save."""
+    initial_weights: InitialWeights | None = None
+    """Weights of another run to start from; null: random weights, by `seed`."""
+    evaluate_only: bool = False
+    """Whether to evaluate the initial weights once, and take no step."""
     retries: RetryPolicy = RetryPolicy()
     """How often a run is retried after each exit cause."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -87,8 +103,10 @@ class RunSpec(Spec):
         return BatchSchedule(self.data.train_samples, self.epochs, stages)
 
     @property
-    def peak_rate(self) -> float:
-        """The highest learning rate over the run, with scaling."""
+    def peak_rate(self) -> float | None:
+        """The highest learning rate over the run, with scaling; None if the schedule is the user's own."""
+        if isinstance(self.schedule, ImportedSchedule):
+            return None
         return self.schedule.peak(max(stage.batch for stage in self.batch_schedule.stages))
 
     @property
@@ -99,7 +117,7 @@ class RunSpec(Spec):
     @property
     def steps(self) -> int:
         """The number of steps."""
-        return self.batch_schedule.steps
+        return 0 if self.evaluate_only else self.batch_schedule.steps
 
     @property
     def survives_workers(self) -> bool:
@@ -108,13 +126,29 @@ class RunSpec(Spec):
 
     @property
     def replica(self) -> ReplicaMemory | None:
-        """The memory of each replica at the largest batch; None for an imported net, whose size is not known."""
+        """The memory of each replica at the largest batch; None if a part is the user's own, of unknown size."""
+        if isinstance(self.optimizer, ImportedOptimizer) or isinstance(self.data, ImportedData):
+            return None
         if (size := model_size_of(self.model, self.data)) is None:
             return None
         world = self.resources.world
         share = max(stage.batch for stage in self.batch_schedule.stages) // world
         own, center = count_vectors(self.rule, self.optimizer, world=world, averages=self.ema_decay is not None)
         return ReplicaMemory(size, own, center, data_memory_bytes(self.data, min(share, self.micro_batch or share)))
+
+    @property
+    def imports(self) -> dict[str, Imported]:
+        """The user's own parts, by their paths."""
+        parts = {
+            "model": self.model,
+            "data": self.data,
+            "optimizer": self.optimizer,
+            "schedule": self.schedule,
+            "loss": self.loss,
+            "augmentation": self.augmentation,
+            **{f"metrics.{name}": metric for name, metric in self.metrics.items()},
+        }
+        return {path: part for path, part in parts.items() if isinstance(part, Imported)}
 
     @model_validator(mode="after")
     def _check_whole_run(self) -> Self:
@@ -125,21 +159,33 @@ class RunSpec(Spec):
     def _issues(self) -> Iterator[ValidationIssue]:
         world = self.resources.world
         yield from self._batch_issues()
-        yield from self._many_core_issues()
+        yield from self._resource_issues()
+        yield from check_imports(self.imports)
         yield from check_model(self.model, self.data)
+        yield from check_loss(self.loss, self.data, self.model, label_smoothing=self.label_smoothing)
+        yield from check_augmentation(self.augmentation, self.data)
         if issue := check_data_groups(self.data, self.rule, world):
             yield issue
         if issue := check_world_size(self.collective, world):
             yield ValidationIssue(path=f"collective.{issue.path}", message=issue.message)
-        for issue in check_lr_schedule(self.schedule, self.batch_schedule):
-            yield ValidationIssue(path=f"schedule.{issue.path}", message=issue.message)
+        if not isinstance(self.schedule, ImportedSchedule):
+            for issue in check_lr_schedule(self.schedule, self.batch_schedule):
+                yield ValidationIssue(path=f"schedule.{issue.path}", message=issue.message)
         if self.steps >= 2**31:
             message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
             yield ValidationIssue(path="epochs", message=message)
+        yield from self._weight_issues()
         yield from check_easgd(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         yield from check_averaging(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
             yield ValidationIssue(path="optimizer.nesterov", message="Nesterov momentum needs a momentum above 0")
+
+    def _weight_issues(self) -> Iterator[ValidationIssue]:
+        if self.evaluate_only and self.initial_weights is None:
+            yield ValidationIssue(path="evaluate_only", message="there is nothing to evaluate without initial_weights")
+        if self.initial_weights is not None and not isinstance(self.rule, Sync):
+            message = f"the replicas of the rule '{self.rule.kind}' start from random weights: only 'sync' takes others"
+            yield ValidationIssue(path="initial_weights", message=message)
 
     def _batch_issues(self) -> Iterator[ValidationIssue]:
         world, group = self.resources.world, self.batch_norm.group
@@ -158,13 +204,10 @@ class RunSpec(Spec):
             message = f"{world} ranks do not divide into groups of {group}"
             yield ValidationIssue(path="batch_norm.group", message=message)
 
-    def _many_core_issues(self) -> Iterator[ValidationIssue]:
+    def _resource_issues(self) -> Iterator[ValidationIssue]:
         need = self.resources
-        if not isinstance(need, Slurm) or need.many_core is None:
-            return
-        asked = {"ranks_per_node": need.ranks_per_node, "cpus_per_rank": need.cpus_per_rank}
-        issues = list(check_many_core(need.many_core, **asked, constraint=need.constraint))
-        if self.replica and (issue := check_memory(need.many_core, self.replica)):
-            issues.append(issue)
+        issues = list(check_resources(need))
+        if isinstance(need, Slurm) and need.many_core and self.replica:
+            issues += filter(None, [check_memory(need.many_core, self.replica)])
         for issue in issues:
             yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)

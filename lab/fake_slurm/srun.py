@@ -83,8 +83,24 @@ def _start(
 def _signal(ranks: Sequence["subprocess.Popen[bytes]"], number: signal.Signals) -> None:
     for rank in ranks:
         if rank.returncode is None:
-            with suppress(ProcessLookupError):
-                os.kill(rank.pid, number)  # send_signal would poll and consume the exit status that _wait needs
+            for pid in (rank.pid, *(_descendants(rank.pid) if number == signal.SIGKILL else ())):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)  # send_signal would poll and consume the exit status that _wait needs
+
+
+def _descendants(root: int) -> list[int]:
+    """Return the processes below a rank: slurmstepd kills all processes of a step, whatever their parent."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found, queue = [], list(children.get(root, ()))
+    while queue:
+        found.append(queue.pop())
+        queue += children.get(found[-1], ())
+    return found
 
 
 def _label(rank: int, child: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:
@@ -110,6 +126,5 @@ def _wait(ranks: Sequence["subprocess.Popen[bytes]"], names: Sequence[str], *, k
             print("srun: launch/slurm: _step_signal: Terminating the step", file=sys.stderr, flush=True)
         highest = max(highest, code)
         if code and kill_on_bad_exit:
-            for other, _ in running.values():
-                other.send_signal(signal.SIGKILL)
+            _signal([other for other, _ in running.values()], signal.SIGKILL)
     return highest

@@ -18,7 +18,7 @@ import psutil
 
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
 from contract.folder.files.disk_errors import is_transient
-from contract.folder.job_identity import JOB_NAME_VARIABLE, host, local_job_id
+from contract.folder.job_identity import JOB_NAME_VARIABLE, host, is_manual_job, local_job_id
 from contract.lifecycle.job_end import EndKind
 from scheduler.clusters.cluster import (
     Alive,
@@ -97,7 +97,12 @@ class Local:
         signaled = []
         for job in jobs:
             pid = _pid(job.id)
-            if pid is not None and any(_group_members(job.id)):
+            if is_manual_job(job.id):  # its group may be a shell's; it passes the signal to its ranks
+                if pid is not None and _is_alive(job.id, pid):
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, signal.SIGKILL if force else signal.SIGTERM)
+                        signaled.append(job)
+            elif pid is not None and any(_group_members(job.id)):
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
                     signaled.append(job)
@@ -146,21 +151,26 @@ class Local:
             return Alive()
         if job_id in self._exit_codes:
             return _ended(self._exit_codes[job_id])
-        name, _, host_and_pid = job_id.rpartition("@")
-        job_host = host_and_pid.rpartition(":")[0]
+        job_host = job_id.rpartition("@")[2].rpartition(":")[0]
         if job_host != host():
             return Unknown(f"the job is on {job_host}, this worker on {host()}")
         pid = _pid(job_id)
-        if pid is None:
-            return gone(EndKind.PROCESS_GONE)
-        try:
-            process = psutil.Process(pid)
-            # compare names, not start times: setting the clock changes the start time of every process
-            if process.status() != psutil.STATUS_ZOMBIE and _job_name(process) == name:
-                return Alive()
-        except psutil.Error:
-            pass
-        return gone(EndKind.PROCESS_GONE)
+        return Alive() if pid is not None and _is_alive(job_id, pid) else gone(EndKind.PROCESS_GONE)
+
+
+def _is_alive(job_id: str, pid: int) -> bool:
+    """Return whether the first process of a job lives, and is not another process with its number."""
+    name = job_id.rpartition("@")[0]
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        # compare names, not start times: setting the clock changes the start time of every process
+        if not is_manual_job(job_id):
+            return _job_name(process) == name
+        return _job_name(process) is None and any("trainers" in word or "agent" in word for word in process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def _ended(code: int) -> Gone:

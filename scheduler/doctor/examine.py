@@ -10,6 +10,7 @@ from scheduler.clusters.cluster import RateLimitedError
 from scheduler.clusters.rate_limit import UnlimitedRate
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.commands import Commands
+from scheduler.clusters.slurm.presence import find_absence
 from scheduler.doctor import service_host
 from scheduler.doctor.compute_node import check_compute_node
 from scheduler.doctor.slurm import check_slurm
@@ -28,12 +29,8 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
     yield from service_host.check_folders(settings)
     yield from (stored := list(service_host.check_database(settings)))
     yield service_host.check_broker(settings)
-    has_slurm = shutil.which("sbatch") is not None
-    if not (has_slurm if settings.slurm is None else settings.slurm):
-        found, advice = "sbatch is not on PATH", "add Slurm's commands to the worker's PATH to run on a cluster"
-        if has_slurm:
-            found, advice = "BIGBATCH_SLURM=false", "set BIGBATCH_SLURM=true to use this machine's Slurm"
-        yield failed_check("slurm", "slurm", Grade.NOTE, found=found, means=NO_SLURM, advice=advice)
+    if (unused := _find_unused(settings)) is not None:
+        yield unused
         return
     database_answers = any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
     rate_limit = (
@@ -47,6 +44,20 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
         means = "the service uses all calls of Slurm that the rate limit allows, so the other checks were not made"
         advice = "call bigbatch doctor again in a minute; GET /metrics shows which kinds of calls use the rate limit"
         yield failed_check("slurm", "rate limit", Grade.WARNING, found=str(doubt), means=means, advice=advice)
+
+
+def _find_unused(settings: Settings) -> Check | None:
+    """Return why the service does not use Slurm; None if it does."""
+    absence = advice = None
+    if settings.slurm is False:
+        absence, advice = "BIGBATCH_SLURM=false", "set BIGBATCH_SLURM=true to use this machine's Slurm"
+    elif settings.slurm is None and shutil.which("sbatch") is None:
+        absence, advice = "sbatch is not on PATH", "add Slurm's commands to the worker's PATH to run on a cluster"
+    elif settings.slurm is None and (absence := find_absence()):
+        advice = "set SLURM_CONF to the cluster's slurm.conf to run on a cluster"
+    if absence is None or advice is None:
+        return None
+    return failed_check("slurm", "slurm", Grade.NOTE, found=absence, means=NO_SLURM, advice=advice)
 
 
 def _check_cluster(settings: Settings, commands: Commands, options: argparse.Namespace) -> Iterator[Check]:

@@ -117,4 +117,6 @@ def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None) -> None
         need = runs.need_of(read_run(run.spec), outcome.retry.excluded)
         not_before = now() + outcome.retry.wait
         columns = {"not_before": not_before, "excluded": outcome.retry.excluded, "need": need}
+        if outcome.retry.ends_request:
+            columns |= {"stop_requested_at": None, "stop_source": None}
     transitions.apply(db, run, job, outcome.transition, **columns)

@@ -58,7 +58,7 @@ def _end_run(db: Session, read: LiveRun, error: Exception, *, only_if_stopping: 
         return
     job = next(job for job in run.jobs if job.id == run.current_job_id)
     reason = CollectionFailed(error=_describe(error))
-    if run.stop_requested_at:
+    if run.stop_requested_at and run.stop_source is not StopSource.SHUTDOWN:
         stopped = StopRequested(source=run.stop_source or StopSource.USER)
         outcome = Transition(State.CANCELLED, stopped, JobExit(ExitCause.CANCELLED, reason))
     elif only_if_stopping:

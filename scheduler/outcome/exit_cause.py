@@ -8,6 +8,7 @@ from contract.folder.events import Event, Paused, Started
 from contract.folder.job_identity import PAUSED_EXIT_CODE, time_limit_warning_s
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
+from contract.lifecycle.job_end import EndKind
 from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
 from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
@@ -56,12 +57,15 @@ def exit_cause(run: Run, job: Job, evidence: Evidence) -> ExitCause:
     if job.reported_cause and (was_reaped or cause in IMPRECISE):
         is_suspicion_wrong = job.reported_cause is SUSPECTED and not failed_hosts(job.hosts, evidence.report)
         return ExitCause.FAILURE if is_suspicion_wrong else job.reported_cause
+    if evidence.gone.end.kind is EndKind.PROCESS_GONE and not evidence.shows_failure:
+        return ExitCause.LOST  # killed from outside, as by the machine's restart: its exit status is not known
     return ExitCause.FAILURE if cause is ExitCause.DONE else cause
 
 
 def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
     """Return the cause that a run's own report of a failure stands for."""
-    if kind is FailureKind.COLLECTIVE_TIMEOUT and len(job.hosts) > 1:
+    # a program reports only that a rank left with an error, perhaps because it lost the ranks of a host that failed
+    if kind in (FailureKind.COLLECTIVE_TIMEOUT, FailureKind.UNKNOWN) and len(job.hosts) > 1:
         return SUSPECTED
     return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
 

@@ -16,6 +16,7 @@ from contract.lifecycle.reason import (
     RunPaused,
     StopRequested,
     StopSource,
+    Suspended,
 )
 from contract.lifecycle.state import State
 from contract.spec.retry import RetryPolicy
@@ -32,6 +33,7 @@ class Retry(NamedTuple):
 
     wait: timedelta
     excluded: list[str]
+    ends_request: bool = False  # of a stop, which the run has followed
 
 
 class Outcome(NamedTuple):
@@ -48,6 +50,10 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
     )
     if cause is ExitCause.CANCELLED:
         ending = _cancellation(run, why)
+    if run.stop_requested_at and run.stop_source is StopSource.SHUTDOWN:
+        suspended = Suspended(after=ending, attempt=run.attempt + 1)
+        transition = Transition(State.QUEUED, suspended, JobExit(ExitCause.SHUTDOWN, ending))
+        return Outcome(transition, Retry(timedelta(0), run.excluded, ends_request=True))
     if run.stop_requested_at:
         source = run.stop_source or StopSource.USER
         exit_ = JobExit(ExitCause.CANCELLED, ending)
@@ -57,7 +63,8 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
         return Outcome(Transition(State.CANCELLED, ending, exit_))
     if (refusal := refuse_retry(run, cause, ending)) is not None:
         return Outcome(Transition(State.FAILED, refusal, exit_))
-    wait_s = 0.0 if cause in WITHOUT_DELAY else _policy(run).delay_s(_count(run, cause))
+    is_restart = cause is ExitCause.LOST and run.cluster == "local"  # of this machine, which has room at once
+    wait_s = 0.0 if cause in WITHOUT_DELAY or is_restart else _policy(run).delay_s(_count(run, cause))
     excluded = next_excluded(run, job, report, a_host_failed=cause is ExitCause.NODE_FAILURE)
     transition = Transition(State.QUEUED, Retried(after=ending, attempt=run.attempt + 1), exit_)
     return Outcome(transition, Retry(timedelta(seconds=wait_s), excluded))

@@ -22,7 +22,12 @@ SOURCE = Path(__file__).parents[2]  # of the packages
 TOOLS = ".tools"
 UNUSED_S = 366 * 86_400.0  # the longest time limit of a job is a year
 USED_S = 86_400.0  # between two renewals of a version's time stamp
-LIGHT = ("bigbatch/__init__.py", "bigbatch/running", "bigbatch/injected")  # of the package bigbatch
+LIGHT = (
+    "bigbatch/__init__.py",
+    "bigbatch/wandb.py",
+    "bigbatch/running",
+    "bigbatch/injected",
+)  # of the package bigbatch
 
 
 @cache

@@ -24,6 +24,7 @@ from scheduler.events.apply import RunReport, apply_reports
 from scheduler.events.rank_points import read_rank_points, unread_of_ranks
 from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
 from scheduler.events.uncollected import count_failure, forget_failures
+from scheduler.jobs.manual import adopt_manual_job
 from scheduler.jobs.status import status_of_live
 from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
 from scheduler.outcome.exit_cause import LINGER, may_report_more
@@ -140,6 +141,8 @@ def _read_one(
     context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings, max_bytes: int
 ) -> RunReport | None:
     folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
+    if is_gone and run.cluster == "local" and adopt_manual_job(context, folder, run, status):
+        return None  # the next tick asks for the status of that job
     unread = unread_of_ranks(folder, run.rank_cursors)
     if not is_gone and not unread and not has_grown(folder, run.cursor):
         return None

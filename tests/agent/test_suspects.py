@@ -113,3 +113,19 @@ Current thread 0x00007e (most recent call first):
     assert trace_of(text) == (
         '  File "/home/ann/train.py", line 20, in <module>\n  File "/home/ann/train.py", line 3, in load\n'
     )
+
+
+def test_a_trace_is_read_from_the_note_of_the_hook() -> None:
+    text = """process 7, state T, stopped
+
+noted before: rank 0, process 7, 2026-11-25 08:00:00 UTC: stack of the training thread
+  File "/home/ann/train.py", line 20, in <module>
+    main()
+  File "/runs/.tools/1/python/bigbatch/injected/torch_calls.py", line 9, in timed
+    return call()
+  File "/home/ann/train.py", line 3, in load
+    return read()
+"""
+    assert trace_of(text) == (
+        '  File "/home/ann/train.py", line 20, in <module>\n  File "/home/ann/train.py", line 3, in load\n'
+    )

@@ -5,10 +5,13 @@ from datetime import timedelta
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from contract.api.cluster_report import ClusterReport
+from contract.api.cluster_report import ClusterReport, QueuedJob
+from contract.lifecycle.state import State
 from store import clusters, ticks
 from store.session import transaction
-from store.tables import Cluster, Table, Tick
+from store.tables import Cluster, Run, Table, Tick
+from tests.testing.api import SPEC, post
+from tests.testing.stored_runs import current_job, move
 
 
 def test_alive_is_not_ready(client: TestClient) -> None:
@@ -60,6 +63,27 @@ def test_an_answer_that_fails_keeps_the_report_before_it(client: TestClient, sql
     (view,) = client.get("/api/v1/clusters").json()
     assert view["error"] == "down"
     assert view["report"] is not None
+
+
+def test_the_jobs_of_a_queue_name_their_runs_and_are_told_from_jobs_of_others(both: TestClient, engine: Engine) -> None:
+    for _ in range(2):
+        assert post(both, SPEC).status_code == 201
+    with transaction(engine) as db:
+        for run_id in (1, 2, 3):
+            move(db, db.get_one(Run, run_id), State.SUBMITTING)
+        names = [current_job(db, db.get_one(Run, run_id)).name for run_id in (1, 2)]
+        for run_id in (2, 3):  # an array of two runs
+            current_job(db, db.get_one(Run, run_id)).name = names[1]
+        queue = [queued_job(name) for name in (*names, "bigbatch-of-another-service-1", "train")]
+        clusters.store_report(db, "local", ClusterReport(partitions=[], nodes=[], queue=queue), None)
+    (view,) = both.get("/api/v1/clusters").json()
+    shown = [(job["is_own"], job["run_id"]) for job in view["report"]["queue"]]
+    assert shown == [(True, 1), (True, None), (False, None), (False, None)]
+
+
+def queued_job(name: str) -> QueuedJob:
+    common = {"user": "ada", "partition": "gpu", "state": "RUNNING", "nodes": 1, "elapsed": "0:10", "reason": "n1"}
+    return QueuedJob.model_validate({"job_id": "7", "name": name, **common})
 
 
 def test_a_database_without_tables_is_not_ready(client: TestClient, sqlite_engine: Engine) -> None:

@@ -34,6 +34,10 @@ def test_a_queued_run_names_the_runs_that_have_its_ranks_and_when_it_starts(both
         run.started_at, run.step = now() - timedelta(seconds=1000), run.steps // 2
     minutes = round(1000 / 60)
     assert reason_of(both, 2) in {f"{held}; it starts in about {minutes + late} min" for late in range(3)}
+    waits = reason_of(both, 3)
+    assert waits is not None
+    assert waits.startswith(f"{held}; run 2 comes first; run 1 ends in about ")
+    assert waits.endswith(UNKNOWN)
     with transaction(engine) as db:
         move(db, db.get_one(Run, 1), State.DONE)
     assert reason_of(both, 2) is None

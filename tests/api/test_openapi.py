@@ -30,6 +30,8 @@ OPERATION_IDS = [
     "get_rank_times",
     "get_readiness",
     "get_run",
+    "get_run_differences",
+    "get_run_environment",
     "get_run_log",
     "get_run_points",
     "get_run_size",

@@ -113,7 +113,7 @@ def test_differences_are_shown_as_unified_diffs(client: TestClient) -> None:
     document = tree(new)
     next(file for file in document["files"] if file["path"] == "run.sh")["executable"] = True
     second = send(client, document).json()["hash"]
-    found = client.get(f"/api/v1/snapshots/{first}/differences", params={"other": second}).json()
+    found = client.get(f"/api/v1/snapshots/{first}/differences", params={"against": second}).json()
     changes = {file["path"]: (file["change"], file["note"]) for file in found["files"]}
     assert changes == {
         "bin": ("changed", "no text"),
@@ -127,7 +127,7 @@ def test_differences_are_shown_as_unified_diffs(client: TestClient) -> None:
     assert texts["new"] == "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+new\n\\ No newline at end of file\n"
     assert texts["run.sh"] == "old mode 100644\nnew mode 100755\n"
     assert found["total"] == 5
-    assert client.get(f"/api/v1/snapshots/{first}/differences", params={"other": first}).json()["files"] == []
+    assert client.get(f"/api/v1/snapshots/{first}/differences", params={"against": first}).json()["files"] == []
 
 
 def test_a_large_difference_is_bounded(client: TestClient) -> None:
@@ -135,7 +135,7 @@ def test_a_large_difference_is_bounded(client: TestClient) -> None:
     lines = b"".join(b"%d\n" % (number % 7) for number in range(2_900))
     first = stored(client, {f"f{number}": lines + b"%d" % number for number in range(30)} | {"large": b"x\n" * 100_001})
     second = stored(client, {f"f{number}": b"y\n" + lines[::-1] for number in range(30)} | {"large": b"y\n" * 100_001})
-    found = client.get(f"/api/v1/snapshots/{first}/differences", params={"other": second}).json()
+    found = client.get(f"/api/v1/snapshots/{first}/differences", params={"against": second}).json()
     assert found["total"] == 31
     assert found["files"][-1]["note"] == "200,002 bytes, more than 200,000"
     assert all(len(file["diff"] or "") < 100_000 for file in found["files"])

@@ -122,7 +122,8 @@ def test_clusters_show_partitions_and_what_went_wrong(client: Client, site: Site
     with transaction(site.engine) as db:
         db.delete(db.get_one(Cluster, "slurm"))
     row = reported.out.splitlines()[1].split()
-    assert row[:9] == ["slurm", "gpu", "(default)", "up", "1/4", "64", "1:00:00", "gpu:4", "1"]
+    assert row[:8] == ["slurm", "gpu", "(default)", "up", "1/4", "64", "1:00:00", "gpu:4"]
+    assert row[8:13] == ["1,", "0", "of", "this", "service"]
     assert reported.err == "slurm: squeue: connection refused\n"
     assert answer[0]["report"]["queue"][0]["job_id"] == "7"
 

@@ -107,11 +107,13 @@ def test_why_of_a_run_that_paused_before_its_time_limit_names_no_failure(
 ) -> None:
     run_id = client.create(SPEC).runs[0]
     seed_runs.move(site, run_id, [*seed_runs.TO_RUNNING, State.PAUSED])
+    srun_line = "srun: error: n1: task 0: Exited with exit code 4\n"
+    seed_runs.log_of(site, run_id).log.write_text(srun_line)
     paused = RunPaused(step=7, message="SIGUSR2 to rank 0 on n1", cause=ExitCause.TIME_LIMIT, trained_s=45.0)
     sentence = "paused at step 7, before the job's time limit (SIGUSR2 to rank 0 on n1)"
     with transaction(site.engine) as db:
         job = end_attempt(db, db.get_one(Run, run_id), ExitCause.TIME_LIMIT, None)
-        job.exit_reason = paused
+        job.exit_reason, job.is_gone = paused, True
     seed_runs.move(site, run_id, [State.QUEUED], reason=Retried(after=paused, attempt=2))
     assert call("why", run_id).out == f"run {run_id} is queued: {sentence}; attempt 2 follows\n"
     too_short = LimitTooShort(after=paused, minutes=1, steps=1, steps_left=37, trained_s=4.0)

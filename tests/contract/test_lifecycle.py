@@ -34,6 +34,7 @@ from contract.lifecycle.reason import (
     SubmissionLost,
     SubmissionRefused,
     SubmissionUnconfirmed,
+    Suspended,
     reason_adapter,
 )
 
@@ -104,6 +105,7 @@ REASONS: list[Reason] = [
     RetryRequested(),
     RetryRequested(by="ada", points_removed=True),
     ExtensionRequested(by="ada", epochs=50),
+    Suspended(after=RunPaused(step=7, message="signal"), attempt=2),
     RunPaused(step=7, message="signal", cause=ExitCause.TIME_LIMIT, trained_s=9.0),
     JobEnded(end=JobEnd(kind=EndKind.CANCELLED), begun=Begun.CLAIMED),
     JobEnded(end=JobEnd(kind=EndKind.CANCELLED), begun=Begun.CLAIMED, paused_step=7),

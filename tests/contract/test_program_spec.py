@@ -81,3 +81,59 @@ def test_a_contradiction_is_refused_with_its_field(fields: dict[str, object], pa
 def test_placeholders_are_filled_and_other_braces_stay(text: str, is_shell: bool, filled: str) -> None:
     values = {"lr": 0.1, "name": "two words", "list": [1, 2]}
     assert fill(text, values, is_shell=is_shell) == filled
+
+
+def test_the_sources_of_metrics_are_checked_when_the_spec_is_posted() -> None:
+    metrics = [
+        {"kind": "tensorboard"},
+        {"kind": "json_lines", "file": "m.jsonl"},
+        {"kind": "output", "pattern": "l=(?P<l>.)"},
+    ]
+    spec = program(metrics=metrics)
+    assert ExperimentSpec.from_stored(spec.model_dump(mode="json")).base == spec.base
+    wrong = issues(
+        metrics=[
+            {"kind": "output", "pattern": "("},
+            {"kind": "output", "pattern": "step (?P<step>.)"},
+            {"kind": "output", "pattern": "".join(f"(?P<m{number}>.)" for number in range(51))},
+            {"kind": "json_lines"},
+            {"kind": "tensorboard", "folder": "a\nb"},
+            {"kind": "csv"},
+        ]
+    )
+    assert wrong.keys() == {
+        *(f"base.metrics.{number}.pattern" for number in range(3)),
+        "base.metrics.3.file",
+        "base.metrics.4.folder",
+        "base.metrics.5",
+    }
+    assert "is no regular expression" in wrong["base.metrics.0.pattern"]
+    assert "names no metric" in wrong["base.metrics.1.pattern"]
+    assert "51 named groups" in wrong["base.metrics.2.pattern"]
+    assert "the kinds are" in wrong["base.metrics.5"]
+
+
+def test_resources_with_options_can_be_a_key() -> None:
+    need = program(resources={**SLURM, "options": {"exclusive": True}}).base.resources
+    assert {need: 1}[need.model_copy()] == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "hint"),
+    [
+        ("reservaton", "course", "did you mean reservation?"),
+        ("mem", "4G", "is set by `resources.memory_gb`"),
+        ("signal", "USR1", "is set by the service"),
+        ("exclusive", False, "remove the option"),
+        ("reservation", True, "needs a value"),
+    ],
+)
+def test_an_unknown_option_of_sbatch_is_refused(option: str, value: object, hint: str) -> None:
+    assert hint in issues(resources={**SLURM, "options": {option: value}})[f"base.resources.options.{option}"]
+
+
+def test_gpus_are_requested_once() -> None:
+    assert "base.resources.gres" in issues(resources={**SLURM, "gres": "gpu:4", "gpus_per_rank": 1})
+    need = program(resources={**SLURM, "gpus_per_rank": 2}).base.resources
+    assert need.kind == "slurm"
+    assert need.devices == "gpu:8"

@@ -48,3 +48,13 @@ def test_a_running_program_is_stopped(embedded: Service) -> None:
     wait_for("the start", lambda: embedded.get(f"/runs/{run_id}")["state"] == "running", 300)
     assert embedded.ask("POST", f"/runs/{run_id}/stop").status_code in (200, 202)
     assert ended(embedded, run_id)["state"] == "cancelled"
+
+
+def test_a_program_that_cannot_start_is_refused_and_force_submits_it(embedded: Service) -> None:
+    base = {"kind": "program", "command": "no-such-program", "resources": {"kind": "local"}}
+    text = json.dumps({"name": "own program", "base": base})
+    answer = embedded.ask("POST", "/experiments", content=text, headers={"content-type": "application/yaml"})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["path"] == "base.command"
+    (run_id,) = embedded.post(text, force=True)
+    assert ended(embedded, run_id)["state"] == "failed"

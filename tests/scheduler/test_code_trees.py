@@ -28,6 +28,7 @@ from tests.contract.snapshot.test_garbage import make_old
 from tests.testing.clusters import Puppet
 from tests.testing.runs import move, read, sentence, states, submit_from_eight
 from tests.testing.snapshots import store_tree
+from tests.testing.stored_runs import find_current_job
 
 FILES = {"train.py": b"print(1)\n", "lib/net.py": b"net = 1\n"}
 
@@ -84,6 +85,7 @@ def test_another_attempt_has_the_same_tree_though_the_store_changed(context: Con
         run = db.get_one(Run, run_id)
         move(db, run, State.RUNNING)
         move(db, run, State.QUEUED)
+        find_current_job(db, run).is_gone = True
     (context.blob_store.root / "manifests" / f"{name}.json").unlink()
     submit_queued(context)
     assert (read(context, run_id).attempt, tree.stat().st_ino) == (2, inode)

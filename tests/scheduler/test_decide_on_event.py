@@ -25,6 +25,7 @@ EVENTS: dict[str, Event] = {
     "failed": FAILURE,
     "failed/memory": FAILURE.model_copy(update={"failure": FailureKind.OUT_OF_MEMORY}),
     "failed/timeout": FAILURE.model_copy(update={"failure": FailureKind.COLLECTIVE_TIMEOUT}),
+    "failed/status": FAILURE.model_copy(update={"failure": FailureKind.UNKNOWN}),
 }
 # The next state by the event (rows) and by the state (columns), "/stop" for a run that was asked to stop. The cause
 # that the event reports, or the exit cause where the attempt ends, stands behind the state.
@@ -40,6 +41,7 @@ AFTER_EVENT = """
     failed          paused:failure       cancelled:cancelled  paused:failure       cancelled:cancelled  -      -
     failed/memory   failed:out_of_memory cancelled:cancelled  failed:out_of_memory cancelled:cancelled  -      -
     failed/timeout  paused:node_failure  cancelled:cancelled  paused:node_failure  cancelled:cancelled  -      -
+    failed/status   paused:node_failure  cancelled:cancelled  paused:node_failure  cancelled:cancelled  -      -
 """  # noqa: E501  # a table is read as a table
 
 

@@ -17,6 +17,7 @@ from contract.lifecycle.reason import (
     RunPaused,
     StopRequested,
     StopSource,
+    Suspended,
 )
 from contract.lifecycle.state import State
 from scheduler.outcome.decide import decide
@@ -93,9 +94,14 @@ NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
             id="a paused run's own report comes first",
         ),
         pytest.param(
-            *({"stop_requested_at": AT, "stop_source": StopSource.SHUTDOWN}, {}, "done", {}, State.CANCELLED),
-            StopRequested(source=StopSource.SHUTDOWN),
-            id="the shutdown of the service is the reason",
+            *({"stop_requested_at": AT, "stop_source": StopSource.SHUTDOWN}, {}, "lost", {}, State.QUEUED),
+            Suspended(after=UNLISTED, attempt=2),
+            id="the shutdown of the service is the reason, and counts as no retry",
+        ),
+        pytest.param(
+            *({"stop_requested_at": AT, "stop_source": StopSource.USER}, {}, "lost", {}, State.CANCELLED),
+            StopRequested(),
+            id="a person asked for the stop",
         ),
         pytest.param(
             *({}, {}, "cancelled", {}, State.CANCELLED, ended(EndKind.CANCELLED, Begun.CLAIMED)),

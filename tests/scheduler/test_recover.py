@@ -19,6 +19,7 @@ from store.session import transaction
 from store.tables import Job, Run, now
 from tests.testing.clusters import Puppet
 from tests.testing.runs import IMMEDIATELY, job_of, move, read, sentence, states
+from tests.testing.stored_runs import current_job
 
 
 def take(context: Context, *run_ids: int) -> None:
@@ -100,7 +101,9 @@ def test_the_wait_grows_with_each_lost_submission_and_the_run_never_fails(
     run = read(context, run_ids[0])
     assert run.state == State.PENDING
     with transaction(context.engine) as db:
-        move(db, db.get_one(Run, run.id), State.QUEUED)
+        row = db.get_one(Run, run.id)
+        current_job(db, row).is_gone = True
+        move(db, row, State.QUEUED)
     puppet.trouble = NoAnswerError("no answer")
     assert lose(2) == [0, 5]
 

@@ -39,7 +39,9 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "limit": [50],
     "offset": [0],
     "path": ["train.py"],
-    "other": [EMPTY_TREE],
+    "against": [EMPTY_TREE],
+    "other": [2],
+    "attempt": [1],
 }
 
 

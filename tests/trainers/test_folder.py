@@ -4,14 +4,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import yaml
 from PIL import Image
 
+from contract.spec.choices.augmentations import ImageAugmentation
 from contract.spec.choices.data import Folder
 from tests.testing.trainers.jobs import HOUSE
 from tests.testing.trainers.pictures import draw, tree
+from trainers.build.data import build_data
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
 from trainers.data.images.crop import RATIO, center_square, new_generator, random_box
 from trainers.data.images.image_folder import check_counts, list_images
@@ -185,3 +188,39 @@ def test_random_boxes_lie_within_the_image_and_its_ratios() -> None:
     assert max(areas) > 0.8
     assert random_box(400, 4, new_generator(0, 0, 0)) == pytest.approx((200 - 8 / 3, 0, 200 + 8 / 3, 4))
     assert center_square(400, 200) == (112.5, 12.5, 287.5, 187.5)
+
+
+def with_augmentation(root: Path, kind: str | None) -> torch.Tensor:
+    """Return the training images of epoch 3 with a choice of augmentation; None: without the field."""
+    folder = {"path": str(root), "classes": 2, "train_samples": 9, "heldout_samples": 5, "size": 16}
+    choice = Folder.model_validate({"kind": "folder", **folder})
+    augmentation = ImageAugmentation.model_validate({"kind": kind}) if kind else None
+    train, _ = build_data(choice, 7, augmentation=augmentation, bad_images=root / "bad-images")
+    assert isinstance(train, Images)
+    return train.stage(3, lambda rank: torch.arange(9)).batch(torch.arange(9))[0]
+
+
+def test_crops_and_mirror_images_are_a_choice_and_both_are_the_default(root: Path) -> None:
+    shade_HW = np.random.default_rng(0).integers(0, 256, (40, 48), dtype=np.uint8)
+    for path in root.rglob("*.*g"):  # an image of one color is the same in a mirror
+        Image.fromarray(shade_HW).save(path)
+    both, default = with_augmentation(root, "crop_mirror"), with_augmentation(root, None)
+    plain, mirror, crop = (with_augmentation(root, kind) for kind in ("none", "mirror", "crop"))
+    assert torch.equal(both, default)
+    is_plain_N = [torch.equal(one, other) for one, other in zip(plain, mirror, strict=True)]
+    is_turned_N = [torch.equal(one, other.flip(2)) for one, other in zip(plain, mirror, strict=True)]
+    assert all(one or other for one, other in zip(is_plain_N, is_turned_N, strict=True))
+    assert any(is_plain_N)
+    assert any(is_turned_N)
+    assert not any(torch.equal(one, other) for one, other in zip(plain, crop, strict=True))
+    turned = [torch.equal(one, other) or torch.equal(one, other.flip(2)) for one, other in zip(crop, both, strict=True)]
+    assert all(turned)
+
+
+def test_without_augmentation_a_training_image_is_as_in_an_evaluation(root: Path) -> None:
+    evaluated = images(root, seed=None)
+    choice = {"path": str(root), "classes": 2, "train_samples": 9, "heldout_samples": 5, "size": 16}
+    folder = Folder.model_validate({"kind": "folder", **choice, "mean": list(MEAN), "deviation": list(DEVIATION)})
+    none = ImageAugmentation(kind="none")
+    train, _ = build_data(folder, 7, augmentation=none, bad_images=root / "bad-images")
+    assert torch.equal(train.batch(torch.arange(9))[0], evaluated.batch(torch.arange(9))[0])  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def test_the_function_is_called_with_channels_classes_and_options() -> None:
         ),
         ("my_nets.deeper:linear", ValueError, "there is no module 'my_nets.deeper'"),
         ("my_nets:cubic", ValueError, "my_nets.py has no 'cubic'"),
-        ("my_nets:nothing", TypeError, "my_nets:nothing returned a int, not a torch.nn.Module"),
+        ("my_nets:nothing", TypeError, "my_nets:nothing returned an int, not a torch.nn.Module"),
         ("half_a_net:linear", ModuleNotFoundError, "what_is_not_installed"),
     ],
 )

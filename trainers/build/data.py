@@ -8,10 +8,14 @@ import torch.distributed as dist
 
 from contract.settings import Settings
 from contract.spec.choices import data as choices
+from contract.spec.choices.augmentations import Augmentation, FirstAugmentation, ImportedAugmentation
+from trainers.build.imported import describe, make_callable, make_part
+from trainers.data.augmented_split import AugmentedSplit
 from trainers.data.images.bad_images import BadImages
 from trainers.data.images.image_folder import ImageList, check_counts, list_images
 from trainers.data.images.image_split import Images, new_bad_marks
 from trainers.data.memory_store.sample_store import SampleStore
+from trainers.data.sample_split import SampleSplit, check_dataset, check_sample
 from trainers.data.sources.digits import digits
 from trainers.data.sources.glyphs import glyphs
 from trainers.data.sources.synthetic import synthetic
@@ -20,13 +24,27 @@ from trainers.data.text.reversal import reversal
 from trainers.data.text.sentence_pairs import read_pairs
 
 
-def build_data(choice: choices.Data, seed: int, *, bad_images: Path | None = None) -> tuple[Split, Split]:
+def build_data(
+    choice: choices.Data, seed: int, *, augmentation: Augmentation | None = None, bad_images: Path | None = None
+) -> tuple[Split, Split]:
     """Return the training and the held-out split; `bad_images`: folder in which ranks record undecodable files."""
+    if not isinstance(augmentation, ImportedAugmentation):
+        first = augmentation.kind if augmentation else "crop_mirror"
+        return _build_splits(choice, seed, first=first, bad_images=bad_images)
+    train, heldout = _build_splits(choice, seed, first=augmentation.first, bad_images=bad_images)
+    make = partial(make_callable, augmentation.function, **augmentation.options)
+    make()  # an error is the rank's error and not that of a loader process
+    return AugmentedSplit(train, make, augmentation.function, seed), heldout
+
+
+def _build_splits(
+    choice: choices.Data, seed: int, *, first: FirstAugmentation, bad_images: Path | None
+) -> tuple[Split, Split]:
     match choice:
         case choices.Digits():
             return digits()
         case choices.Folder():
-            return _build_folder(choice, seed, bad_images)
+            return _build_folder(choice, seed, first=first, bad_images=bad_images)
         case choices.Glyphs():
             return glyphs(
                 choice.classes,
@@ -52,8 +70,25 @@ def build_data(choice: choices.Data, seed: int, *, bad_images: Path | None = Non
             )
         case choices.Pairs():
             return _build_pairs(choice)
+        case choices.ImportedData():
+            return _build_own(choice, seed)
         case _:
             assert_never(choice)
+
+
+def _build_own(choice: choices.ImportedData, seed: int) -> tuple[Split, Split]:
+    """Return a user's data sets; raise TypeError or ValueError if they are not as the spec states."""
+    made = make_part(choice)
+    if not isinstance(made, tuple | list) or len(made) != 2:
+        message = f"{choice.function} returned {describe(made)}, not a pair of data sets: training and held-out"
+        raise TypeError(message)
+    names = f"the training set of {choice.function}", f"the held-out set of {choice.function}"
+    for dataset, name, samples in zip(made, names, (choice.train_samples, choice.heldout_samples), strict=True):
+        check_dataset(dataset, name, samples=samples)
+    splits = SampleSplit(made[0], names[0], seed), SampleSplit(made[1], names[1], seed)
+    for split in splits:
+        check_sample(split, tuple(choice.shape), choice.classes)
+    return splits
 
 
 def _build_pairs(choice: choices.Pairs) -> tuple[Split, Split]:
@@ -70,7 +105,9 @@ def _build_pairs(choice: choices.Pairs) -> tuple[Split, Split]:
     return train, heldout
 
 
-def _build_folder(choice: choices.Folder, seed: int, bad_images: Path | None) -> tuple[Split, Split]:
+def _build_folder(
+    choice: choices.Folder, seed: int, *, first: FirstAugmentation, bad_images: Path | None
+) -> tuple[Split, Split]:
     """Read the folder; raise ValueError if its content differs from the spec."""
     assert bad_images is not None, "the bad images of a folder are recorded in the run folder"
     root = Path(choice.path)
@@ -80,8 +117,9 @@ def _build_folder(choice: choices.Folder, seed: int, bad_images: Path | None) ->
     bad = BadImages(bad_images, choice.max_bad_images)
     images = partial(Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, bad=bad)
     memory = _build_memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
+    crops, mirrors = first in ("crop", "crop_mirror"), first in ("mirror", "crop_mirror")
     return (
-        images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory),
+        images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory, crops=crops, mirrors=mirrors),
         images(heldout, is_bad_N=new_bad_marks(len(heldout))),
     )
 

@@ -1,20 +1,46 @@
 """Build the loss."""
 
+from typing import assert_never
+
+import torch
 from torch import nn
 
+from contract.spec.choices import losses as choices
 from contract.spec.choices.data import Sentences
 from contract.spec.run import RunSpec
+from trainers.build.imported import make_callable
 from trainers.data.text.vocabulary import PADDING
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads
 from trainers.losses.loss import Loss
+from trainers.losses.own_loss import OwnLoss
 from trainers.losses.translation import Translation
 
 
 def build_loss(run: RunSpec, model: nn.Module) -> Loss:
     """Return the loss; a model with auxiliary heads has their weight in the attribute `aux_weight`."""
-    one_head: Loss = CrossEntropy(label_smoothing=run.label_smoothing)
-    if isinstance(run.data, Sentences):
-        one_head = Translation(padding=PADDING, label_smoothing=run.label_smoothing)
+    one_head = _build_for_one_head(run, model)
     weight = getattr(model, "aux_weight", None)
     return one_head if weight is None else Heads(one_head, weight=weight)
+
+
+def _build_for_one_head(run: RunSpec, model: nn.Module) -> Loss:
+    match run.loss:
+        case choices.ImportedLoss():
+            return build_own_loss(run.loss, next(model.parameters()).device)
+        case choices.CrossEntropy() if isinstance(run.data, Sentences):
+            return Translation(padding=PADDING, label_smoothing=run.label_smoothing)
+        case choices.CrossEntropy():
+            return CrossEntropy(label_smoothing=run.label_smoothing)
+        case _:
+            assert_never(run.loss)
+
+
+def build_own_loss(choice: choices.ImportedLoss, device: torch.device) -> Loss:
+    """Return a user's loss; raise ValueError if it has weights, which no optimizer would train."""
+    loss = make_callable(choice.function, **choice.options)
+    if isinstance(loss, nn.Module):
+        if weights := [name for name, _ in loss.named_parameters()]:
+            raise ValueError(f"the loss of {choice.function} has the parameter {weights[0]}: put it into the model")
+        loss = loss.to(device)
+    return OwnLoss(loss, name=choice.function)

@@ -1,6 +1,6 @@
 """Build the model."""
 
-from typing import assert_never
+from typing import Any, assert_never
 
 import torch
 from torch import nn
@@ -8,13 +8,13 @@ from torch import nn
 from contract.spec.choices import models as choices
 from contract.spec.choices.data import Sentences
 from contract.spec.run import RunSpec
+from trainers.build.imported import describe, make_part
 from trainers.data.text.vocabulary import PADDING
 from trainers.models.alexnet import AlexNet
 from trainers.models.alexnet_bn import AlexNetBN
 from trainers.models.convnet import ConvNet
 from trainers.models.gnmt import GNMT
 from trainers.models.googlenet import GoogLeNet
-from trainers.models.imported import imported
 from trainers.models.lenet import LeNet
 from trainers.models.nin import NiN
 from trainers.models.resnet import ResNet
@@ -26,13 +26,26 @@ def build_model(run: RunSpec) -> nn.Module:
     torch.manual_seed(run.seed)
     if isinstance(run.data, Sentences):
         return build_translation_model(run.model, run.data.vocabulary)
-    return build_image_model(run.model, run.data.shape[0], run.data.classes)
+    shape, classes = tuple(run.data.shape), run.data.classes
+    if isinstance(run.model, choices.Import):
+        sizes = {"channels": shape[0]} if len(shape) == 3 else {"shape": shape}
+        return build_own_model(run.model, classes=classes, **sizes)
+    assert classes is not None
+    return build_image_model(run.model, shape[0], classes)
+
+
+def build_own_model(choice: choices.Import, **sizes: Any) -> nn.Module:
+    """Return the net of the user's function, which gets the sizes of the data; raise TypeError if it is no net."""
+    net = make_part(choice, **sizes)
+    if not isinstance(net, nn.Module):
+        raise TypeError(f"{choice.function} returned {describe(net)}, not a torch.nn.Module")
+    return net
 
 
 def build_translation_model(choice: choices.Model, vocabulary: int) -> nn.Module:
     """Return a model for sentence pairs with one vocabulary."""
     if isinstance(choice, choices.Import):
-        return imported(choice.function, vocabulary=vocabulary, padding=PADDING, **choice.options)
+        return build_own_model(choice, vocabulary=vocabulary, padding=PADDING)
     assert isinstance(choice, choices.GNMT)
     return GNMT(vocabulary, padding=PADDING, units=choice.units, layers=choice.layers, dropout=choice.dropout)
 
@@ -57,7 +70,7 @@ def build_image_model(choice: choices.Model, channels: int, classes: int) -> nn.
             return ResNet(channels, classes, depth=depth, zero_gamma=zero_gamma)
         case choices.ResNet50V2():
             return ResNet50V2(channels, classes)
-        case choices.Import(function=function, options=options):
-            return imported(function, channels=channels, classes=classes, **options)
+        case choices.Import():
+            return build_own_model(choice, channels=channels, classes=classes)
         case _:
             assert_never(choice)

@@ -7,6 +7,7 @@ from torch import nn
 
 from contract.spec.choices import optimizers as choices
 from contract.spec.run import RunSpec
+from trainers.build.imported import describe, make_part
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import adapting_groups, decaying_groups
@@ -61,5 +62,20 @@ def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer
                 weight_decay=choice.weight_decay,
                 epsilon=choice.epsilon,
             )
+        case choices.ImportedOptimizer():
+            return _build_own(choice, model)
         case _:
             assert_never(choice)
+
+
+def _build_own(choice: choices.ImportedOptimizer, model: nn.Module) -> torch.optim.Optimizer:
+    """Return a user's optimizer; raise TypeError or ValueError if it cannot train this model."""
+    built = make_part(choice, decaying_groups(model, choice.no_weight_decay))
+    if not isinstance(built, torch.optim.Optimizer):
+        raise TypeError(f"{choice.function} returned {describe(built)}, not a torch.optim.Optimizer")
+    here = {p for group in built.param_groups for p in group["params"]}
+    if missing := [name for name, p in model.named_parameters() if p not in here]:
+        raise ValueError(f"the optimizer of {choice.function} has no {missing[0]}: it must have all parameters it gets")
+    if any("lr" not in group for group in built.param_groups):
+        raise ValueError(f"a group of the optimizer of {choice.function} has no lr, which the schedule sets")
+    return built

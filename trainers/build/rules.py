@@ -51,12 +51,13 @@ def build_rule(
                 updating=updating,
             )
         case choices.EASGD():
-            x_N = flatten_weights(params)
+            x_N, rate = flatten_weights(params), run.peak_rate
+            assert rate is not None, "the spec's checks refuse a schedule of the user's own here"
             return ElasticAveraging(
                 x_N,
                 optimizer,
                 _make_center(choice, x_N, [p.numel() for p in params], allreduce=allreduce, updating=updating),
-                rho=choice.force(rate=run.peak_rate, world=run.resources.world),
+                rho=choice.force(rate=rate, world=run.resources.world),
                 period=choice.period,
                 overlap=choice.variant == "sync3",
                 timed=timed,

@@ -1,9 +1,11 @@
 """Build the schedule of the learning rate."""
 
+import math
 from typing import assert_never
 
 from contract.spec.choices import schedules as choices
 from contract.spec.run import RunSpec
+from trainers.build.imported import describe, make_callable
 from trainers.schedules.cosine import cosine
 from trainers.schedules.polynomial import polynomial
 from trainers.schedules.scaling import scale
@@ -18,9 +20,11 @@ WARMUP_POWERS = {"linear": 1, "quadratic": 2}
 def build_schedule(run: RunSpec) -> Schedule:
     """Return the learning rate as a function of the epochs done."""
     choice = run.schedule
-    peak = _peak(run)
+    if isinstance(choice, choices.ImportedSchedule):
+        return _build_own(choice, run.epochs)
+    peak = _peak(run, choice)
     return warmup(
-        _decay(run, peak),
+        _decay(run, choice, peak),
         peak=peak,
         start_rate=min(choice.start_rate, peak(0)),  # a scaled peak may be below the start rate
         epochs=choice.warmup_epochs,
@@ -28,8 +32,25 @@ def build_schedule(run: RunSpec) -> Schedule:
     )
 
 
-def _peak(run: RunSpec) -> Schedule:
-    choice = run.schedule
+def _build_own(choice: choices.ImportedSchedule, epochs: int) -> Schedule:
+    """Return a user's schedule, which raises TypeError or ValueError if a rate is no number of at least 0."""
+    schedule = make_callable(choice.function, epochs=epochs, **choice.options)
+
+    def rate(epoch: float) -> float:
+        value = schedule(epoch)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            message = f"the schedule of {choice.function} returned {describe(value)} at epoch {epoch:g}, not a number"
+            raise TypeError(message) from None
+        if not 0 <= number < math.inf:
+            raise ValueError(f"the schedule of {choice.function} returned the rate {number} at epoch {epoch:g}")
+        return number
+
+    return rate
+
+
+def _peak(run: RunSpec, choice: choices.EngineSchedule) -> Schedule:
     peak = staged([(0, choice.rate), *((stage.epoch, stage.rate) for stage in choice.stages)])
     if choice.scaling is None:
         return peak
@@ -37,8 +58,8 @@ def _peak(run: RunSpec) -> Schedule:
     return scale(peak, lambda e: run.batch_schedule.batch_in(int(e)), reference_batch=reference_batch, power=power)
 
 
-def _decay(run: RunSpec, peak: Schedule) -> Schedule:
-    match run.schedule:
+def _decay(run: RunSpec, choice: choices.EngineSchedule, peak: Schedule) -> Schedule:
+    match choice:
         case choices.Constant():
             return peak
         case choices.Polynomial(decay_from="start") as c:
@@ -51,4 +72,4 @@ def _decay(run: RunSpec, peak: Schedule) -> Schedule:
         case choices.Cosine() as c:
             return cosine(peak, epochs=run.epochs, begin=c.warmup_epochs, end_rate=c.end_rate)
         case _:
-            assert_never(run.schedule)
+            assert_never(choice)

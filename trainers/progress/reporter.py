@@ -97,8 +97,9 @@ class Reporter:
         """Report the evaluation after an epoch, and print it to the log."""
         self.points(step, values)
         if self._file is not None:
-            loss, accuracy = values[metric_names.HELDOUT_LOSS], values[metric_names.HELDOUT_ACCURACY]
-            result = f"held-out loss {loss:.4g}, accuracy {accuracy:.2%}"
+            result = f"held-out loss {values[metric_names.HELDOUT_LOSS]:.4g}"
+            if (accuracy := values.get(metric_names.HELDOUT_ACCURACY)) is not None:
+                result += f", accuracy {accuracy:.2%}"
             print(f"epoch {values[metric_names.EPOCH]:g}, step {step}: {result}", flush=True)
 
     def lost(self, rank: int, step: int, reason: str) -> None:

@@ -20,6 +20,7 @@ from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import RankInfo
 from trainers.recovery.checkpoint_due import is_due
+from trainers.recovery.initial_weights import load_initial_weights
 from trainers.recovery.preemption_signal import PreemptionSignal
 from trainers.recovery.resume import describe_run, resume
 from trainers.recovery.step_agreement import StepAgreement
@@ -75,6 +76,10 @@ class CheckpointCoordinator:
     def resume(self) -> None:
         """Load the newest undamaged checkpoint, or start from the beginning if there is none."""
         found = resume(self._directory, self.run, self.rank_info, self.state, self.device)
+        if self.run.initial_weights is not None and not (found and found.step):
+            load_initial_weights(
+                self.run.initial_weights, self.state, rank=self.rank_info.rank, world=self.rank_info.world
+            )
         if found:
             self._saved_step, self._complete_step = self.state.step, found.step
             self.report.resumed(found.step, found.notes)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from contract.spec.checks.extension import has_open_end
 from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
 from trainers.checkpoints.checkpoint_directory import (
@@ -18,7 +19,8 @@ from trainers.collectives.json_exchange import broadcast_json, gather_json
 from trainers.ranks.rank_info import RankInfo
 from trainers.training.state import StateDict, TrainingState
 
-# fields that may change between attempts: they decide where and how a run is computed, not its result
+# fields that may change between attempts: they decide where and how a run is computed, not its result; a run whose
+# schedule does not depend on the total number of epochs may also get more of them
 CHANGEABLE_FIELDS = frozenset({"resources", "collective", "checkpoint"})
 
 
@@ -99,11 +101,9 @@ def _load(parts: _Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState
 def _check_same_run(manifest: Manifest, run: RunSpec) -> None:
     saved = RunSpec.model_validate(manifest.about["spec"]).model_dump(mode="json")
     current = run.model_dump(mode="json")
+    changeable = CHANGEABLE_FIELDS | ({"epochs"} if run.epochs >= saved["epochs"] and has_open_end(run) else set())
     differences = [
-        text
-        for name in current
-        if name not in CHANGEABLE_FIELDS
-        for text in _differences(name, saved[name], current[name])
+        text for name in current if name not in changeable for text in _differences(name, saved[name], current[name])
     ]
     if differences:
         raise ValueError(f"the checkpoint at step {manifest.step} belongs to another run: {'; '.join(differences)}")

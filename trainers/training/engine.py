@@ -19,7 +19,7 @@ from trainers.build.normalization import set_up_batch_norm
 from trainers.build.optimizers import build_optimizer
 from trainers.build.rules import build_rule
 from trainers.build.schedules import build_schedule
-from trainers.build.tasks import build_task, numbers_per_sample
+from trainers.build.tasks import build_metrics, build_task, numbers_per_sample
 from trainers.checkpoints.rng_state import seed_generators
 from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.split import Split
@@ -79,7 +79,9 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
     """Build the parts that a spec chooses, in the same order on all ranks, and return this rank's training loop."""
     timer, precision = Timer(device), Precision(DTYPES[run.precision], device)
     watch = BackendCollectives(timeout_s=run.collective.timeout_s)
-    train_split, heldout = build_data(run.data, run.seed, bad_images=report.folder.bad_images)
+    train_split, heldout = build_data(
+        run.data, run.seed, augmentation=run.augmentation, bad_images=report.folder.bad_images
+    )
     state = _make_state(run, rank_info, device=device, report=report, timer=timer)
     model, rule = state.model, state.rule
     batch = max(EVALUATION_NUMBERS // numbers_per_sample(run), run.micro_batch or run.batch_per_rank)
@@ -90,7 +92,14 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
         feed=make_feed(run, train_split, rank_info, device=device),
         schedule=build_schedule(run),
         evaluation=Evaluation(
-            heldout, build_task(run), batch, precision, device, workers=run.data.workers, watch=watch
+            heldout,
+            build_task(run, device),
+            batch,
+            precision,
+            device,
+            workers=run.data.workers,
+            watch=watch,
+            metrics=build_metrics(run),
         ),
         timer=timer,
         metrics=StepMetrics(report, world=rank_info.world if rule.is_synchronous else 1, device=device, watch=watch),

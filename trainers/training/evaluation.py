@@ -1,5 +1,6 @@
 """Evaluation: loss and accuracy on the held-out split, computed by all ranks together."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ from contract import metric_names
 from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.loader import load
 from trainers.data.split import DeviceBatch, Split, to_device
+from trainers.tasks.own_metrics import OwnMetrics
 from trainers.tasks.task import Task
 from trainers.training.precision import Precision
 
@@ -26,36 +28,42 @@ class Evaluation:
     precision: Precision
     device: torch.device
     workers: int = 0  # number of processes that prepare batches
+    metrics: OwnMetrics = field(default_factory=OwnMetrics)
     watch: BackendCollectives = field(default_factory=BackendCollectives)
 
     def __call__(self, model: nn.Module, *, alone: bool = False) -> dict[str, float]:
-        """Return the loss and the accuracy on the held-out split; all ranks call this together with the same model.
+        """Return the held-out loss, the accuracy of classes, and the user's metrics.
 
+        All ranks call this together with the same model.
         `alone`: this rank evaluates all samples, and the other ranks do not take part.
         """
         if not alone:
             average_statistics(model, self.watch)
         model.eval()
-        loss, accuracy = self._loss_and_accuracy(model, alone=alone)
+        values = self._measure(model, alone=alone)
         model.train()
-        return {metric_names.HELDOUT_LOSS: loss, metric_names.HELDOUT_ACCURACY: accuracy}
+        return values
 
     @torch.no_grad()
-    def _loss_and_accuracy(self, model: nn.Module, *, alone: bool) -> tuple[float, float]:
-        """Return mean loss and accuracy; rank r of n takes samples r, r + n, r + 2n, ..."""
+    def _measure(self, model: nn.Module, *, alone: bool) -> dict[str, float]:
+        """Return the means over all held-out samples; rank r of n takes samples r, r + n, r + 2n, ..."""
         rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
-        sums_3 = torch.zeros(3, dtype=torch.float64, device=self.device)
+        own = len(self.metrics.names)
+        # the task's loss, correct answers and count; the user's metrics and their count, if there are any
+        sums_N = torch.zeros(3 + own + (own > 0), dtype=torch.float64, device=self.device)
         mine_N = torch.arange(len(self.heldout))[rank::world]
         parts = torch.split(mine_N, self.batch) if len(mine_N) else ()  # with fewer samples than ranks some have none
         for made in load(self.heldout, parts, workers=self.workers):
             inputs, target = to_device(made, self.device)
             with self.precision.passes():
                 output = model(*inputs)
-            sums_3 += self.task.tally(output, target)
+            sums_N[:3] += self.task.tally(output, target)
+            sums_N[3:] += self.metrics.tally(output, target)
         if not alone:
-            self.watch.all_reduce(sums_3)
-        loss, right, count = sums_3.tolist()
-        return loss / count, right / count
+            self.watch.all_reduce(sums_N)
+        loss, right, count, *own_sums = sums_N.tolist()
+        accuracy = {} if math.isnan(right) else {metric_names.HELDOUT_ACCURACY: right / count}
+        return {metric_names.HELDOUT_LOSS: loss / count} | accuracy | self.metrics.means(own_sums)
 
 
 @torch.no_grad()

@@ -54,6 +54,9 @@ class TrainingLoop:
         if self.state.step and (at := batch_schedule.position(self.state.step)).step == 0:
             self._evaluate(at.epoch - 1)  # a checkpoint precedes the evaluation that ends its epoch
         try:
+            if self.run.evaluate_only:
+                self._evaluate_weights()
+                return True
             while self.state.step < batch_schedule.steps:
                 if not self._train_epoch(batch_schedule.position(self.state.step)):
                     return False
@@ -132,6 +135,11 @@ class TrainingLoop:
         with closing(self.feed.epoch_batches(at)) as batches:
             repeated = islice(batches, self.feed.passes_per_step(at.epoch))
             return f"{message}; {diagnose(self.state.model, repeated)}"
+
+    def _evaluate_weights(self) -> None:
+        """Evaluate the weights as they are, at step 0."""
+        values = self.evaluation(self.state.evaluated_model)
+        self.report.epoch(0, values | {metric_names.EPOCH: 0})
 
     def _evaluate(self, epoch: int) -> None:
         rule, model = self.state.rule, self.state.evaluated_model

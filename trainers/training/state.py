@@ -74,6 +74,15 @@ class TrainingState:
         seed_generators(seed, rank=rank, step=step)
         self.step, self.trained_s = step, shared["trained_s"]
 
+    def start_from(self, parameters: Mapping[str, Tensor], buffers: Sequence[Mapping[str, Tensor]]) -> None:
+        """Take other weights, and the mean of buffers, before the first step.
+
+        Raise ValueError if they are of another model.
+        """
+        for _, net in self._nets():
+            _fill("parameter", net.named_parameters(), parameters)
+            _fill("buffer", net.named_buffers(), _mean(buffers))
+
     def _trained_state(self) -> StateDict:
         averaged = 0 if self.average is None else int(self.average.n_averaged)
         scale = None if self.scale is None else self.scale.state_dict()

@@ -13,14 +13,14 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 from bigbatch.injected.process import RankProcess
 from bigbatch.injected.progress import Progress
 from bigbatch.injected.stalls.flight_record import write_flight_record
-from bigbatch.injected.stalls.stack_notes import StackNotes, own_line
+from bigbatch.injected.stalls.stack_notes import Frame, StackNotes, own_line, read_frames
 
 BUSY_SHARE = 0.5  # of a core: a thread that uses more computes
 
@@ -38,21 +38,22 @@ class StallNotes:
         self._has_record = False
         self._stacks: StackNotes | None = None
         with suppress(OSError):
-            self._stacks = StackNotes(process.attempt_file(f"stacks-{process.rank}.txt"), process.rank)
+            stacks, threads = (process.attempt_file(f"{name}-{process.rank}.txt") for name in ("stacks", "threads"))
+            self._stacks = StackNotes(stacks, threads, process.rank)
 
     def write(self, *, is_last: bool = False) -> None:
         """Write a note; an error of the file system loses the note."""
-        frame = sys._current_frames().get(self._progress.thread or 0)
+        frames = read_frames(self._progress.thread)
         self._beats += 1
-        self._note_moves(frame)
+        self._note_moves(frames)
         self._note_stall()
         with suppress(OSError):
-            self._replace(json.dumps(self._note(frame, is_over=is_last)))
-        if self._stacks is not None and frame is not None and not is_last:
+            self._replace(json.dumps(self._note(frames, is_over=is_last)))
+        if self._stacks is not None and frames and not is_last:
             with suppress(OSError):
-                self._stacks.write(frame)
+                self._stacks.write(frames)
 
-    def _note(self, frame: FrameType | None, *, is_over: bool) -> dict[str, Any]:
+    def _note(self, frames: Sequence[Frame], *, is_over: bool) -> dict[str, Any]:
         progress = self._progress
         return {
             "pid": self._process.id,
@@ -63,13 +64,12 @@ class StallNotes:
             "ended": progress.ended,
             "moves": self._moves,
             "collective": progress.collective,
-            "line": own_line(frame),
+            "line": own_line(frames),
             "is_over": is_over,
         }
 
-    def _note_moves(self, frame: FrameType | None) -> None:
-        stack = tuple(_lines(frame))
-        before, self._last = self._last, (self._progress.counts(), stack)
+    def _note_moves(self, frames: Sequence[Frame]) -> None:
+        before, self._last = self._last, (self._progress.counts(), *frames)
         is_waiting = self._progress.collective is not None
         if before and (before != self._last or (self._is_busy() and not is_waiting)):
             self._moves += 1
@@ -99,14 +99,6 @@ class StallNotes:
         with open(draft, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(draft, self._path)
-
-
-def _lines(frame: FrameType | None) -> list[tuple[str, int]]:
-    lines = []
-    while frame is not None:
-        lines.append((frame.f_code.co_filename, frame.f_lineno))
-        frame = frame.f_back
-    return lines
 
 
 def _waits_on_gpu() -> bool:

@@ -35,6 +35,10 @@ class RankTables:
             merged.append(ranges)
         return merged
 
+    def is_behind(self) -> bool:
+        """Return whether ranges wait for rows of other ranks."""
+        return any(table.windows for table in self._tables.values())
+
 
 class _Table:
     """One rank's table, with the ranges that are not merged yet."""

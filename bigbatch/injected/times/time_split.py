@@ -8,6 +8,7 @@ events.jsonl       the means over the ranks, as points; rank 0 appends
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 
 from bigbatch.injected.process import RankProcess
@@ -17,6 +18,8 @@ from bigbatch.injected.times.points import Points
 from bigbatch.injected.times.rank_tables import RankTables
 from bigbatch.injected.times.step_windows import StepWindows, Window
 from bigbatch.injected.times.table_file import TableFile, format_row
+
+LAST_ROWS_S, POLL_S = 1.0, 0.02  # at the end of rank 0, for the last rows of other ranks
 
 
 class TimeSplit:
@@ -45,6 +48,10 @@ class TimeSplit:
                 self._table.append([self._row(window) for window in windows])
         if self._tables is not None:
             merged = self._tables.take_merged()
+            until = time.monotonic() + LAST_ROWS_S
+            while is_last and self._tables.is_behind() and time.monotonic() < until:
+                time.sleep(POLL_S)
+                merged += self._tables.take_merged()
             with suppress(OSError):
                 self._points.report(merged)
             if merged:

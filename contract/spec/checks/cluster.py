@@ -63,7 +63,7 @@ def _check_partitions(
     yield from issues
     if not issues:
         yield from _check_nodes(need, nodes, partitions, where)
-        if not need.gres:  # with devices, most of a replica's memory is not the node's
+        if not need.devices:  # with devices, most of a replica's memory is not the node's
             yield from _check_replicas(need, nodes, where, replica)
 
 
@@ -104,10 +104,13 @@ def _check_memory(need: Slurm, nodes: Sequence[Node], where: str) -> Iterator[Va
 
 
 def _check_gres(need: Slurm, nodes: Sequence[Node], where: str) -> Iterator[ValidationIssue]:
-    if need.gres and not any(_has_gres(need, node) for node in nodes):
+    if need.devices and not any(_has_gres(need, node) for node in nodes):
         present = sorted({node.gres for node in nodes if node.gres})
         has = f"its nodes have {_listed(present)}" if present else "its nodes have no devices"
-        yield ValidationIssue(path="resources.gres", message=f"no node of {where} has {need.gres}; {has}")
+        field, asked = "gres", str(need.devices)
+        if need.gpus_per_rank:
+            field, asked = "gpus_per_rank", f"{need.gpus_per_rank} x {need.node_ranks} ranks = {need.devices}"
+        yield ValidationIssue(path=f"resources.{field}", message=f"no node of {where} has {asked}; {has}")
 
 
 def _check_features(need: Slurm, nodes: Sequence[Node], where: str) -> Iterator[ValidationIssue]:
@@ -157,7 +160,7 @@ def _memory_mb(node: Node) -> float:
 
 
 def _has_gres(need: Slurm, node: Node) -> bool:
-    asked, has = count_devices(_plain_gres(need.gres or "")), count_devices(_plain_gres(node.gres))
+    asked, has = count_devices(_plain_gres(need.devices or "")), count_devices(_plain_gres(node.gres))
     return all(has[name] >= count for name, count in asked.items())
 
 

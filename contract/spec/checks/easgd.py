@@ -13,12 +13,13 @@ from contract.spec.choices.rules import EASGD, AsyncSGD, Rule
 from contract.validation import ValidationIssue
 
 
-def check_easgd(rule: Rule, optimizer: Optimizer, *, rate: float, world: int) -> Iterator[ValidationIssue]:
+def check_easgd(rule: Rule, optimizer: Optimizer, *, rate: float | None, world: int) -> Iterator[ValidationIssue]:
     """Yield an issue for each reason why the rule cannot work with the optimizer at `rate`, the highest rate."""
     if not isinstance(rule, EASGD | AsyncSGD):
         return
     if not isinstance(optimizer, SGD):
-        message = f"{rule.kind} is defined for SGD only; use the rule sync with {optimizer.kind}"
+        other = "an optimizer of your own" if optimizer.kind == "import" else optimizer.kind
+        message = f"{rule.kind} is defined for SGD only; use the rule sync with {other}"
         yield ValidationIssue(path="optimizer.kind", message=message)
     elif optimizer.nesterov:
         yield ValidationIssue(
@@ -28,7 +29,10 @@ def check_easgd(rule: Rule, optimizer: Optimizer, *, rate: float, world: int) ->
     elif isinstance(rule, AsyncSGD) and rule.variant == "hogwild" and optimizer.momentum:
         message = f"momentum {optimizer.momentum:g} is not possible without a lock on the velocity; set momentum to 0"
         yield ValidationIssue(path="optimizer.momentum", message=message)
-    if isinstance(rule, EASGD):
+    if isinstance(rule, EASGD) and rate is None:
+        message = f"{rule.kind} needs the highest rate, which a schedule of your own does not state; use the rule sync"
+        yield ValidationIssue(path="schedule.kind", message=message)
+    elif isinstance(rule, EASGD) and rate is not None:
         rho, at_once = rule.force(rate=rate, world=world), 1 if rule.is_served else world
         if (swing := rate * rho * (1 + at_once)) >= 2:
             parties = "a replica and the center" if rule.is_served else f"{world} replicas and the center"

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from contract.spec.batch_schedule import BatchSchedule
-from contract.spec.choices.schedules import Cosine, Polynomial, Schedule, Step
+from contract.spec.choices.schedules import Cosine, EngineSchedule, Polynomial, Step
 from contract.validation import ValidationIssue
 
 
-def check_lr_schedule(schedule: Schedule, batch_schedule: BatchSchedule) -> Iterator[ValidationIssue]:
+def check_lr_schedule(schedule: EngineSchedule, batch_schedule: BatchSchedule) -> Iterator[ValidationIssue]:
     """Yield an issue for each part of the schedule that the run cannot follow."""
     epochs, warmup = batch_schedule.epochs, schedule.warmup_epochs
     yield from _check_warmup(schedule, epochs)
@@ -26,7 +26,7 @@ def check_lr_schedule(schedule: Schedule, batch_schedule: BatchSchedule) -> Iter
         yield ValidationIssue(path="end_rate", message=message)
 
 
-def _lowest_peak(schedule: Schedule, batch_schedule: BatchSchedule) -> float:
+def _lowest_peak(schedule: EngineSchedule, batch_schedule: BatchSchedule) -> float:
     """Return the lowest peak of the run, in time n log n for n stages; the stages are in order of their epochs."""
     rate_epochs, batch_epochs = (
         [0.0, *(stage.epoch for stage in schedule.stages)],
@@ -43,7 +43,7 @@ def _lowest_peak(schedule: Schedule, batch_schedule: BatchSchedule) -> float:
     )
 
 
-def _check_warmup(schedule: Schedule, epochs: int) -> Iterator[ValidationIssue]:
+def _check_warmup(schedule: EngineSchedule, epochs: int) -> Iterator[ValidationIssue]:
     warmup, start = schedule.warmup_epochs, schedule.start_rate
     if warmup >= epochs:
         message = f"a warm-up of {warmup:g} epochs does not end before the run of {epochs} epochs ends"

@@ -11,8 +11,8 @@ from math import prod
 from typing import NamedTuple, assert_never
 
 from contract.spec.checks.model_size import FLOAT_BYTES, ModelSize
-from contract.spec.choices.data import Data, Digits, Folder, Glyphs, Pairs, Reversal, Synthetic
-from contract.spec.choices.optimizers import LAMB, LARS, SGD, Adam, AdamW, Optimizer
+from contract.spec.choices.data import Digits, EngineData, Folder, Glyphs, Pairs, Reversal, Synthetic
+from contract.spec.choices.optimizers import LAMB, LARS, SGD, Adam, AdamW, EngineOptimizer
 from contract.spec.choices.rules import EASGD, AsyncSGD, Rule, Sync
 from contract.spec.many_core import ManyCore
 from contract.validation import ValidationIssue
@@ -55,7 +55,7 @@ def check_memory(many_core: ManyCore, replica: ReplicaMemory) -> ValidationIssue
     return ValidationIssue(path="many_core.parts", message=message)
 
 
-def count_vectors(rule: Rule, optimizer: Optimizer, *, world: int, averages: bool) -> tuple[int, int]:
+def count_vectors(rule: Rule, optimizer: EngineOptimizer, *, world: int, averages: bool) -> tuple[int, int]:
     """Return the number of vectors of weight length per replica, and the additional number at rank 0."""
     own = 2 + averages  # weights and gradients
     others = world - 1
@@ -74,7 +74,7 @@ def count_vectors(rule: Rule, optimizer: Optimizer, *, world: int, averages: boo
             assert_never(rule)
 
 
-def _state(optimizer: Optimizer) -> int:
+def _state(optimizer: EngineOptimizer) -> int:
     match optimizer:
         case SGD(momentum=momentum):
             return int(momentum > 0)
@@ -86,7 +86,7 @@ def _state(optimizer: Optimizer) -> int:
             assert_never(optimizer)
 
 
-def data_memory_bytes(data: Data, batch: int) -> int:
+def data_memory_bytes(data: EngineData, batch: int) -> int:
     """Return the bytes of a replica's data set and of a batch of `batch` samples, without encoded images."""
     samples = data.train_samples + data.heldout_samples
     match data:

@@ -7,7 +7,7 @@ a + b channels + c classes.
 
 from typing import NamedTuple, assert_never
 
-from contract.spec.choices.data import Data, Sentences
+from contract.spec.choices.data import Data, ImportedData, Sentences
 from contract.spec.choices.models import (
     GNMT,
     AlexNet,
@@ -51,12 +51,13 @@ RESNETS = {
 
 def model_size_of(model: Model, data: Data) -> ModelSize | None:
     """Return the size of the net for this data; None if the size is not known, as for an imported net."""
-    if isinstance(model, Import):
+    if isinstance(model, Import) or (isinstance(data, ImportedData) and data.classes is None):
         return None
     if isinstance(model, GNMT):
         return ModelSize(_gnmt(model, data.vocabulary)) if isinstance(data, Sentences) else None
     if isinstance(data, Sentences):
         return None
+    assert data.classes is not None
     counts = _counts(model)
     weights = counts.fixed + counts.per_channel * data.shape[0] + counts.per_class * data.classes
     return ModelSize(weights, counts.buffer_bytes)

@@ -35,7 +35,7 @@ def node_capacity(need: Slurm, node: Node) -> int:
     if need.memory_gb:
         parts.append(node.memory_mb // (need.memory_gb * 1024))
     devices = count_devices(node.gres)
-    parts += [devices[name] // count for name, count in count_devices(need.gres or "").items() if count]
+    parts += [devices[name] // count for name, count in count_devices(need.devices or "").items() if count]
     return min(parts)
 
 
@@ -50,16 +50,21 @@ def check_packing(pack: int | None, max_parallel: int | None, runs: Sequence[Any
         yield ValidationIssue(path="max_parallel", message=message)
     reported: set[str] = set()
     for number, run in enumerate(runs):
-        if (reason := _packing_obstacle(pack, run.resources)) and reason not in reported:
+        if (reason := _packing_obstacle(pack, run)) and reason not in reported:
             reported.add(reason)
             yield ValidationIssue(path="pack", message=f"{reason} (point {number})")
 
 
-def _packing_obstacle(pack: int, need: Resources) -> str | None:
+def _packing_obstacle(pack: int, run: AnyRun) -> str | None:
+    need: Resources = run.resources
     if isinstance(need, Local):
         return "pack needs Slurm: local runs cannot share a job"
     if need.nodes > 1:
         return f"packed runs share one node, but this run needs {need.nodes} nodes"
+    if run.kind == "program" and run.launcher == "mpirun":
+        return (
+            "mpirun starts processes in the whole job, so a run with mpirun cannot share a job: use the launcher srun"
+        )
     if need.many_core:
         return "a run with many_core needs whole chips, so it cannot share a node"
     if need.ranks_per_node * pack > MAX_NODE_RANKS:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.spec.base import Spec
+from contract.spec.choices.imported import Imported
 from contract.spec.numbers import Count
 
 Share = Annotated[float, Field(ge=0, le=1)]  # fraction of the maximum brightness
@@ -156,5 +157,25 @@ class Pairs(Ready):
     """Number of held-out pairs."""
 
 
+class ImportedData(Imported):
+    """A user's data sets: the function returns the training and the held-out set, each with `len()` and an index.
+
+    Sample `dataset[i]` is (input, target); torch's default_collate makes batches of samples. Random numbers of torch,
+    NumPy and Python are seeded for each sample, so that a resumed run draws the same numbers.
+    """
+
+    shape: Annotated[list[Count], Field(min_length=1, max_length=6)] = Field(examples=[[3, 32, 32]])
+    """Shape of the input of one sample, of an image (channels, height, width)."""
+    classes: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(default=None, examples=[10])
+    """Number of classes, if targets are numbers of classes; null: the targets are something else."""
+    train_samples: Count = Field(examples=[50000])
+    """Number of training samples."""
+    heldout_samples: Count = Field(examples=[10000])
+    """Number of held-out samples."""
+    workers: Annotated[int, Field(ge=0, le=256)] = 0
+    """Number of processes per rank that make batches; 0: the rank itself."""
+
+
 Sentences = Reversal | Pairs
-Data = Annotated[Digits | Folder | Glyphs | Synthetic | Sentences, Field(discriminator="kind")]
+EngineData = Digits | Folder | Glyphs | Synthetic | Sentences
+Data = Annotated[EngineData | ImportedData, Field(discriminator="kind")]

@@ -2,9 +2,10 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from contract.spec.base import Spec
+from contract.spec.choices.imported import Imported
 from contract.spec.numbers import Fraction, NonNegative
 
 
@@ -106,16 +107,14 @@ class GNMT(Spec):
     """Fraction of the activations that dropout sets to 0."""
 
 
-class Import(Spec):
-    """A user's net: `package.module:function`, called with the data's sizes and the options as keyword arguments."""
+class Import(Imported):
+    """A user's net: the function gets `channels` and `classes` of the data, and returns a torch.nn.Module.
+
+    For sentence pairs it gets `vocabulary` and `padding`; for data without images `shape` instead of `channels`.
+    """
 
     smallest: ClassVar[int] = 1
     normalizes: ClassVar[bool] = True  # not known, so assume yes
-    kind: Literal["import"] = "import"
-    function: str = Field(max_length=500, examples=["nets.wide:make_net"])
-    """`package.module:function`, in the Python of the jobs."""
-    options: dict[str, JsonValue] = Field(default={}, examples=[{"width": 64}])
-    """Keyword arguments of the function, besides the data's sizes."""
 
 
 Model = Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.spec.base import Spec
+from contract.spec.choices.imported import Imported
 from contract.spec.numbers import Fraction, NonNegative, PositiveFactor
 
 Exempt = Literal["none", "bias_and_norm", "one_dimensional"]
@@ -90,4 +91,15 @@ class AdamW(Spec):
     """Number that is added to the denominator of the update."""
 
 
-Optimizer = Annotated[SGD | LARS | LAMB | Adam | AdamW, Field(discriminator="kind")]
+class ImportedOptimizer(Imported):
+    """A user's optimizer, such as `torch.optim:RMSprop`: the function gets groups of parameters and the options.
+
+    It returns a torch.optim.Optimizer whose groups have `lr`, which the schedule sets before every step.
+    """
+
+    no_weight_decay: Exempt = "none"
+    """Parameters in a group with `weight_decay` 0."""
+
+
+EngineOptimizer = SGD | LARS | LAMB | Adam | AdamW
+Optimizer = Annotated[EngineOptimizer | ImportedOptimizer, Field(discriminator="kind")]

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.spec.base import Spec
+from contract.spec.choices.imported import Imported
 from contract.spec.numbers import MAX_STAGES, Count, NonNegative, Positive, PositiveFactor
 
 
@@ -92,4 +93,12 @@ class Cosine(_Schedule):
     """Rate at the end of the run, not scaled."""
 
 
-Schedule = Annotated[Constant | Polynomial | Step | Cosine, Field(discriminator="kind")]
+class ImportedSchedule(Imported):
+    """A user's schedule: the function gets `epochs`, and returns `rate(epoch)`, the learning rate of the next step.
+
+    `epoch` is the number of completed epochs, with a fraction. The rate depends on nothing else.
+    """
+
+
+EngineSchedule = Constant | Polynomial | Step | Cosine
+Schedule = Annotated[EngineSchedule | ImportedSchedule, Field(discriminator="kind")]

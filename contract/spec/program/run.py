@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from contract.spec.base import Spec
-from contract.spec.many_core import check_many_core
 from contract.spec.numbers import Positive
 from contract.spec.program.environment import AbsolutePath, Environment, check_environment
+from contract.spec.program.metrics import MetricSources
 from contract.spec.program.placeholders import flatten, names_in
-from contract.spec.resources import Local, Resources
+from contract.spec.resources import Local, Resources, check_resources
 from contract.spec.retry import RetryPolicy
 from contract.validation import ValidationIssue, validation_error
 
@@ -56,6 +56,8 @@ class ProgramSpec(Spec):
         default=None, examples=["PARAM_"]
     )
     """Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables."""
+    metrics: MetricSources = Field(default=[], examples=[[{"kind": "tensorboard"}]])
+    """Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes."""
     steps: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     """Number of steps of the whole run, for its progress; 0: unknown."""
     time_split: bool = True
@@ -101,10 +103,8 @@ class ProgramSpec(Spec):
         if self.launcher == "plain" and need.world > 1:
             message = f"the launcher plain starts one process, but the resources have {need.world} ranks"
             yield ValidationIssue(path="launcher", message=message)
-        if not isinstance(need, Local) and need.many_core:
-            asked = {"ranks_per_node": need.ranks_per_node, "cpus_per_rank": need.cpus_per_rank}
-            for issue in check_many_core(need.many_core, **asked, constraint=need.constraint):
-                yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)
+        for issue in check_resources(need):
+            yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)
         if isinstance(need, Local) and self.environment.container and self.environment.container.kind == "pyxis":
             yield ValidationIssue(path="environment.container.kind", message="pyxis needs Slurm; use apptainer")
 

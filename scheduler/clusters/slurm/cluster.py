@@ -5,8 +5,6 @@ own, and takes some states of running jobs for ends.
 """
 
 import re
-import shlex
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -57,7 +55,7 @@ class Slurm:
     is_local = False
 
     def __init__(self, python: str = "", setup: Sequence[str] = (), rate_limit: RateLimit | None = None) -> None:
-        self._python = python or shlex.quote(sys.executable)
+        self._python = python
         self._setup = list(setup)
         self._commands = Commands(rate_limit or UnlimitedRate())
         self._finder = JobFinder(self._commands)

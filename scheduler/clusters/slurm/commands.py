@@ -87,7 +87,7 @@ class Commands:
         try:
             # timeout(1) ends the command even if this process is killed meanwhile
             bounded = ("timeout", str(timeout_s), *command)
-            done = subprocess.run(bounded, capture_output=True, text=True, errors="replace", env=_command_environment())
+            done = subprocess.run(bounded, capture_output=True, text=True, errors="replace", env=command_environment())
         except OSError as error:
             raise NoAnswerError(f"{command[0]}: {error}") from error
         outcome = {0: "ok", TIMEOUT_EXIT_CODE: "timeout"}.get(done.returncode, "failed")
@@ -119,7 +119,7 @@ _CONNECTION_VARIABLES = ("SLURM_CONF", "SLURM_CONF_SERVER", SLURM_TOKEN)
 _OPTION_PREFIXES = ("SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SBATCH_", "SLURM_", "SRUN_")
 
 
-def _command_environment() -> dict[str, str]:
+def command_environment() -> dict[str, str]:
     """Return the environment of a command: a job inherits sbatch's, so the service's secrets are not in it.
 
     sbatch itself needs Slurm's token; the script removes the token from the job's environment.

@@ -1,14 +1,17 @@
 """The batch script of a job or an array: submitit writes the script around this project's command.
 
-The job runs `python -m trainers FOLDER --attempt N` instead of a pickle of submitit's: submitit gives the pickle its
-final name only after sbatch has returned, so a worker that dies in between would leave the job without its pickle.
-Slurm stores a copy of the script itself. A job that several runs share requests the resources of all of them, and
-trainers/packed_runs.py starts one srun step for each run.
+The job of an engine run runs `python -m trainers FOLDER --attempt N`, the job of a program the agent, and no job runs a
+pickle of submitit's: submitit gives the pickle its final name only after sbatch has returned, so a worker that dies in
+between would leave the job without its pickle. Slurm stores a copy of the script itself. A job that several runs share
+requests the resources of all of them, and a packer (trainers/packed_runs.py, agent/packed.py) starts one srun step for
+each run.
 """
 
 import re
 import shlex
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from submitit.slurm.slurm import SlurmExecutor
@@ -20,6 +23,7 @@ from contract.spec.checks.packing import combined_resources
 from contract.spec.resources import Slurm as SlurmResources
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.slurm.job_ids import format_tasks
+from scheduler.clusters.slurm.launch import MEMBER, Launch, find_launch
 
 # sbatch copies its own environment into the job's; the program that replaces the shell has the token nowhere in /proc
 _WITHOUT_SLURM_TOKEN = f'[ -z "${{{SLURM_TOKEN}-}}" ] || exec env -u {SLURM_TOKEN} "$BASH" "$0"'
@@ -34,16 +38,19 @@ class _Executor(SlurmExecutor):
 
 
 def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequence[str]) -> str:
-    """Return the exact text of the script that sbatch gets."""
+    """Return the exact text of the script that sbatch gets; `python` is the jobs' Python of the settings, or empty."""
     resources = job.spec.resources
     assert isinstance(resources, SlurmResources), resources
     folder, log = _folder_and_log(job)
     pack = job.pack if isinstance(job, ArrayRequest) else None
-    # trainers/packed_runs.py replaces {} by each run's folder
-    srun_options = _srun_options(job.spec.survives_workers, resources, "{}/out.log" if pack else log)
+    own_python = python or shlex.quote(sys.executable)
+    launch = find_launch(job.spec, resources, runs_folder=_runs_folder(job), python=own_python, asked_python=python)
+    # the packer replaces {} by each run's folder
+    srun_options = _srun_options(job.spec.survives_workers, launch, f"{MEMBER}/out.log" if pack else log)
     executor = _Executor(folder=job.folder.path)
     executor.update_parameters(
         **_submitit_parameters(combined_resources(resources, pack) if pack else resources),
+        **_task_parameters(launch, pack or 1),
         job_name=job.name,
         comment=job.comment or job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
@@ -52,19 +59,21 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
         wckey=None,  # clusters that enforce wckeys refuse submitit's default
         # names stored by an earlier version were not checked, and a comma or a line break would end the option
         exclude=",".join(host for host in job.excluded if re.fullmatch(HOST_NAME, host)) or None,
-        additional_parameters=_additional_parameters(job, log),
+        additional_parameters=_additional_parameters(job, resources, launch, log),
         srun_args=srun_options,
-        use_srun=pack is None,
+        use_srun=pack is None and launch.uses_srun,
     )
-    command = f"{python} -P -u -m trainers {'{}' if pack else folder} --attempt {job.attempt}"
+    command = f"{launch.command} {MEMBER if pack else folder} --attempt {job.attempt}"
     if pack:
-        step = shlex.join(["srun", "--unbuffered", *_step_resources(resources), *srun_options])
-        command = f"{python} -P -u -m trainers.packed_runs {folder} --attempt {job.attempt} -- {step} {command}"
+        step = shlex.join(["srun", "--unbuffered", *_step_resources(resources, launch), *srun_options])
+        command = f"{launch.packer} {folder} --attempt {job.attempt} -- {step} {command}"
+    elif not launch.uses_srun:
+        command = f"exec {command}"  # Slurm signals the process of the batch script
     return str(executor._make_submission_file_text(command, ""))
 
 
-def _srun_options(survives_workers: bool, resources: SlurmResources, log: str) -> list[str]:
-    """Return how srun starts the ranks of a run; later options override submitit's."""
+def _srun_options(survives_workers: bool, launch: Launch, log: str) -> list[str]:
+    """Return how srun starts the processes of a run; later options override submitit's."""
     return [
         # all ranks write one log, each line labelled with its rank; the end of one rank ends all, unless the rule
         # survives the loss of workers
@@ -72,21 +81,25 @@ def _srun_options(survives_workers: bool, resources: SlurmResources, log: str) -
         "--open-mode=append",
         "--label",
         f"--kill-on-bad-exit={int(not survives_workers)}",
-        f"--cpus-per-task={resources.rank_cpus}",  # srun does not inherit the option from sbatch
-        # ranks bind themselves to the NUMA nodes of a many-core chip and then read their binding
-        *(["--cpu-bind=none"] if resources.many_core else []),
+        f"--cpus-per-task={launch.cpus_per_task}",  # srun does not inherit the option from sbatch
+        *launch.srun_options,
     ]
 
 
-def _step_resources(resources: SlurmResources) -> list[str]:
+def _step_resources(resources: SlurmResources, launch: Launch) -> list[str]:
     """Return the srun options for one run's share of a shared job."""
-    ranks = resources.node_ranks
+    tasks = launch.tasks_per_node
     return [
-        *("--exact", "--nodes=1", f"--ntasks={ranks}", f"--ntasks-per-node={ranks}"),
+        *("--exact", "--nodes=1", f"--ntasks={tasks}", f"--ntasks-per-node={tasks}"),
         # 0 lets the runs share the job's memory; without the option the first step would get all of it
         f"--mem={resources.memory_gb}GB" if resources.memory_gb else "--mem=0",
-        *([f"--gres={resources.gres}"] if resources.gres else []),
+        *([f"--gres={resources.devices}"] if resources.devices else []),
     ]
+
+
+def _runs_folder(job: JobRequest | ArrayRequest) -> Path:
+    """Return the folder of the run folders."""
+    return job.folder.path.parent.parent if isinstance(job, ArrayRequest) else job.folder.path.parent
 
 
 def _folder_and_log(job: JobRequest | ArrayRequest) -> tuple[str, str]:
@@ -97,23 +110,30 @@ def _folder_and_log(job: JobRequest | ArrayRequest) -> tuple[str, str]:
     return shlex.quote(str(job.folder.path)), str(job.folder.log)
 
 
-def _additional_parameters(job: JobRequest | ArrayRequest, log: str) -> dict[str, Any]:
+def _additional_parameters(
+    job: JobRequest | ArrayRequest, resources: SlurmResources, launch: Launch, log: str
+) -> dict[str, Any]:
     # only the scheduler submits another attempt, so Slurm must not requeue the job
-    options: dict[str, Any] = {"output": log, "no-requeue": True}
+    options: dict[str, Any] = {**resources.options, "output": log, "no-requeue": True}
     if isinstance(job, ArrayRequest):
         options["array"] = format_tasks(job.tasks) + (f"%{job.parallel}" if job.parallel else "")
+    if not launch.uses_srun:
+        options["signal"] = f"B:USR2@{time_limit_warning_s(resources.minutes)}"  # there is no job step to warn
     return options
 
 
+def _task_parameters(launch: Launch, runs: int) -> dict[str, object]:
+    """Return the number of processes, for a job of `runs` runs, and the cpus of each."""
+    return {"ntasks_per_node": launch.tasks_per_node * runs, "cpus_per_task": launch.cpus_per_task}
+
+
 def _submitit_parameters(resources: SlurmResources) -> dict[str, object]:
-    """Return the resources under submitit's names."""
+    """Return the other resources under submitit's names."""
     return {
         "partition": resources.partition,
         "nodes": resources.nodes,
-        "ntasks_per_node": resources.node_ranks,
-        "cpus_per_task": resources.rank_cpus,
         "exclusive": True if resources.many_core else None,  # other jobs' processes would disturb pinned ranks
-        "gres": resources.gres,
+        "gres": resources.devices,
         "constraint": resources.features,
         "time": resources.minutes,
         "mem": f"{resources.memory_gb}GB" if resources.memory_gb else None,

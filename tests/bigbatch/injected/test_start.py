@@ -137,6 +137,8 @@ def test_forked_ranks_of_a_launcher_that_has_loaded_torch_are_timed(tmp_path: Pa
         "    for _ in range(10):\n"
         "        w.sum().backward(); time.sleep(0.02); dist.all_reduce(w.grad); o.step()\n"
         "    dist.destroy_process_group()\n"
+        "    table = os.path.join(os.environ['BIGBATCH_RUN_FOLDER'], 'times', 'rank-1.csv')\n"
+        "    while rank == 0 and not os.path.exists(table): time.sleep(0.01)\n"
         "if __name__ == '__main__':\n"
         "    mp.start_processes(main, nprocs=2, start_method='fork')\n"
     )

@@ -112,7 +112,7 @@ def test_a_maker_that_stops_in_between_leaves_nothing(store: BlobStore, runs: Pa
     name, _ = store_tree(store, {str(number): b"x" for number in range(600)})
     steps = make_tree(store, runs, name)
     next(steps)
-    steps.close()  # type: ignore[attr-defined]
+    steps.close()
     assert os.listdir(runs / CODE) == []
 
 

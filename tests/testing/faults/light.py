@@ -11,10 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from contract.folder.job_identity import PAUSED_EXIT_CODE
+from contract.folder.job_identity import CLAIM_REFUSED_EXIT_CODE, PAUSED_EXIT_CODE
 from contract.folder.run_folder import RunFolder
 from trainers.attempt_claim import ClaimRefused, claim_attempt
-from trainers.job import CLAIM_REFUSED, SPEC_WAIT_S, wait_for_spec
+from trainers.job import SPEC_WAIT_S, wait_for_spec
 from trainers.progress.reporter import Reporter
 from trainers.ranks import heartbeat
 
@@ -25,6 +25,7 @@ HURRY = "hurry"  # a file in the run folder: the rest takes no time
 MEETING = "meeting"  # a file beside the run folders: the ranks of who begins now have not met
 PROGRAM = """\
 #!/bin/sh
+case " $* " in *"/agent "*) exec {python} "$@";; esac
 if [ "$4" = trainers.packed_runs ]; then PYTHONPATH={house} exec {python} "$@"; fi
 while [ "$1" != trainers ]; do shift; done
 PYTHONPATH={house} exec {python} -m tests.testing.faults.light "$2" "$4"
@@ -50,7 +51,7 @@ def train(folder: RunFolder, attempt: int) -> int:
         claim_attempt(folder, attempt, job=job_name())
     except ClaimRefused as refusal:
         print(refusal, file=sys.stderr)
-        return CLAIM_REFUSED
+        return CLAIM_REFUSED_EXIT_CODE
     heartbeat.start_heartbeat(folder, attempt, every_s=2.0)
     spec, report, kept = folder.read_spec(), Reporter(folder, attempt, rank=0), folder.path / "kept.json"
     while (folder.path.parent / MEETING).exists():

@@ -12,9 +12,9 @@ import torch
 import torch.distributed as dist
 
 from contract.lifecycle.failure import FailureKind
+from trainers.build.imported import call_function
 from trainers.collectives.wire.handshake import Identity
 from trainers.collectives.wire.rank_lost import RankLost
-from trainers.models.imported import imported
 from trainers.ranks.error_kind import classify_error
 from trainers.ranks.rank_store.client import RankStore
 from trainers.ranks.rank_store.protocol import PURPOSE
@@ -50,7 +50,7 @@ def lose(rank: int, *, is_unresponsive: bool) -> None:
         (lambda: torch.empty(BEYOND // 4), FailureKind.OUT_OF_MEMORY),
         (lambda: mmap.mmap(-1, BEYOND), FailureKind.OUT_OF_MEMORY),
         (lambda: importlib.import_module("a_module_that_nobody_has"), FailureKind.WRONG_ENVIRONMENT),
-        (lambda: imported("a_module_that_nobody_has:net"), FailureKind.WRONG_ENVIRONMENT),
+        (lambda: call_function("a_module_that_nobody_has:net"), FailureKind.WRONG_ENVIRONMENT),
         (lambda: ctypes.CDLL("liba_library_that_nobody_has.so.1"), FailureKind.WRONG_ENVIRONMENT),
         (time_out_in_torch, FailureKind.COLLECTIVE_TIMEOUT),
         (time_out_in_rank_store, FailureKind.COLLECTIVE_TIMEOUT),

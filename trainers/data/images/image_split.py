@@ -36,7 +36,9 @@ class Images:
     deviation: Color
     bad: BadImages
     is_bad_N: Tensor  # bool, in shared memory, so that all worker processes of this rank see the bad images
-    seed: int | None = None  # of random crops; None: the central square
+    seed: int | None = None  # of random crops and mirror images; None: the central square
+    crops: bool = True  # a random box, not the central square
+    mirrors: bool = True  # every second image, at random
     epoch: int = 0
     store: SampleStore | None = None
 
@@ -72,8 +74,9 @@ class Images:
             if self.seed is None:
                 return _crop(image, center_square(*image.size), self.size)
             draw = new_generator(self.seed, self.epoch, number)
-            pixels = _crop(image, random_box(*image.size, draw), self.size)
-            return pixels[:, ::-1] if draw.integers(2) else pixels
+            box = random_box(*image.size, draw) if self.crops else center_square(*image.size)
+            pixels = _crop(image, box, self.size)
+            return pixels[:, ::-1] if self.mirrors and draw.integers(2) else pixels
 
 
 def new_bad_marks(samples: int) -> Tensor:

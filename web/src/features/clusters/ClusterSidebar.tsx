@@ -29,6 +29,7 @@ export function ClusterSidebar() {
 function ClusterSummary({ cluster }: { cluster: ClusterView }) {
   const now = useNow(5000);
   const { report, error } = cluster;
+  const own = report?.queue.filter((job) => job.is_own).length ?? 0;
   const pending = report?.queue.filter((job) => job.state.toUpperCase() === "PENDING").length ?? 0;
   return (
     <section className={styles.clusterSummary}>
@@ -55,7 +56,7 @@ function ClusterSummary({ cluster }: { cluster: ClusterView }) {
               <dt>queue</dt>
               <dd>
                 {report.queue.length
-                  ? `${pluralize(report.queue.length, "job")}, ${pending} pending`
+                  ? `${pluralize(report.queue.length, "job")}, ${own} of this service, ${pending} pending`
                   : "empty"}
               </dd>
             </div>

@@ -1,5 +1,6 @@
 /** The tables of a cluster: partitions, queue and nodes. */
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import type { ClusterView } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
@@ -35,14 +36,18 @@ export function PartitionTable({ partitions }: { partitions: Report["partitions"
 
 export function QueueTable({ queue }: { queue: Report["queue"] }) {
   if (!queue.length) return <p className="muted">The queue is empty.</p>;
+  const ofOthers = queue.filter((job) => !job.is_own);
   return (
     <Table
       title="Queue"
-      columns={["Job", "Name", "User", "Partition", "State", "Nodes", "Elapsed", "Nodes or reason"]}
+      columns={["Job", "Run", "Name", "User", "Partition", "State", "Nodes", "Elapsed", "Nodes or reason"]}
     >
-      {queue.map((job) => (
-        <tr key={job.job_id}>
+      {[...queue.filter((job) => job.is_own), ...ofOthers].map((job) => (
+        <tr key={job.job_id} className={classNames(!job.is_own && "muted")}>
           <td>{job.job_id}</td>
+          <td>
+            <JobRun job={job} />
+          </td>
           <td>{job.name}</td>
           <td>{job.user}</td>
           <td>{job.partition}</td>
@@ -54,6 +59,12 @@ export function QueueTable({ queue }: { queue: Report["queue"] }) {
       ))}
     </Table>
   );
+}
+
+/** Show the job's run: one of this service, several of them, or none. */
+function JobRun({ job }: { job: Report["queue"][number] }) {
+  if (job.run_id !== null) return <Link href={`/runs/${job.run_id}`}>run {job.run_id}</Link>;
+  return <>{job.is_own ? "several runs" : "not of this service"}</>;
 }
 
 export function NodeTable({ nodes }: { nodes: Report["nodes"] }) {

@@ -12,6 +12,7 @@ import { usePoints } from "./api/usePoints";
 import { useRun } from "./api/useRun";
 import { RunCurves } from "./charts/RunCurves";
 import { StepTimePanel } from "./charts/StepTimePanel";
+import { ComparisonPanel } from "./comparison/ComparisonPanel";
 import { EndedAttempts } from "./history/EndedAttempts";
 import { LostRankList } from "./history/LostRankList";
 import { RemovalList } from "./history/RemovalList";
@@ -61,6 +62,7 @@ function Run({ run }: { run: RunDetail }) {
         <SpecPanel run={run} />
         <LogPanel runId={run.id} live={live} />
       </div>
+      <ComparisonPanel runId={run.id} />
     </>
   );
 }

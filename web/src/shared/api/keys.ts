@@ -27,6 +27,7 @@ export const keys = {
   runPoints: (id: number): QueryKey => ["run", id, "points"],
   attemptPoints: (id: number, attempt: number): QueryKey => [...keys.runPoints(id), attempt],
   runLog: (id: number): QueryKey => ["run", id, "log"],
+  runDifferences: (id: number, other: number | null): QueryKey => ["run", id, "differences", other],
   runRankTimes: (id: number): QueryKey => ["run", id, "rank-times"],
 };
 

@@ -345,6 +345,46 @@ export interface paths {
         patch: operations["patch_run"];
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Differences
+         * @description Return how the run differs from the run `other`: fields of the spec, files of the code, the environment.
+         */
+        get: operations["get_run_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Environment
+         * @description Return the environment of an attempt of a program; null if there is no record of it.
+         */
+        get: operations["get_run_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/extend": {
         parameters: {
             query?: never;
@@ -554,7 +594,7 @@ export interface paths {
         };
         /**
          * Get Snapshot Differences
-         * @description Return the files that differ between this snapshot and another one, with their differences as text.
+         * @description Return the files in which the snapshot `against` differs from this one, with the differences as text.
          */
         get: operations["get_snapshot_differences"];
         put?: never;
@@ -1302,6 +1342,30 @@ export interface components {
             mounts: string[];
         };
         /**
+         * ContainerImage
+         * @description The image of the container in which a program ran.
+         */
+        ContainerImage: {
+            /**
+             * Digest
+             * @description Digest in the address of the image, or the id of an image file; null if neither is known.
+             * @example sha256:9f86d081
+             */
+            digest?: string | null;
+            /**
+             * Image
+             * @description Path or address of the image.
+             * @example /images/torch.sif
+             */
+            image: string;
+            /**
+             * Kind
+             * @description The program that ran the container.
+             * @example apptainer
+             */
+            kind: string;
+        };
+        /**
          * ConvNet
          * @description A small convolutional net with batch normalization: three convolutions and one linear layer.
          */
@@ -1473,6 +1537,17 @@ export interface components {
             warnings: string[];
         };
         /**
+         * CrossEntropy
+         * @description Cross-entropy of the classes; of sentence pairs, of the tokens.
+         */
+        CrossEntropy: {
+            /**
+             * @description Always "cross_entropy": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "cross_entropy";
+        };
+        /**
          * Deleted
          * @description The result of a deletion.
          */
@@ -1630,16 +1705,112 @@ export interface components {
             venv?: string | null;
         };
         /**
+         * EnvironmentRecord
+         * @description The environment of an attempt of a program, as rank 0 found it.
+         */
+        EnvironmentRecord: {
+            /**
+             * At
+             * @description When it was recorded, by the host's clock; seconds since 1970.
+             * @example 1780000000
+             */
+            at: number;
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
+            attempt: number;
+            /** @description The container; null without one. */
+            container?: components["schemas"]["ContainerImage"] | null;
+            /**
+             * Driver
+             * @description Version of the NVIDIA driver; null without one.
+             * @example 550.54.15
+             */
+            driver?: string | null;
+            /**
+             * Gpus
+             * @description Names of the host's GPUs.
+             * @default []
+             * @example [
+             *       "NVIDIA H100"
+             *     ]
+             */
+            gpus: string[];
+            /**
+             * Host
+             * @description The host of rank 0.
+             * @example n1
+             */
+            host: string;
+            /** @description The Python that the command names, else the one of the environment; null without any. */
+            interpreter?: components["schemas"]["Interpreter"] | null;
+            /**
+             * Kernel
+             * @description Release of the kernel.
+             * @default
+             * @example 6.1.0-18-amd64
+             */
+            kernel: string;
+            /**
+             * Machine
+             * @description Kind of the processor.
+             * @default
+             * @example x86_64
+             */
+            machine: string;
+            /**
+             * Modules
+             * @description Loaded environment modules, in the order of loading.
+             * @default []
+             * @example [
+             *       "cuda/12.4"
+             *     ]
+             */
+            modules: string[];
+            /**
+             * Packages
+             * @description The versions of that interpreter's packages, by name.
+             * @default {}
+             * @example {
+             *       "numpy": "2.3.5",
+             *       "torch": "2.9.1"
+             *     }
+             */
+            packages: {
+                [key: string]: string;
+            };
+            /**
+             * System
+             * @description Name of the operating system.
+             * @default
+             * @example Linux
+             */
+            system: string;
+            /**
+             * Variables
+             * @description Environment variables, without those that look like secrets.
+             * @default {}
+             * @example {
+             *       "OMP_NUM_THREADS": "4"
+             *     }
+             */
+            variables: {
+                [key: string]: string;
+            };
+        };
+        /**
          * ExitCause
          * @description The causes of an attempt's end, as far as they differ in what the scheduler does next.
          *
          *     done: the run took all its steps. preempted: the cluster gave the resources to another job, or requeued the job.
          *     node_failure: a host failed, or did not boot. time_limit, out_of_memory: the job reached a limit. failure: the run's
          *     own error, or a signal. cancelled: somebody ended the job in the cluster. lost: the cluster no longer lists the job,
-         *     so its exit is not known.
+         *     so its exit is not known. shutdown: the service on this machine was shut down, and goes on with the run later.
          * @enum {string}
          */
-        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost";
+        ExitCause: "done" | "preempted" | "node_failure" | "time_limit" | "out_of_memory" | "failure" | "cancelled" | "lost" | "shutdown";
         /**
          * ExperimentChange
          * @description Changes of an experiment's labels; a field that is absent or null changes nothing.
@@ -2628,24 +2799,267 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * ImageAugmentation
+         * @description Random crops (Szegedy et al., 2015) and mirror images of image folders.
+         */
+        ImageAugmentation: {
+            /**
+             * @description `crop`: a random box of each image instead of its central square; `mirror`: every second image is mirrored;
+             *     `crop_mirror`: both; `none`: images as in an evaluation. All but `none` need an image folder. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "crop" | "crop_mirror" | "mirror" | "none";
+        };
+        /**
          * Import
-         * @description A user's net: `package.module:function`, called with the data's sizes and the options as keyword arguments.
+         * @description A user's net: the function gets `channels` and `classes` of the data, and returns a torch.nn.Module.
+         *
+         *     For sentence pairs it gets `vocabulary` and `padding`; for data without images `shape` instead of `channels`.
          */
         Import: {
             /**
              * Function
-             * @description `package.module:function`, in the Python of the jobs.
-             * @example nets.wide:make_net
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
              */
             function: string;
             /**
-             * @description Always "import": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             kind: "import";
             /**
              * Options
-             * @description Keyword arguments of the function, besides the data's sizes.
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedAugmentation
+         * @description A user's augmentation: the function returns `augment(image)`, which returns an image of the same shape.
+         *
+         *     An image is a float32 tensor (channels, height, width), normalized. Random numbers of torch, NumPy and Python are
+         *     seeded for each image, so that a resumed run draws the same numbers.
+         */
+        ImportedAugmentation: {
+            /**
+             * First
+             * @description What comes before the function: the augmentation of image folders.
+             * @default none
+             * @enum {string}
+             */
+            first: "none" | "mirror" | "crop" | "crop_mirror";
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedData
+         * @description A user's data sets: the function returns the training and the held-out set, each with `len()` and an index.
+         *
+         *     Sample `dataset[i]` is (input, target); torch's default_collate makes batches of samples. Random numbers of torch,
+         *     NumPy and Python are seeded for each sample, so that a resumed run draws the same numbers.
+         */
+        ImportedData: {
+            /**
+             * Classes
+             * @description Number of classes, if targets are numbers of classes; null: the targets are something else.
+             * @example 10
+             */
+            classes?: number | null;
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * Heldout Samples
+             * @description Number of held-out samples.
+             * @example 10000
+             */
+            heldout_samples: number;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Shape
+             * @description Shape of the input of one sample, of an image (channels, height, width).
+             * @example [
+             *       3,
+             *       32,
+             *       32
+             *     ]
+             */
+            shape: number[];
+            /**
+             * Train Samples
+             * @description Number of training samples.
+             * @example 50000
+             */
+            train_samples: number;
+            /**
+             * Workers
+             * @description Number of processes per rank that make batches; 0: the rank itself.
+             * @default 0
+             * @example 0
+             */
+            workers: number;
+        };
+        /**
+         * ImportedLoss
+         * @description A user's loss: the function returns `loss(output, target)`, which returns the mean over the batch as a scalar.
+         */
+        ImportedLoss: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedMetric
+         * @description A user's metric: the function returns `metric(output, target)`, which returns the mean over the batch.
+         */
+        ImportedMetric: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * Kind
+             * @description Selects the user's own function or class.
+             * @default import
+             * @constant
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedOptimizer
+         * @description A user's optimizer, such as `torch.optim:RMSprop`: the function gets groups of parameters and the options.
+         *
+         *     It returns a torch.optim.Optimizer whose groups have `lr`, which the schedule sets before every step.
+         */
+        ImportedOptimizer: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * No Weight Decay
+             * @description Parameters in a group with `weight_decay` 0.
+             * @default none
+             * @enum {string}
+             */
+            no_weight_decay: "none" | "bias_and_norm" | "one_dimensional";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
+             * @default {}
+             * @example {
+             *       "width": 64
+             *     }
+             */
+            options: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * ImportedSchedule
+         * @description A user's schedule: the function gets `epochs`, and returns `rate(epoch)`, the learning rate of the next step.
+         *
+         *     `epoch` is the number of completed epochs, with a fraction. The rate depends on nothing else.
+         */
+        ImportedSchedule: {
+            /**
+             * Function
+             * @description `package.module:name` of a function or class, in the Python of the jobs.
+             * @example my_package.my_module:make
+             */
+            function: string;
+            /**
+             * @description Selects the user's own function or class. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "import";
+            /**
+             * Options
+             * @description Keyword arguments of the function.
              * @default {}
              * @example {
              *       "width": 64
@@ -2666,6 +3080,80 @@ export interface components {
              * @example 4
              */
             group?: number | null;
+        };
+        /**
+         * InitialWeights
+         * @description The weights that another run evaluates, from its newest checkpoint at the time of the submission.
+         */
+        InitialWeights: {
+            /**
+             * Checkpoint
+             * @description Name of the checkpoint; the service sets it.
+             * @example step-0000004875-attempt-1
+             */
+            checkpoint?: string | null;
+            /**
+             * Folder
+             * @description Folder of the run; the service sets it.
+             * @example /shared/bigbatch/runs/000012-1f0c9a2b3d4e
+             */
+            folder?: string | null;
+            /**
+             * Run
+             * @description Id of the run, which must have the same net.
+             * @example 12
+             */
+            run: number;
+        };
+        /**
+         * Interpreter
+         * @description The Python of a program.
+         */
+        Interpreter: {
+            /**
+             * Executable
+             * @description Path of the interpreter.
+             * @example /home/ann/venv/bin/python
+             */
+            executable: string;
+            /**
+             * Implementation
+             * @description Name of the implementation.
+             * @default
+             * @example CPython
+             */
+            implementation: string;
+            /**
+             * Version
+             * @description Version of the language.
+             * @example 3.11.7
+             */
+            version: string;
+        };
+        /**
+         * JsonLines
+         * @description A file with one JSON object in each line; each number in it is a metric, nested ones as `train/loss`.
+         */
+        JsonLines: {
+            /**
+             * File
+             * @description The file: a path in the run's folder, or an absolute path, of which only what is written after the start is
+             *     read.
+             * @example metrics.jsonl
+             */
+            file: string;
+            /**
+             * @description Always "json_lines": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "json_lines";
+            /**
+             * Step
+             * @description Name of the field with the step; lines without it count up from 1.
+             * @default step
+             * @example step
+             */
+            step: string;
         };
         JsonValue: unknown;
         /**
@@ -2783,6 +3271,12 @@ export interface components {
          * @description The local machine: one process group per job, all ranks on one node.
          */
         Local: {
+            /**
+             * Gpus Per Rank
+             * @description Number of GPUs of each rank; null: every rank sees all GPUs. A rank sees the GPUs of all ranks of its node.
+             * @example 1
+             */
+            gpus_per_rank?: number | null;
             /**
              * @description Always "local": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -3041,6 +3535,24 @@ export interface components {
              * @example idle
              */
             state: string;
+        };
+        /**
+         * Output
+         * @description Lines of the program's output that match a regular expression.
+         */
+        Output: {
+            /**
+             * @description Always "output": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "output";
+            /**
+             * Pattern
+             * @description Regular expression of Python. Each named group is a metric; the group `step` is the step, without which the
+             *     matching lines count up from 1.
+             * @example step (?P<step>\d+) loss (?P<loss>\S+)
+             */
+            pattern: string;
         };
         /**
          * Page[ExperimentView]
@@ -3540,6 +4052,17 @@ export interface components {
              */
             launcher: "srun" | "torchrun" | "mpirun" | "plain";
             /**
+             * Metrics
+             * @description Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes.
+             * @default []
+             * @example [
+             *       {
+             *         "kind": "tensorboard"
+             *       }
+             *     ]
+             */
+            metrics: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[];
+            /**
              * Parameter Prefix
              * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
              * @example PARAM_
@@ -3627,6 +4150,13 @@ export interface components {
              */
             elapsed: string;
             /**
+             * Is Own
+             * @description Whether this service submitted the job; other services and other users have jobs in the queue too.
+             * @default false
+             * @example true
+             */
+            is_own: boolean;
+            /**
              * Job Id
              * @description The cluster's id of the job.
              * @example 4711
@@ -3656,6 +4186,12 @@ export interface components {
              * @example Resources
              */
             reason: string;
+            /**
+             * Run Id
+             * @description The run whose job this is; null for a job of others, and for a submission of several runs.
+             * @example 42
+             */
+            run_id?: number | null;
             /**
              * State
              * @description State of the job, in Slurm's word.
@@ -4412,6 +4948,48 @@ export interface components {
             world: number;
         };
         /**
+         * RunDifferences
+         * @description How two runs differ: in their specs, their code, and the environments of their latest attempts.
+         */
+        RunDifferences: {
+            /** @description Files that differ; null if one of the runs has no code snapshot, or its files are gone. */
+            code: components["schemas"]["SnapshotDifferences"] | null;
+            /**
+             * Code Note
+             * @description Why there are no differences of files; null if there are some.
+             * @example both runs have the same code
+             */
+            code_note: string | null;
+            /**
+             * Environment
+             * @description Packages, variables and so on that differ, at most 1,000; without those that each job has for itself.
+             */
+            environment: components["schemas"]["ValueDifference"][];
+            /**
+             * Environment Note
+             * @description Why environments are not compared; null if they are.
+             * @example run 42 has no record of its environment
+             */
+            environment_note: string | null;
+            /**
+             * Other
+             * @description Id of the run that it is compared with.
+             * @example 43
+             */
+            other: number;
+            /**
+             * Run
+             * @description Id of the run.
+             * @example 42
+             */
+            run: number;
+            /**
+             * Spec
+             * @description Fields of the specs that differ, without the code.
+             */
+            spec: components["schemas"]["ValueDifference"][];
+        };
+        /**
          * RunExtended
          * @description The result of a request to extend a run.
          */
@@ -4509,6 +5087,14 @@ export interface components {
          */
         RunSpec: {
             /**
+             * Augmentation
+             * @description Random changes of training images; null: `crop_mirror` for image folders, `none` for all other data.
+             * @example {
+             *       "kind": "none"
+             *     }
+             */
+            augmentation?: (components["schemas"]["ImageAugmentation"] | components["schemas"]["ImportedAugmentation"]) | null;
+            /**
              * Batch
              * @description Samples per step, over all ranks.
              * @example 256
@@ -4566,7 +5152,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"];
+            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
             /**
              * Ema Decay
              * @description Decay of the exponential moving average of the weights that is evaluated; null: the weights are evaluated.
@@ -4579,6 +5165,15 @@ export interface components {
              * @example 25
              */
             epochs: number;
+            /**
+             * Evaluate Only
+             * @description Whether to evaluate the initial weights once, and take no step.
+             * @default false
+             * @example false
+             */
+            evaluate_only: boolean;
+            /** @description Weights of another run to start from; null: random weights, by `seed`. */
+            initial_weights?: components["schemas"]["InitialWeights"] | null;
             /**
              * Kind
              * @description Kind of the run: this project's training engine. `program` stands for the user's own program.
@@ -4593,6 +5188,31 @@ export interface components {
              * @example 0
              */
             label_smoothing: number;
+            /**
+             * Loss
+             * @description The training loss.
+             * @default {
+             *       "kind": "cross_entropy"
+             *     }
+             */
+            loss: components["schemas"]["CrossEntropy"] | components["schemas"]["ImportedLoss"];
+            /**
+             * Metrics
+             * @description The user's own metrics of each evaluation: for the name of each series the function.
+             * @default {}
+             * @example {
+             *       "top5": {
+             *         "function": "my_metrics:top",
+             *         "kind": "import",
+             *         "options": {
+             *           "k": 5
+             *         }
+             *       }
+             *     }
+             */
+            metrics: {
+                [key: string]: components["schemas"]["ImportedMetric"];
+            };
             /**
              * Micro Batch
              * @description Most samples per pass of a rank; null: the rank's whole share.
@@ -4612,7 +5232,7 @@ export interface components {
              * Optimizer
              * @description The optimizer.
              */
-            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"];
+            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"] | components["schemas"]["ImportedOptimizer"];
             /**
              * Precision
              * @description Number format of forward and backward passes; weights, norms and updates are always float32.
@@ -4656,7 +5276,7 @@ export interface components {
              * Schedule
              * @description The learning-rate schedule.
              */
-            schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"] | components["schemas"]["Step"] | components["schemas"]["Cosine"];
+            schedule: components["schemas"]["Constant"] | components["schemas"]["Polynomial"] | components["schemas"]["Step"] | components["schemas"]["Cosine"] | components["schemas"]["ImportedSchedule"];
             /**
              * Seed
              * @description Seed of the weights, of the order of samples and of random parts of the net.
@@ -4932,6 +5552,13 @@ export interface components {
              */
             cpus_per_rank: number;
             /**
+             * Gpus Per Rank
+             * @description Number of GPUs of each rank, requested per node as `gres`; null: only `gres` counts. A rank sees the GPUs of all
+             *     ranks of its node, and takes its own by LOCAL_RANK.
+             * @example 1
+             */
+            gpus_per_rank?: number | null;
+            /**
              * Gres
              * @description Generic resources per node; null: none.
              * @example gpu:4
@@ -4964,6 +5591,18 @@ export interface components {
              * @example 1
              */
             nodes: number;
+            /**
+             * Options
+             * @description Further options of sbatch, without the dashes; true for an option without a value.
+             * @default {}
+             * @example {
+             *       "exclusive": true,
+             *       "reservation": "course"
+             *     }
+             */
+            options: {
+                [key: string]: boolean | number | string;
+            };
             /**
              * Partition
              * @description Partition, or several separated by commas; null: the cluster's default partition.
@@ -5381,6 +6020,24 @@ export interface components {
             width: number;
         };
         /**
+         * TensorBoard
+         * @description The scalars of TensorBoard's event files.
+         */
+        TensorBoard: {
+            /**
+             * Folder
+             * @description Folder with the event files, also in folders below it: a path in the run's folder, or an absolute path, of which
+             *     only what is written after the start is read; null: the run's folder.
+             * @example tensorboard
+             */
+            folder?: string | null;
+            /**
+             * @description Always "tensorboard": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "tensorboard";
+        };
+        /**
          * Torus
          * @description 2D-torus all-reduce (Mikami et al., 2018) on `rows` rows of world / rows ranks.
          */
@@ -5471,6 +6128,30 @@ export interface components {
              * @example base.batch
              */
             path: string;
+        };
+        /**
+         * ValueDifference
+         * @description A value that differs between two runs.
+         */
+        ValueDifference: {
+            /**
+             * First
+             * @description The value of the run; null also for an absent value.
+             * @example 0.1
+             */
+            first: unknown;
+            /**
+             * Path
+             * @description Dotted path of the value.
+             * @example parameters.lr
+             */
+            path: string;
+            /**
+             * Second
+             * @description The value of the other run; null also for an absent value.
+             * @example 0.2
+             */
+            second: unknown;
         };
     };
     responses: never;
@@ -7557,6 +8238,180 @@ export interface operations {
             };
         };
     };
+    get_run_differences: {
+        parameters: {
+            query: {
+                /** @description Id of the run to compare with. */
+                other: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDifferences"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_environment: {
+        parameters: {
+            query?: {
+                /** @description Number of the attempt; without it, the latest attempt. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvironmentRecord"] | null;
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     extend_run: {
         parameters: {
             query?: never;
@@ -8563,7 +9418,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description Hash of the snapshot to compare with. */
-                other: string;
+                against: string;
             };
             header?: never;
             path: {

@@ -1,0 +1,91 @@
+"""The injected time split: its communication share compared with the engine's own, and what it costs.
+
+Shares: on the lab, 2 hosts x 2 ranks with links of 200 Mbit/s, the engine's steps and those of an ordinary DDP loop of
+the same net and batch alternate in the same processes, both over gloo. The goal is that the shares of communication
+differ by at most 10 %. Cost: two ranks of this machine take steps of about 50 ms, in blocks with and without the hook,
+its thread and its files in turn. The goal is a median ratio of less than 1.01.
+
+`make bench NAME=time_split` needs the lab (root on Debian), and about six minutes. `--part cost` or `--part shares`
+measures one part and only prints.
+"""
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.allreduce.benchmark import machine, versions
+from benchmarks.launcher import run_ranks, shape_links
+from benchmarks.throughput.benchmark import spec
+from lab.instance import HOST_SUFFIX
+
+RATE = "200mbit"
+# net -> side in pixels, samples per rank, and whether the gradients are summed while the backward pass computes
+CASES = {"lenet": (28, 96, False), "nin": (67, 16, True)}
+COST_CASE = (28, 160)  # of lenet: a step of about 50 ms on this machine
+SHARE_ROUNDS, COST_ROUNDS = 6, 40
+RESULT = Path(__file__).parents[1] / "results" / "time_split.json"
+
+
+def main() -> None:
+    """Measure, print, and write the report if everything was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=["shares", "cost"])
+    parser.add_argument("--net", choices=[*CASES], action="append")
+    parser.add_argument("--local", action="store_true", help="measure the shares on this machine, without the lab")
+    options = parser.parse_args()
+    report: dict[str, Any] = {"machine": machine(), "versions": versions(), "rate": RATE}
+    if options.part != "cost":
+        report["shares"] = measure_shares(options.net or [*CASES], is_local=options.local)
+    if options.part != "shares":
+        report["cost"] = measure_cost()
+    if not (options.part or options.net or options.local):
+        RESULT.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def measure_shares(nets: list[str], *, is_local: bool) -> list[dict[str, Any]]:
+    """Measure each net on the lab, or on four ranks of this machine."""
+    if is_local:
+        return [measure_share(net, ["", ""]) for net in nets]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM; no report was written"))
+    shape_links("--rate", RATE)
+    try:
+        return [measure_share(net, [f"gpu{number}{HOST_SUFFIX}" for number in (1, 2)]) for net in nets]
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second SIGTERM must not interrupt the cleanup
+        shape_links()
+
+
+def measure_share(net: str, hosts: list[str]) -> dict[str, Any]:
+    """Compare the shares of one net and print a row."""
+    pixels, share, overlap = CASES[net]
+    rule = {"kind": "sync", "overlap": overlap}
+    run = {**spec(net, 4, pixels, share), "collective": {"kind": "native"}, "rule": rule}
+    task = {"part": "shares", "run": run, "rounds": SHARE_ROUNDS}
+    rounds = run_ranks("benchmarks.time_split.rank", hosts, 2, task)
+    engine, hook = (median(one[name]["communication"] for one in rounds) for name in ("engine", "hook"))
+    ratio = median(one["hook"]["communication"] / one["engine"]["communication"] for one in rounds)
+    print(f"{net:10} communication share: engine {engine:.1%}, hook {hook:.1%}, median ratio of rounds {ratio:.3f}")
+    sys.stdout.flush()
+    return {"net": net, "engine": engine, "hook": hook, "ratio": ratio, "rounds": rounds, "run": run}
+
+
+def measure_cost() -> dict[str, Any]:
+    """Compare steps with and without the hook and print a row."""
+    run = spec("lenet", 2, *COST_CASE)
+    found: dict[str, Any] = run_ranks(
+        "benchmarks.time_split.rank", [""], 2, {"part": "cost", "run": run, "rounds": COST_ROUNDS}
+    )
+    ratio = median(on / off for on, off in zip(found["on"], found["off"], strict=True))
+    print(
+        f"step of {median(found['off']) * 1e3:.1f} ms: median ratio with the hook {ratio:.4f}; CPU time of its thread "
+        f"{found['thread_share']:.3%} of a core, of its calls {found['calls_s'] * 1e6:.0f} us per step"
+    )
+    return {**found, "ratio": ratio}
+
+
+if __name__ == "__main__":
+    main()

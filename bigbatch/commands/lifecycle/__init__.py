@@ -1,0 +1,1 @@
+"""Commands that change experiments and runs after their submission."""

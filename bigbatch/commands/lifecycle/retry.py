@@ -1,0 +1,42 @@
+"""`bigbatch retry` and `bigbatch resume`: let ended runs go on."""
+
+from typing import Annotated
+
+import typer
+
+from bigbatch.client import Client
+from bigbatch.commands.options import Json
+from bigbatch.lifecycle_client import BOTH, Retried
+from bigbatch.terminal.output import format_count, print_json
+from contract.api.lifecycle import RetryResult
+
+SHOWN = 10  # runs that did not change
+
+
+def retry(
+    numbers: Annotated[list[int], typer.Argument(metavar="ID...", help="Experiments, or runs with --run.")],
+    run: Annotated[bool, typer.Option("--run", help="The ids are of runs.")] = False,
+    *,
+    failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
+    stopped: Annotated[bool, typer.Option("--stopped", help="Only runs that were stopped.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Let runs that failed or were stopped go on from their newest checkpoints; other runs do not change."""
+    states: Retried = ("failed",) if failed and not stopped else ("cancelled",) if stopped and not failed else BOTH
+    with Client() as client:
+        results = [client.retry_run(one, states) if run else client.retry(one, states) for one in numbers]
+    if as_json:
+        print_json(results)
+        return
+    for number, result in zip(numbers, results, strict=True):
+        _print(f"{'run' if run else 'experiment'} {number}", result)
+
+
+def _print(what: str, result: RetryResult) -> None:
+    print(f"{what}: {format_count(len(result.queued), 'run')} will go on")
+    if result.waiting:
+        print(f"  {', '.join(map(str, result.waiting))}: after the end of the last job, which the cluster still has")
+    for one in result.unchanged[:SHOWN]:
+        print(f"  run {one.id} stays {one.state}: {one.why}")
+    if len(result.unchanged) > SHOWN:
+        print(f"  and {format_count(len(result.unchanged) - SHOWN, 'further run')} that did not change")

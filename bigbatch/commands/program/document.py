@@ -1,0 +1,87 @@
+"""The experiment that the options of `bigbatch run` describe."""
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from bigbatch.errors import DocumentRefused
+from contract.validation import ValidationIssue
+
+Document = dict[str, Any]
+
+
+def make_document(
+    words: Sequence[str], *, name: str | None, resources: Document, sweep: Sequence[str], base: Document
+) -> Document:
+    """Return the experiment; `base` has further fields of the run."""
+    command: Any = words[0] if len(words) == 1 and " " in words[0] else list(words)
+    axes = dict(_parse_sweep(text) for text in sweep)
+    run = {"kind": "program", "command": command, "resources": resources, **base}
+    if axes:
+        run["parameters"] = {parameter: values[0] for parameter, values in axes.items()}
+    document: Document = {"name": name or shlex.join(words)[:200].replace("\n", " "), "base": run}
+    varied = {f"parameters.{parameter}": values for parameter, values in axes.items()}
+    return {**document, "axes": varied} if varied else document
+
+
+def make_resources(on_slurm: bool, ranks_per_node: int, **options: Any) -> Document:
+    """Return the resources; options that are None, and Slurm's options on one machine, are left out."""
+    asked = {field: value for field, value in options.items() if value not in (None, {})}
+    if on_slurm:
+        return {"kind": "slurm", "ranks_per_node": ranks_per_node, **asked}
+    gpus = {"gpus_per_rank": asked["gpus_per_rank"]} if "gpus_per_rank" in asked else {}
+    for field, value in asked.items():
+        if field != "gpus_per_rank" and not (field == "nodes" and value == 1):
+            message = "this option needs Slurm: add --partition or --slurm"
+            raise DocumentRefused("the options do not fit", [ValidationIssue(path=field, message=message)])
+    return {"kind": "local", "ranks_per_node": ranks_per_node, **gpus}
+
+
+def make_environment(*, venv: str | None, conda: str | None, container: str | None, **lists: Any) -> Document:
+    """Return the environment; without a venv, conda or container the shell's active one counts."""
+    if not (venv or conda or container):
+        venv = os.environ.get("VIRTUAL_ENV")
+        active = os.environ.get("CONDA_DEFAULT_ENV")
+        conda = active if not venv and active != "base" else None
+    found: Document = {name: value for name, value in lists.items() if value}
+    found |= {"venv": os.path.abspath(os.path.expanduser(venv))} if venv else {}
+    found |= {"conda": conda} if conda else {}
+    return found | ({"container": {"image": container}} if container else {})
+
+
+def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Return {"A": "1"} for ["A=1"]."""
+    return dict(_split(text, option) for text in texts)
+
+
+def parse_sbatch(texts: Sequence[str]) -> dict[str, Any]:
+    """Return options of sbatch; NAME alone is an option without a value."""
+    named = [text.removeprefix("--").partition("=") for text in texts]
+    return {name: _parse_value(value) if sign else True for name, sign, value in named}
+
+
+def _parse_sweep(text: str) -> tuple[str, list[Any]]:
+    name, values = _split(text, "--sweep")
+    if values.startswith("["):
+        parsed = _parse_value(values)
+        if isinstance(parsed, list) and parsed:
+            return name, parsed
+    return name, [_parse_value(value) for value in values.split(",")]
+
+
+def _parse_value(text: str) -> Any:
+    """Return the JSON value of the text, or the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        issue = ValidationIssue(path=option, message=f"{text!r} is not NAME=VALUE")
+        raise DocumentRefused("an option cannot be read", [issue])
+    return name, value

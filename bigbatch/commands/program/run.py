@@ -1,0 +1,98 @@
+"""`bigbatch run`: submit a program from the shell, without a file."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bigbatch.client import Client
+from bigbatch.commands.program import options
+from bigbatch.commands.program.document import (
+    make_document,
+    make_environment,
+    make_resources,
+    parse_pairs,
+    parse_sbatch,
+)
+from bigbatch.commands.watch import watch_unless_interrupted
+from bigbatch.snapshot.attach import attach_snapshot, describe
+from bigbatch.terminal.output import format_count, make_console
+from contract.yaml_writer import write_yaml
+
+
+def run(
+    words: options.Words,
+    name: options.Name = None,
+    *,
+    partition: options.Partition = None,
+    slurm: options.Slurm = False,
+    nodes: options.Nodes = 1,
+    ranks_per_node: options.Ranks = 1,
+    cpus_per_rank: options.Cpus = None,
+    gpus_per_rank: options.Gpus = None,
+    minutes: options.Minutes = None,
+    memory: options.Memory = None,
+    account: options.Account = None,
+    qos: options.Qos = None,
+    sbatch: options.Sbatch = None,
+    launcher: options.Launcher = "srun",
+    venv: options.Venv = None,
+    conda: options.Conda = None,
+    module: options.Modules = None,
+    container: options.Image = None,
+    setup: options.Setup = None,
+    env: options.Variables = None,
+    sweep: options.Sweep = None,
+    metric: options.Metric = None,
+    steps: options.Steps = 0,
+    follow: options.Follow = False,
+    force: options.Force = False,
+    no_snapshot: options.NoSnapshot = False,
+    as_yaml: options.Print = False,
+) -> None:
+    """Submit COMMAND; with --sweep each value is a run, which gets it as {NAME} in COMMAND.
+
+    The runs use a snapshot of this folder, as it is now.
+    """
+    document = _document(words, locals())
+    if as_yaml:
+        print(write_yaml(document), end="")
+    else:
+        _submit(document, force=force, follow=follow)
+
+
+def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the experiment that the options describe; `given` has the value of each."""
+    need = {name: given[name] for name in ("partition", "nodes", "cpus_per_rank", "gpus_per_rank", "minutes", "qos")}
+    need |= {"memory_gb": given["memory"], "account": given["account"]}
+    on_slurm = given["slurm"] or bool(given["partition"])
+    sbatch = parse_sbatch(given["sbatch"] or [])
+    resources = make_resources(on_slurm, given["ranks_per_node"], options=sbatch, **need)
+    lists = {"modules": given["module"], "setup": given["setup"]}
+    lists["variables"] = parse_pairs(given["env"] or [], "--env")
+    places = {name: given[name] for name in ("venv", "conda", "container")}
+    base: dict[str, Any] = {"launcher": given["launcher"], "steps": given["steps"]}
+    base["environment"] = make_environment(**places, **lists)
+    if given["metric"]:
+        base["metrics"] = [{"kind": "output", "pattern": pattern} for pattern in given["metric"]]
+    if given["no_snapshot"]:
+        base["working_folder"] = str(Path.cwd())
+    return make_document(words, name=given["name"], resources=resources, sweep=given["sweep"] or [], base=base)
+
+
+def _submit(document: dict[str, Any], *, force: bool, follow: bool) -> None:
+    with Client() as client:
+        document, taken = attach_snapshot(document, Path.cwd(), client)
+        for line in (
+            [describe(taken), *(f"warning: not in the snapshot: {one}" for one in taken.left_out)] if taken else []
+        ):
+            print(line, file=sys.stderr)
+        created = client.create(document, force=force)
+        for warning in created.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        url = client.experiment_url(created.id)
+        print(f"experiment {created.id}, {format_count(len(created.runs), 'run')}: {url}", flush=True)
+        if follow and not watch_unless_interrupted(client, created.id, make_console()):
+            raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""The commands that repeat a run and compare what two runs ran."""

@@ -1,0 +1,35 @@
+"""`bigbatch rerun`: carry a run or an experiment out again, with the same spec and the same code."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bigbatch.client import Client
+from bigbatch.commands.options import Json
+from bigbatch.commands.watch import watch_unless_interrupted
+from bigbatch.terminal.output import format_count, make_console, print_json
+
+
+def rerun(
+    number: Annotated[int, typer.Argument(metavar="RUN", help="The run to carry out again.")],
+    watch: Annotated[bool, typer.Option("--watch", help="Show progress until the experiment ends.")] = False,
+    *,
+    is_experiment: Annotated[bool, typer.Option("--experiment", help="RUN is the id of an experiment.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Submit also if the cluster's report contradicts the resources.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Carry RUN out again as a new experiment: the same spec, seed and code snapshot, from the first step on."""
+    with Client() as client:
+        created = (client.rerun_experiment if is_experiment else client.rerun)(number, force=force)
+        for warning in created.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        if as_json:
+            print_json(created)
+        else:
+            runs = format_count(len(created.runs), "run")
+            print(f"experiment {created.id}, {runs}: {client.experiment_url(created.id)}", flush=True)
+        if watch and not watch_unless_interrupted(client, created.id, make_console(stderr=as_json)):
+            raise typer.Exit(1)

@@ -1,0 +1,141 @@
+"""The client's methods for experiments and runs after their submission: retry, repeat, label, wait, delete."""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any, Literal
+
+from bigbatch.connection import Connection
+from bigbatch.errors import BigbatchError, Unreachable
+from contract.api.labels import ExperimentChange, RunChange, RunLabels
+from contract.api.lifecycle import (
+    Deleted,
+    ExtensionRequest,
+    PointsAdded,
+    PointsRequest,
+    RetryRequest,
+    RetryResult,
+    RunExtended,
+    StoredSize,
+)
+from contract.api.responses import Created, ExperimentDetail, RunDetail
+from contract.lifecycle.state import ENDED
+
+Kind = Literal["experiments", "runs"]
+Retried = Sequence[Literal["failed", "cancelled"]]
+BOTH: Retried = ("failed", "cancelled")
+POLL_INTERVAL_S = 1.0
+NEW_LABELS = {"owner": None, "notes": ""}  # of a repeated experiment: its owner is who repeats it
+
+
+class WaitTimeout(BigbatchError):
+    """The experiment has not ended in time."""
+
+
+class LifecycleClient:
+    """The methods; `Client` has the connection."""
+
+    _connection: Connection
+
+    def retry(self, experiment_id: int, states: Retried = BOTH) -> RetryResult:
+        """Let the runs of an experiment that ended in one of `states` go on, each as its next attempt."""
+        request = RetryRequest(states=list(states))
+        return self._connection.change("POST", f"/experiments/{experiment_id}/retry", RetryResult, request)
+
+    def retry_run(self, run_id: int, states: Retried = BOTH) -> RetryResult:
+        """Let a run that ended in one of `states` go on as its next attempt, from its newest checkpoint."""
+        request = RetryRequest(states=list(states))
+        return self._connection.change("POST", f"/runs/{run_id}/retry", RetryResult, request)
+
+    def rerun(self, run_id: int, *, force: bool = False) -> Created:
+        """Carry a run out again as a new experiment: the same spec, seed and code snapshot, from the first step on."""
+        run = self._connection.get(f"/runs/{run_id}", RunDetail)
+        name = self._detail(run.experiment_id).name
+        document = {
+            "name": f"rerun of run {run_id}: {name}"[:200],
+            "description": f"The same spec and code as run {run_id} of experiment {run.experiment_id}.",
+            "base": run.spec.model_dump(mode="json"),
+        }
+        return self._connection.create(document, force=force, origin=run.experiment_id)
+
+    def rerun_experiment(self, experiment_id: int, *, force: bool = False) -> Created:
+        """Submit an experiment again, with the points that were added to it; return the new one."""
+        return self.clone(experiment_id, {}, force=force)
+
+    def clone(self, experiment_id: int, changes: Mapping[str, Any], *, force: bool = False) -> Created:
+        """Submit an experiment with changes: dotted path in its document, such as "base.batch", to the new value."""
+        origin = self._detail(experiment_id)
+        document = {**origin.spec.model_dump(mode="json"), "name": origin.name, **NEW_LABELS}
+        created = self._connection.create(set_paths(document, changes), force=force, origin=experiment_id)
+        if origin.added_points:
+            added = self.add_points(created.id, points=origin.added_points, force=force)
+            return created.model_copy(update={"runs": [*created.runs, *added.runs]})
+        return created
+
+    def add_points(
+        self,
+        experiment_id: int,
+        *,
+        axes: Mapping[str, Sequence[Any]] | None = None,
+        points: Sequence[Mapping[str, Any]] = (),
+        force: bool = False,
+    ) -> PointsAdded:
+        """Add further values of an experiment's axes, or points outside its grid; it does not repeat a point."""
+        lists = {path: list(values) for path, values in (axes or {}).items()}
+        request = PointsRequest(axes=lists, points=[dict(point) for point in points])
+        path = f"/experiments/{experiment_id}/points{'?force=true' if force else ''}"
+        return self._connection.change("POST", path, PointsAdded, request)
+
+    def extend_run(self, run_id: int, *, epochs: int) -> RunExtended:
+        """Let a run that is done go on until it has taken `epochs` epochs in all."""
+        return self._connection.change("POST", f"/runs/{run_id}/extend", RunExtended, ExtensionRequest(epochs=epochs))
+
+    def change_experiment(self, experiment_id: int, change: ExperimentChange) -> ExperimentDetail:
+        """Change the labels of an experiment."""
+        return self._connection.change("PATCH", f"/experiments/{experiment_id}", ExperimentDetail, change)
+
+    def change_run(self, run_id: int, change: RunChange) -> RunLabels:
+        """Change the labels of a run."""
+        return self._connection.change("PATCH", f"/runs/{run_id}", RunLabels, change)
+
+    def size(self, row_id: int, kind: Kind = "experiments") -> StoredSize:
+        """Return what a deletion of an experiment or a run would remove, and the text that confirms the deletion."""
+        return self._connection.get(f"/{kind}/{row_id}/size", StoredSize)
+
+    def delete(self, row_id: int, kind: Kind = "experiments", *, confirm: str) -> Deleted:
+        """Delete an experiment or a run that has ended, with its files; `confirm` is the text of its size."""
+        return self._connection.change("DELETE", f"/{kind}/{row_id}", Deleted, ask={"confirm": confirm})
+
+    def wait(self, experiment_id: int, timeout: float | None = None) -> ExperimentDetail:
+        """Return the experiment when all its runs have ended; raise WaitTimeout after `timeout` seconds.
+
+        A service that does not answer for a while does not end the wait.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with suppress(Unreachable):
+                found = self._detail(experiment_id)
+                if found.state in ENDED:
+                    return found
+            left_s = POLL_INTERVAL_S if until is None else until - time.monotonic()
+            if left_s <= 0:
+                raise WaitTimeout(f"experiment {experiment_id} has not ended within {timeout:g} s")
+            time.sleep(min(POLL_INTERVAL_S, left_s))
+
+    def _detail(self, experiment_id: int) -> ExperimentDetail:
+        return self._connection.get(f"/experiments/{experiment_id}", ExperimentDetail)
+
+
+def set_paths(document: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of the document with dotted paths set; raise BigbatchError where a part of a path is no object."""
+    changed = deepcopy(dict(document))
+    for path, value in changes.items():
+        *parents, leaf = path.split(".") if not path.startswith("axes.") else ["axes", path.removeprefix("axes.")]
+        at = changed
+        for number, parent in enumerate(parents):
+            at = at.setdefault(parent, {})
+            if not isinstance(at, dict):
+                raise BigbatchError(f"{path}: {'.'.join(parents[: number + 1])} has no fields")
+        at[leaf] = value
+    return changed

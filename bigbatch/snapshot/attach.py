@@ -1,0 +1,52 @@
+"""The snapshot that `bigbatch submit` takes for a program whose spec does not say where its code is."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bigbatch.snapshot.capture import MAX_MB
+from bigbatch.snapshot.take import SnapshotRef, take_snapshot
+
+if TYPE_CHECKING:
+    from bigbatch.client import Client
+
+PLACES = ("code", "working_folder")  # fields that say where the code is
+
+
+def attach_snapshot(
+    document: Mapping[str, Any], folder: Path, client: "Client", *, max_mb: float = MAX_MB
+) -> tuple[dict[str, Any], SnapshotRef | None]:
+    """Return the document of an experiment with a snapshot of `folder`, and the snapshot.
+
+    An engine run, and a program that says where its code is, stay as they are. Raise SnapshotError.
+    """
+    if not needs_snapshot(document):
+        return dict(document), None
+    taken = take_snapshot(folder, client, max_mb=max_mb)
+    base = {**document["base"], "code": taken.hash}
+    if taken.subfolder:
+        base.setdefault("subfolder", taken.subfolder)
+    return {**document, "base": base}, taken
+
+
+def needs_snapshot(document: Mapping[str, Any]) -> bool:
+    """Return whether the experiment is of a program and leaves open where its code is."""
+    base, axes, variants = document.get("base"), document.get("axes"), document.get("variants")
+    if not isinstance(base, dict) or base.get("kind") != "program":
+        return False
+    varied = [*(axes if isinstance(axes, dict) else ())]
+    varied += [
+        path for one in (variants if isinstance(variants, list) else ()) if isinstance(one, dict) for path in one
+    ]
+    return not any(base.get(place) or place in varied for place in PLACES)
+
+
+def describe(taken: SnapshotRef) -> str:
+    """Return one line about the snapshot, for people."""
+    size = f"{taken.size / 1e6:,.1f} MB" if taken.size >= 100_000 else f"{taken.size:,} bytes"
+    line = f"code: snapshot {taken.hash[:12]}, {taken.files:,} files, {size}"
+    if taken.source is None:
+        return f"{line}, without git"
+    changes = taken.source.staged + taken.source.unstaged + taken.source.untracked
+    commit = (taken.source.commit or "no commit")[:10]
+    return f"{line}, {taken.source.branch or 'no branch'} at {commit}" + (f" with {changes} changes" if changes else "")

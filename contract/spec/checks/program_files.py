@@ -1,0 +1,106 @@
+"""Checks of the files that a program needs, as far as the service's host sees them.
+
+A local run starts on this host. Of a run on Slurm only absolute paths are checked that would be on the file system of
+the run folders, which the compute nodes share with this host.
+"""
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.program.run import ProgramSpec
+from contract.validation import ValidationIssue
+
+PLAIN = re.compile(r"[A-Za-z0-9_./+-]+")
+BASH_WORDS = """
+. [ alias bg builtin case cd command conda coproc declare do echo enable eval exec exit export for function if kill let
+local module printf pushd read return select set shift shopt source test time times trap true type ulimit umask unset
+until wait while
+"""
+
+
+def check_programs(spec: ExperimentSpec, runs_folder: Path) -> list[ValidationIssue]:
+    """Return an issue for each file that a program of the experiment needs and that is not there."""
+    found: dict[tuple[str, str], ValidationIssue] = {}
+    for number, (_, run) in enumerate(spec.points()):
+        if run.kind == "program":
+            for issue in check_files(run, runs_folder):
+                path = spec.grid.path_in_document(issue.path, number)
+                found.setdefault((path, issue.message), issue.model_copy(update={"path": path}))
+    return list(found.values())
+
+
+def check_files(run: ProgramSpec, runs_folder: Path) -> Iterator[ValidationIssue]:
+    """Yield an issue for each file of one program that is not there."""
+    environment, is_local = run.environment, run.resources.kind == "local"
+    sees = _Sight(None if is_local else _device_of(runs_folder))
+    if run.working_folder and sees.lacks(run.working_folder, is_folder=True):
+        yield _missing("working_folder", "folder", run.working_folder)
+    if environment.venv and sees.lacks(f"{environment.venv}/bin/python"):
+        message = f"there is no Python virtual environment in {environment.venv}: bin/python is missing"
+        yield ValidationIssue(path="environment.venv", message=message)
+    container = environment.container
+    if container and container.image.startswith("/") and sees.lacks(container.image):
+        yield _missing("environment.container.image", "image", container.image)
+    if not container and (program := _first_word(run)):
+        yield from _check_executable(run, program, sees)
+
+
+class _Sight:
+    """What this host sees: everything of its own, or only one file system that other hosts share."""
+
+    def __init__(self, device: int | None) -> None:
+        self.device = device
+
+    def lacks(self, path: str, *, is_folder: bool = False) -> bool:
+        """Return whether the path is surely not there."""
+        exists = os.path.isdir(path) if is_folder else os.path.exists(path)
+        return not exists and (self.device is None or _device_of(Path(path)) == self.device)
+
+
+def _device_of(path: Path) -> int | None:
+    """Return the file system of the path, or of the nearest folder above it that exists."""
+    for place in (path, *path.parents):
+        try:
+            return os.lstat(place).st_dev
+        except OSError:
+            continue
+    return None
+
+
+def _first_word(run: ProgramSpec) -> str | None:
+    """Return the program that the command starts; None if only bash can tell."""
+    if isinstance(run.command, list):
+        return run.command[0] if PLAIN.fullmatch(run.command[0]) else None
+    try:
+        words = shlex.split(run.command)
+    except ValueError:
+        return None
+    first = words[0] if words else ""
+    return first if PLAIN.fullmatch(first) and first not in BASH_WORDS.split() else None
+
+
+def _check_executable(run: ProgramSpec, program: str, sees: _Sight) -> Iterator[ValidationIssue]:
+    environment = run.environment
+    if "/" in program:
+        path = program if program.startswith("/") else f"{run.working_folder}/{program}"
+        if (program.startswith("/") or run.working_folder) and sees.lacks(path):
+            yield _missing("command", "executable", path)
+        elif sees.device is None and os.path.isfile(path) and not os.access(path, os.X_OK):
+            yield ValidationIssue(path="command", message=f"{path} may not be executed: chmod +x {path}")
+        return
+    is_path_known = not (environment.setup or environment.modules or environment.conda)
+    places = os.environ.get("PATH", os.defpath) if "PATH" not in environment.variables else None
+    if sees.device is None and is_path_known and places is not None:
+        places = f"{environment.venv}/bin:{places}" if environment.venv else places
+        if shutil.which(program, path=places) is None:
+            message = f"there is no executable '{program}' on this host; the PATH of the service is {places}"
+            yield ValidationIssue(path="command", message=message)
+
+
+def _missing(path: str, what: str, place: str) -> ValidationIssue:
+    return ValidationIssue(path=path, message=f"there is no {what} {place}, as this service's host sees it")

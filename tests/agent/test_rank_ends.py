@@ -1,0 +1,71 @@
+"""The record of a rank's end: echoes of another rank's failure, and kills by a memory limit, are told apart."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.folder.rank_ends import RankEnd, first_failure, record_end
+from agent.folder.run_folder import RunFolder as AgentFolder
+from agent.program.parameters import fill as fill_by_agent
+from agent.ranks.memory_events import count_oom_kills
+from agent.ranks.placement import expand_counts, expand_hosts
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.failure import FailureKind
+from contract.spec.program.placeholders import fill
+from tests.testing.programs import program_folder
+
+LOST = "[rank0]: RuntimeError: gloo/transport/tcp/pair.cc: Connection closed by peer [10.0.0.2]:17083"
+
+
+def written(folder: RunFolder, *ends: RankEnd) -> None:
+    for end in ends:
+        record_end(AgentFolder(folder.path), 1, end, is_shared=True)
+
+
+def test_a_rank_that_lost_a_connection_is_an_echo(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "true")
+    folder.log.write_text(f"0: {LOST}\n1: ValueError: no such file\n")
+    written(folder, RankEnd(0, "a", 1), RankEnd(1, "b", 1))
+    assert [(one.rank, one.echo) for one in folder.read_rank_failures(1)] == [(1, False), (0, True)]
+    first = first_failure(AgentFolder(folder.path), 1)
+    assert first is not None
+    assert first["rank"] == 1
+
+
+def test_a_kill_by_the_memory_limit_is_out_of_memory(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "true")
+    written(folder, RankEnd(0, "a", -9, is_out_of_memory=True))
+    (failure,) = folder.read_rank_failures(1)
+    assert failure.kind is FailureKind.OUT_OF_MEMORY
+
+
+def test_a_record_that_the_program_wrote_stays(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "true")
+    own = {"at": 1.0, "rank": 0, "host": "a", "reason": "no data", "kind": "python_error"}
+    (folder.path / "attempts" / "1.rank-0.json").write_text(json.dumps(own))
+    written(folder, RankEnd(0, "a", 1))
+    assert folder.read_rank_failures(1)[0].reason == "no data"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_kernels_count_is_read_in_both_versions(tmp_path: Path, version: int) -> None:
+    name = "memory/job/memory.oom_control" if version == 1 else "job/memory.events"
+    file = tmp_path / "sys" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
+    line = "4:memory:/job" if version == 1 else "0::/job"
+    (tmp_path / "cgroup").write_text(f"7:cpu:/other\n{line}\n")
+    assert count_oom_kills(tmp_path / "cgroup", tmp_path / "sys") == 3
+
+
+def test_slurms_lists_are_expanded() -> None:
+    assert expand_hosts("n[1-2,07],gpu3,a[1-2]b[3-4]") == ["n1", "n2", "n07", "gpu3", "a1b3", "a1b4", "a2b3", "a2b4"]
+    assert expand_counts("4(x2),3") == [4, 4, 3]
+
+
+@pytest.mark.parametrize("text", ["a {lr} {{lr}} {x y} {net.depth}", "{lr}{lr}", '{"a": {"b": 1}}'])
+@pytest.mark.parametrize("is_shell", [True, False])
+def test_the_agent_fills_placeholders_as_the_api_checks_them(text: str, is_shell: bool) -> None:
+    values = {"lr": 1e-05, "net.depth": "it's; $HOME"}
+    assert fill_by_agent(text, values, is_shell=is_shell) == fill(text, values, is_shell=is_shell)

@@ -1,0 +1,177 @@
+"""The commands and client methods for experiments and runs after their submission."""
+
+import csv
+import importlib
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bigbatch.client import Client
+from bigbatch.errors import ApiError
+from bigbatch.frame import NoPandas
+from bigbatch.lifecycle_client import WaitTimeout, set_paths
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.state import State
+from store.session import transaction
+from store.tables import Run
+from tests.testing.command import Call, Site
+from tests.testing.stored_runs import TO_RUNNING, current_job, end_attempt, move
+
+GRID = {"batch": [64, 128]}
+
+
+@pytest.fixture
+def document(spec: Path) -> dict[str, Any]:
+    from contract.yaml_reader import read_document
+
+    return {**read_document(spec.read_bytes()), "axes": GRID}
+
+
+@pytest.fixture
+def runs(client: Client, document: dict[str, Any]) -> tuple[int, list[int]]:
+    """An experiment with two queued runs."""
+    created = client.create(document)
+    return created.id, created.runs
+
+
+def end(site: Site, run_id: int, state: State, accuracy: float | None = None) -> None:
+    with transaction(site.engine) as db:
+        run = db.get_one(Run, run_id)
+        for new in TO_RUNNING:
+            move(db, run, new)
+        end_attempt(db, run, ExitCause.FAILURE, "no")
+        current_job(db, run).is_gone = True
+        run.best_accuracy = accuracy
+        move(db, run, state)
+
+
+def test_retry_names_the_runs_that_go_on_and_those_that_stay(
+    site: Site, client: Client, runs: tuple[int, list[int]], call: Call
+) -> None:
+    number, (first, second) = runs
+    end(site, first, State.FAILED)
+    end(site, second, State.DONE)
+    called = call("retry", number, "--stopped")
+    assert "0 runs will go on" in called.out
+    called = call("resume", number)
+    assert called.out.splitlines() == [
+        f"experiment {number}: 1 run will go on",
+        f"  run {second} stays done: the run is done",
+    ]
+    assert client.run(first).state is State.QUEUED
+    assert client.run(first).moves[-1].reason.endswith("asked for a retry")  # type: ignore[union-attr]
+    assert "the run has not ended" in call("retry", first, "--run", "--failed").out
+
+
+def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
+    number, (first, _) = runs
+    client.add_points(number, points=[{"batch": 32}])
+    again = client.rerun_experiment(number)
+    assert (len(again.runs), client.experiment(again.id).origin) == (3, number)
+    called = call(
+        "clone", number, "--set", "base.epochs=7", "--set", "axes.seed=[1, 2]", "--set", "name=other", "--json"
+    )
+    found = client.experiment(int(called.out.partition('"id": ')[2].partition(",")[0]))
+    assert (found.name, found.spec.axes, found.origin) == ("other", {**GRID, "seed": [1, 2]}, number)
+    called = call("rerun", first)
+    alone = client.experiment(int(called.out.split()[1].rstrip(",")))
+    assert (alone.runs, alone.origin, alone.name.startswith(f"rerun of run {first}: ")) == (1, number, True)
+    refused = call("clone", number, "--set", "base.epochs=none")
+    assert (refused.code, "base.epochs" in refused.err) == (2, True)
+    assert call("clone", number, "--set", "base.epochs").code == 2
+
+
+def test_extend_adds_points_and_epochs(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
+    number, (first, _) = runs
+    assert "2 new runs, 2 points were there before" in call("extend", number, "--axis", "batch=[256, 512]").out
+    assert "1 new run" in call("extend", number, "--point", "{batch: 32, seed: 4}").out
+    assert client.experiment(number).added_points == [{"batch": 32, "seed": 4}]
+    assert call("extend", number).code == 2
+    refused = call("extend", "--run", first, "--epochs", 2)
+    assert (refused.code, "is queued, and only a run that is done can be extended" in refused.err) == (1, True)
+
+
+def test_labels_by_commands(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
+    number, (first, _) = runs
+    assert call("rename", number, "a new name").out == f"experiment {number}: a new name\n"
+    call("note", number, "first")
+    assert call("note", number, "second", "--add").out == "first\n\nsecond\n"
+    assert call("note", number).out == "first\n\nsecond\n"
+    assert call("note", first, "odd", "--run").out == "odd\n"
+    assert call("tag", number, "b", "a").out == "a b\n"
+    assert call("tag", number, "--remove", "b").out == "a\n"
+    assert call("tag", first, "look", "--run").out == "look\n"
+    assert str(number) in call("search", "first").out
+    assert str(number) not in call("search", "nowhere-to-be-found").out
+    call("archive", number)
+    assert [one.id for one in client.experiments(where={"archived": "true"})] == [number]
+    call("archive", number, "--undo")
+    assert not list(client.experiments(where={"archived": "true"}))
+
+
+def test_delete_shows_the_size_and_asks(
+    site: Site, client: Client, runs: tuple[int, list[int]], call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number, run_ids = runs
+    for run_id in run_ids:
+        end(site, run_id, State.FAILED)
+    refused = call("delete", number)
+    assert (refused.code, "2 runs, 0 files, 0 B" in refused.out) == (1, True)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: "no")
+    assert "nothing was deleted" in call("delete", number).err
+    monkeypatch.setattr("builtins.input", lambda _: client.experiment(number).name)
+    assert call("delete", number).code == 0
+    with pytest.raises(ApiError, match="there is no experiment"):
+        client.experiment(number)
+
+
+def test_lists_by_accuracy_and_as_csv(site: Site, client: Client, document: dict[str, Any], call: Call) -> None:
+    created = [client.create({**document, "tags": ["by-accuracy"]}) for _ in range(3)]
+    for one, accuracy in zip(created[:2], (0.5, 0.75), strict=True):
+        end(site, one.runs[1], State.DONE, accuracy)
+    first, second, third = (one.id for one in created)
+    orders = {}
+    for sort in ("accuracy", "-accuracy"):
+        printed = call("list", "--sort", sort, "--tag", "by-accuracy", "--csv").out
+        orders[sort] = [int(row["id"]) for row in csv.DictReader(io.StringIO(printed))]
+    assert orders == {"accuracy": [second, first, third], "-accuracy": [first, second, third]}
+    rows = list(csv.DictReader(io.StringIO(call("show", second, "--sort", "accuracy", "--csv").out)))
+    assert [(row["batch"], row["best_accuracy"]) for row in rows] == [("128", "0.75"), ("64", "")]
+
+
+def test_wait_returns_when_all_runs_have_ended(site: Site, client: Client, runs: tuple[int, list[int]]) -> None:
+    number, run_ids = runs
+    with pytest.raises(WaitTimeout, match="has not ended within 0 s"):
+        client.wait(number, timeout=0.0)
+    for run_id in run_ids:
+        end(site, run_id, State.DONE)
+    assert client.wait(number, timeout=60).state is State.DONE
+
+
+def test_a_frame_needs_pandas(client: Client, runs: tuple[int, list[int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces both: pandas is absent, and a module that makes a frame of the rows."""
+
+    class Frame(list[dict[str, Any]]):
+        def set_index(self, name: str) -> "Frame":
+            return Frame(sorted(self, key=lambda row: int(row[name])))
+
+    def absent(_: str) -> None:
+        raise ImportError
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(NoPandas, match="pip install pandas"):
+        client.to_frame(runs[0])
+    monkeypatch.setattr(importlib, "import_module", lambda _: type("pandas", (), {"DataFrame": Frame}))
+    frame = client.to_frame(runs[0])
+    assert [(row["id"], row["batch"], row["state"]) for row in frame] == [
+        (run_id, batch, "queued") for run_id, batch in zip(runs[1], GRID["batch"], strict=True)
+    ]
+
+
+def test_a_path_into_a_value_is_refused() -> None:
+    assert set_paths({"axes": {}}, {"axes.a.b": [1]}) == {"axes": {"a.b": [1]}}
+    with pytest.raises(Exception, match=r"base\.batch has no fields"):
+        set_paths({"base": {"batch": 3}}, {"base.batch.size": 4})

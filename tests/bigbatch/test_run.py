@@ -1,0 +1,74 @@
+"""`bigbatch run` and `bigbatch export`: the experiment that the options describe, and the YAML of a stored one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from bigbatch.cli import app
+from bigbatch.commands.program.export import without_defaults
+from contract.spec.experiment import ExperimentSpec
+from contract.yaml_reader import read_document
+
+
+@pytest.fixture(autouse=True)
+def _no_active_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def printed(*words: str) -> dict[str, Any]:
+    """Return the document that `bigbatch run --print` prints; it must be a valid experiment."""
+    result = CliRunner().invoke(app, ["run", "--print", *words])
+    assert result.exit_code == 0, result.output
+    document = read_document(result.stdout.encode())
+    ExperimentSpec.model_validate(document)
+    return document
+
+
+def test_a_sweep_on_slurm_is_one_line() -> None:
+    slurm = ["--partition", "gpu", "--nodes", "2", "--ranks-per-node", "4", "--sweep", "lr=0.1,0.2"]
+    document = printed(*slurm, "--", "python", "train.py", "--lr", "{lr}")
+    assert document["base"]["command"] == ["python", "train.py", "--lr", "{lr}"]
+    assert document["base"]["resources"] == {"kind": "slurm", "ranks_per_node": 4, "partition": "gpu", "nodes": 2}
+    assert document["axes"] == {"parameters.lr": [0.1, 0.2]}
+    assert len(ExperimentSpec.model_validate(document).points()) == 2
+
+
+def test_without_a_partition_the_runs_are_local() -> None:
+    assert printed("--ranks-per-node", "2", "--", "true")["base"]["resources"] == {"kind": "local", "ranks_per_node": 2}
+
+
+def test_an_option_of_slurm_without_slurm_is_refused() -> None:
+    with pytest.raises(Exception, match="do not fit"):
+        CliRunner().invoke(app, ["run", "--print", "--minutes", "5", "--", "true"], catch_exceptions=False)
+
+
+def test_the_environment_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", "/home/ann/venv")
+    assert printed("--", "true")["base"]["environment"] == {"venv": "/home/ann/venv"}
+    words = ["--conda", "torch", "--module", "cuda/12", "--env", "A=b=c", "--setup", "ulimit -n 99", "--", "true"]
+    assert printed(*words)["base"]["environment"] == {
+        "modules": ["cuda/12"],
+        "setup": ["ulimit -n 99"],
+        "variables": {"A": "b=c"},
+        "conda": "torch",
+    }
+
+
+def test_options_of_sbatch_and_values_of_any_kind() -> None:
+    words = ["--slurm", "--sbatch", "exclusive", "--sbatch", "nice=5", "--sweep", "o=sgd,adam", "--", "echo {o} > out"]
+    document = printed(*words)
+    assert document["base"]["resources"]["options"] == {"exclusive": True, "nice": 5}
+    assert document["axes"] == {"parameters.o": ["sgd", "adam"]}
+    assert document["base"]["command"] == "echo {o} > out"
+
+
+@pytest.mark.parametrize("recipe", sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
+def test_an_export_is_the_same_experiment(recipe: Path) -> None:
+    spec = ExperimentSpec.model_validate(read_document(recipe.read_bytes()))
+    short = without_defaults(spec)
+    again = ExperimentSpec.model_validate(json.loads(json.dumps(short)))
+    assert again.model_dump(mode="json") == spec.model_dump(mode="json")

@@ -1,0 +1,76 @@
+"""A split of a map-style data set: `len(dataset)` samples, of which `dataset[i]` is (input, target)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import default_collate
+
+from trainers.data.sample_seed import sample_generators
+from trainers.data.split import Batch
+
+
+@dataclass(frozen=True)
+class SampleSplit:
+    """The samples of `dataset`, in batches by torch's default_collate; `name` stands in error messages."""
+
+    dataset: Any
+    name: str
+    seed: int
+    epoch: int = 0
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def stage(self, epoch: int, samples_of: Callable[[int], Tensor]) -> "SampleSplit":
+        """Return the same samples with the random numbers of an epoch."""
+        return replace(self, epoch=epoch)
+
+    def batch(self, index_B: Tensor) -> Batch:
+        """Return the inputs and the targets; raise TypeError if a sample is not a pair of an input and a target."""
+        samples = []
+        with sample_generators(self.seed, self.epoch) as seed_sample:
+            for number in index_B.tolist():
+                seed_sample(number)
+                samples.append(self._sample(number))
+        try:
+            inputs, target = default_collate(samples)
+        except (TypeError, RuntimeError) as error:
+            raise TypeError(f"the samples of {self.name} do not form a batch: {error}") from error
+        parts = tuple(inputs) if isinstance(inputs, list | tuple) else inputs
+        if not all(isinstance(part, Tensor) for part in [target, *(parts if isinstance(parts, tuple) else [parts])]):
+            message = "inputs and targets must be tensors, numbers, NumPy arrays, or tuples of them"
+            raise TypeError(f"the samples of {self.name} do not form a batch of tensors: {message}")
+        return parts, target
+
+    def _sample(self, number: int) -> tuple[Any, Any]:
+        sample = self.dataset[number]
+        if not isinstance(sample, tuple | list) or len(sample) != 2:
+            raise TypeError(f"sample {number} of {self.name} is a {type(sample).__name__}, not a pair (input, target)")
+        return sample[0], sample[1]
+
+
+def check_dataset(dataset: Any, name: str, *, samples: int) -> None:
+    """Raise TypeError if `dataset` has no length or no index, and ValueError if it has another number of samples."""
+    missing = [method for method in ("__len__", "__getitem__") if not hasattr(dataset, method)]
+    if missing:
+        raise TypeError(f"{name} is a {type(dataset).__name__} without {' and '.join(missing)}, not a data set")
+    if len(dataset) != samples:
+        raise ValueError(f"{name} has {len(dataset)} samples, and the spec states {samples}")
+
+
+def check_sample(split: SampleSplit, shape: tuple[int, ...], classes: int | None) -> None:
+    """Raise ValueError if the first sample has another shape than `shape`, or no class below `classes`."""
+    inputs, target = split.batch(torch.zeros(1, dtype=torch.int64))
+    first = inputs[0] if isinstance(inputs, tuple) else inputs
+    if tuple(first.shape[1:]) != shape:
+        found, stated = list(first.shape[1:]), list(shape)
+        raise ValueError(f"an input of {split.name} has the shape {found}, and the spec states {stated}")
+    if classes is None:
+        return
+    if target.shape != (1,) or target.is_floating_point():
+        raise ValueError(f"a target of {split.name} is no number of a class, but the spec states {classes} classes")
+    if not 0 <= int(target) < classes:
+        raise ValueError(f"sample 0 of {split.name} has the class {int(target)}; the {classes} classes begin at 0")
