@@ -59,23 +59,29 @@ def main() -> None:
     train, test = load_data()
     sampler = DistributedSampler(train, seed=0)
     loader = DataLoader(train, batch_size=options.batch // world, sampler=sampler, drop_last=True)
-    for epoch in range(step // len(loader), options.epochs):
-        sampler.set_epoch(epoch)
-        for number, (images, labels) in enumerate(loader, start=epoch * len(loader) + 1):
-            if number <= step:
-                continue  # the checkpoint was saved within this epoch
-            step = number
-            loss = nn.functional.cross_entropy(ddp(images.to(device)), labels.to(device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+
+    def run_epochs() -> None:
+        nonlocal step
+        for epoch in range(step // len(loader), options.epochs):
+            sampler.set_epoch(epoch)
+            for number, (images, labels) in enumerate(loader, start=epoch * len(loader) + 1):
+                if number <= step:
+                    continue  # the checkpoint was saved within this epoch
+                step = number
+                loss = nn.functional.cross_entropy(ddp(images.to(device)), labels.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                if rank == 0:
+                    print(f"step {step} loss {loss.item():.6f}", flush=True)
+            with torch.no_grad():
+                right = model(test.tensors[0].to(device)).argmax(1) == test.tensors[1].to(device)
             if rank == 0:
-                print(f"step {step} loss {loss.item():.6f}", flush=True)
-        with torch.no_grad():
-            right = model(test.tensors[0].to(device)).argmax(1) == test.tensors[1].to(device)
-        if rank == 0:
-            print(f"step {step} accuracy {right.float().mean().item():.4f}", flush=True)
-        save()
+                print(f"step {step} accuracy {right.float().mean().item():.4f}", flush=True)
+            save()
+
+    run_epochs()
+    save()
     dist.destroy_process_group()
 
 

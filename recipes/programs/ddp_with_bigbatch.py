@@ -1,6 +1,6 @@
-"""The script ddp.py with three more lines: it shows its loss, and pauses on request. By hand the lines do nothing.
+"""Train a small net on scikit-learn's digits with DistributedDataParallel. The script knows nothing of Bigbatch.
 
-torchrun --nproc-per-node 2 ddp_with_bigbatch.py --lr 0.1
+torchrun --nproc-per-node 2 ddp.py --lr 0.1
 """
 
 import argparse
@@ -61,26 +61,32 @@ def main() -> None:
     train, test = load_data()
     sampler = DistributedSampler(train, seed=0)
     loader = DataLoader(train, batch_size=options.batch // world, sampler=sampler, drop_last=True)
-    for epoch in range(step // len(loader), options.epochs):
-        sampler.set_epoch(epoch)
-        for number, (images, labels) in enumerate(loader, start=epoch * len(loader) + 1):
-            if number <= step:
-                continue  # the checkpoint was saved within this epoch
-            step = number
-            loss = nn.functional.cross_entropy(ddp(images.to(device)), labels.to(device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+
+    def run_epochs() -> None:
+        nonlocal step
+        for epoch in range(step // len(loader), options.epochs):
+            sampler.set_epoch(epoch)
+            for number, (images, labels) in enumerate(loader, start=epoch * len(loader) + 1):
+                if number <= step:
+                    continue  # the checkpoint was saved within this epoch
+                step = number
+                loss = nn.functional.cross_entropy(ddp(images.to(device)), labels.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                if rank == 0:
+                    print(f"step {step} loss {loss.item():.6f}", flush=True)
+                    bigbatch.log(step=step, loss=loss.item())
+                if bigbatch.should_pause(step):
+                    return
+            with torch.no_grad():
+                right = model(test.tensors[0].to(device)).argmax(1) == test.tensors[1].to(device)
             if rank == 0:
-                print(f"step {step} loss {loss.item():.6f}", flush=True)
-                bigbatch.log(step=step, loss=loss.item())
-            if bigbatch.should_pause(step):
-                return save()  # the attempt ends as paused; the next one starts from the checkpoint
-        with torch.no_grad():
-            right = model(test.tensors[0].to(device)).argmax(1) == test.tensors[1].to(device)
-        if rank == 0:
-            print(f"step {step} accuracy {right.float().mean().item():.4f}", flush=True)
-        save()
+                print(f"step {step} accuracy {right.float().mean().item():.4f}", flush=True)
+            save()
+
+    run_epochs()
+    save()
     dist.destroy_process_group()
 
 
