@@ -1,0 +1,89 @@
+"""Train a small net on scikit-learn's digits with DistributedDataParallel. The script knows nothing of Bigbatch.
+
+torchrun --nproc-per-node 2 ddp.py --lr 0.1
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+
+def load_data() -> tuple[TensorDataset, TensorDataset]:
+    """Return training and test digits: images of 64 numbers from 0 to 1, and labels from 0 to 9."""
+    digits = load_digits()
+    images = torch.tensor(digits.data / 16, dtype=torch.float32)
+    labels = torch.tensor(digits.target)
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
+    train, test = order[360:], order[:360]
+    return TensorDataset(images[train], labels[train]), TensorDataset(images[test], labels[test])
+
+
+def main() -> None:
+    """Train, and print the loss of every step and the accuracy after every epoch."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lr", type=float, default=0.1)
+    parser.add_argument("--batch", type=int, default=64, help="samples per step, over all ranks")
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--checkpoint", type=Path, help="file to save after each epoch, and to start from")
+    options = parser.parse_args()
+
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    device = torch.device(f"cuda:{os.environ['LOCAL_RANK']}" if torch.cuda.is_available() else "cpu")
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9)
+    step = 0
+    if options.checkpoint and options.checkpoint.exists():
+        saved = torch.load(options.checkpoint, map_location=device)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+
+    def save() -> None:
+        if options.checkpoint and rank == 0:
+            options.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+            part = options.checkpoint.with_suffix(".part")
+            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, part)
+            part.replace(options.checkpoint)  # a reader never sees half a file
+        dist.barrier()
+
+    ddp = DistributedDataParallel(model)
+    train, test = load_data()
+    sampler = DistributedSampler(train, seed=0)
+    loader = DataLoader(train, batch_size=options.batch // world, sampler=sampler, drop_last=True)
+
+    def run_epochs() -> None:
+        nonlocal step
+        for epoch in range(step // len(loader), options.epochs):
+            sampler.set_epoch(epoch)
+            for number, (images, labels) in enumerate(loader, start=epoch * len(loader) + 1):
+                if number <= step:
+                    continue  # the checkpoint was saved within this epoch
+                step = number
+                loss = nn.functional.cross_entropy(ddp(images.to(device)), labels.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                if rank == 0:
+                    print(f"step {step} loss {loss.item():.6f}", flush=True)
+            with torch.no_grad():
+                right = model(test.tensors[0].to(device)).argmax(1) == test.tensors[1].to(device)
+            if rank == 0:
+                print(f"step {step} accuracy {right.float().mean().item():.4f}", flush=True)
+            save()
+
+    run_epochs()
+    save()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
