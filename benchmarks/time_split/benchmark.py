@@ -3,7 +3,8 @@
 Shares: on the lab, 2 hosts x 2 ranks with links of 200 Mbit/s, the engine's steps and those of an ordinary DDP loop of
 the same net and batch alternate in the same processes, both over gloo. The goal is that the shares of communication
 differ by at most 10 %. Cost: two ranks of this machine take steps of about 50 ms, in blocks with and without the hook,
-its thread and its files in turn. The goal is a median ratio of less than 1.01.
+its thread and its files in turn, and steps of a net of one weight show the processor time of the calls alone. The goal
+is less than 1 %, that is 500 us.
 
 `make bench NAME=time_split` needs the lab (root on Debian), and about six minutes. `--part cost` or `--part shares`
 measures one part and only prints.
@@ -25,7 +26,7 @@ from lab.instance import HOST_SUFFIX
 RATE = "200mbit"
 # net -> side in pixels, samples per rank, and whether the gradients are summed while the backward pass computes
 CASES = {"lenet": (28, 96, False), "nin": (67, 16, True)}
-COST_CASE = (28, 160)  # of lenet: a step of about 50 ms on this machine
+COST_CASE = (28, 48)  # of lenet: a step of about 50 ms on this machine
 SHARE_ROUNDS, COST_ROUNDS = 6, 40
 RESULT = Path(__file__).parents[1] / "results" / "time_split.json"
 
@@ -81,7 +82,7 @@ def measure_cost() -> dict[str, Any]:
     )
     ratio = median(on / off for on, off in zip(found["on"], found["off"], strict=True))
     print(
-        f"step of {median(found['off']) * 1e3:.1f} ms: median ratio with the hook {ratio:.4f}; CPU time of its thread "
+        f"step of {median(found['off']) * 1e3:.1f} ms: median ratio {ratio:.4f}; processor time of its thread "
         f"{found['thread_share']:.3%} of a core, of its calls {found['calls_s'] * 1e6:.0f} us per step"
     )
     return {**found, "ratio": ratio}

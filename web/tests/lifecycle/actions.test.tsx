@@ -2,8 +2,8 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { ExperimentDetail, RunDetail } from "@/shared/api/types";
-import { openPage } from "../openPage";
-import { anExperiment, aProgram, aRun, aRunDetail, Service } from "../service";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aProgram, aRun, aRunDetail, Service } from "../testing/service";
 
 const SIZE = { runs: 1, size_bytes: 1_250_000, files: 12, is_complete: true, blocked_by: [] };
 
