@@ -25,30 +25,35 @@ def load_data() -> tuple[TensorDataset, TensorDataset]:
     return TensorDataset(images[train], labels[train]), TensorDataset(images[test], labels[test])
 
 
+def own_device() -> torch.device:
+    """Return this rank's GPU, or the CPU on a machine without GPUs."""
+    return torch.device(f"cuda:{os.environ['LOCAL_RANK']}" if torch.cuda.is_available() else "cpu")
+
+
 def main() -> None:
     """Train, and print the loss of every step and the accuracy after every epoch."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lr", type=float, default=0.1)
     parser.add_argument("--batch", type=int, default=64, help="samples per step, over all ranks")
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--checkpoint", type=Path, help="file to save after each epoch, and to start from")
+    parser.add_argument("--checkpoint", type=Path, default="checkpoint.pt", help="file to save to and to start from")
     options = parser.parse_args()
 
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    device = own_device()
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
-    device = torch.device(f"cuda:{os.environ['LOCAL_RANK']}" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9)
     step = 0
-    if options.checkpoint and options.checkpoint.exists():
+    if options.checkpoint.exists():
         saved = torch.load(options.checkpoint, map_location=device)
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         step = saved["step"]
 
     def save() -> None:
-        if options.checkpoint and rank == 0:
+        if rank == 0:
             options.checkpoint.parent.mkdir(parents=True, exist_ok=True)
             part = options.checkpoint.with_suffix(".part")
             torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, part)
