@@ -6,6 +6,7 @@ torchrun --nproc-per-node 2 ddp.py --lr 0.1
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -28,6 +29,27 @@ def load_data() -> tuple[TensorDataset, TensorDataset]:
 def own_device() -> torch.device:
     """Return this rank's GPU, or the CPU on a machine without GPUs."""
     return torch.device(f"cuda:{os.environ['LOCAL_RANK']}" if torch.cuda.is_available() else "cpu")
+
+
+def accuracy(model: nn.Module, data: TensorDataset, device: torch.device) -> float:
+    """Return the share of correctly classified samples."""
+    images, labels = data.tensors
+    with torch.no_grad():
+        return (model(images.to(device)).argmax(1) == labels.to(device)).float().mean().item()
+
+
+def report(rank: int, line: str) -> None:
+    """Print a line, once for all ranks."""
+    if rank == 0:
+        print(line, flush=True)
+
+
+def write(state: dict[str, Any], checkpoint: Path) -> None:
+    """Write a checkpoint so that a reader never sees half a file."""
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    part = checkpoint.with_suffix(".part")
+    torch.save(state, part)
+    part.replace(checkpoint)
 
 
 def main() -> None:
@@ -54,10 +76,7 @@ def main() -> None:
 
     def save() -> None:
         if rank == 0:
-            options.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-            part = options.checkpoint.with_suffix(".part")
-            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, part)
-            part.replace(options.checkpoint)  # a reader never sees half a file
+            write({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, options.checkpoint)
         dist.barrier()
 
     ddp = DistributedDataParallel(model)
@@ -77,12 +96,8 @@ def main() -> None:
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-                if rank == 0:
-                    print(f"step {step} loss {loss.item():.6f}", flush=True)
-            with torch.no_grad():
-                right = model(test.tensors[0].to(device)).argmax(1) == test.tensors[1].to(device)
-            if rank == 0:
-                print(f"step {step} accuracy {right.float().mean().item():.4f}", flush=True)
+                report(rank, f"step {step} loss {loss.item():.6f}")
+            report(rank, f"step {step} accuracy {accuracy(model, test, device):.4f}")
             save()
 
     run_epochs()

@@ -6,6 +6,7 @@ torchrun --nproc-per-node 2 ddp.py --lr 0.1
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -32,6 +33,27 @@ def own_device() -> torch.device:
     return torch.device(f"cuda:{os.environ['LOCAL_RANK']}" if torch.cuda.is_available() else "cpu")
 
 
+def accuracy(model: nn.Module, data: TensorDataset, device: torch.device) -> float:
+    """Return the share of correctly classified samples."""
+    images, labels = data.tensors
+    with torch.no_grad():
+        return (model(images.to(device)).argmax(1) == labels.to(device)).float().mean().item()
+
+
+def report(rank: int, line: str) -> None:
+    """Print a line, once for all ranks."""
+    if rank == 0:
+        print(line, flush=True)
+
+
+def write(state: dict[str, Any], checkpoint: Path) -> None:
+    """Write a checkpoint so that a reader never sees half a file."""
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    part = checkpoint.with_suffix(".part")
+    torch.save(state, part)
+    part.replace(checkpoint)
+
+
 def main() -> None:
     """Train, and print the loss of every step and the accuracy after every epoch."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -56,10 +78,7 @@ def main() -> None:
 
     def save() -> None:
         if rank == 0:
-            options.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-            part = options.checkpoint.with_suffix(".part")
-            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, part)
-            part.replace(options.checkpoint)  # a reader never sees half a file
+            write({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, options.checkpoint)
         dist.barrier()
 
     ddp = DistributedDataParallel(model)
@@ -79,15 +98,11 @@ def main() -> None:
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-                if rank == 0:
-                    print(f"step {step} loss {loss.item():.6f}", flush=True)
-                    bigbatch.log(step=step, loss=loss.item())
+                report(rank, f"step {step} loss {loss.item():.6f}")
+                bigbatch.log(step=step, loss=loss.item())
                 if bigbatch.should_pause(step):
                     return
-            with torch.no_grad():
-                right = model(test.tensors[0].to(device)).argmax(1) == test.tensors[1].to(device)
-            if rank == 0:
-                print(f"step {step} accuracy {right.float().mean().item():.4f}", flush=True)
+            report(rank, f"step {step} accuracy {accuracy(model, test, device):.4f}")
             save()
 
     run_epochs()
