@@ -156,7 +156,7 @@ def test_every_python_file_says_what_it_is() -> None:
     assert not silent
 
 
-@pytest.mark.parametrize("recipe", sorted((HOUSE / "recipes").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("recipe", sorted((HOUSE / "recipes").rglob("*.yaml")), ids=lambda path: path.stem)
 def test_every_recipe_parses(recipe: Path) -> None:
     assert ExperimentSpec.model_validate(read_document(recipe.read_bytes())).points()
 
