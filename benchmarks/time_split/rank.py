@@ -98,7 +98,8 @@ def ddp_steps(run: RunSpec) -> Callable[[int], None]:
         for _ in range(steps):
             x_BCHW, y_B = next(batches)
             optimizer.zero_grad()
-            cross_entropy(model(x_BCHW), y_B).backward()
+            loss: Any = cross_entropy(model(x_BCHW), y_B)
+            loss.backward()
             optimizer.step()
 
     return take
