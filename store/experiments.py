@@ -72,7 +72,7 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         best[experiment] += [] if accuracy is None else [accuracy]
     series = _series_of_first_runs(db, ids)
     return {
-        id_: Summary(counts[id_], *steps[id_], best_accuracy=max(best[id_], default=None), series=series.get(id_, []))
+        id_: Summary(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None), series.get(id_, []))
         for id_ in ids
     }
 

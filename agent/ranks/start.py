@@ -69,8 +69,8 @@ class Start:
         variables["MASTER_ADDR"] = self._point.host
         per_rank = self._spec.get("resources", {}).get("gpus_per_rank")
         if per_rank and place.is_local:
-            first = rank.local_rank * per_rank
-            variables["CUDA_VISIBLE_DEVICES"] = ",".join(str(first + number) for number in range(per_rank))
+            # as on Slurm, a rank sees the GPUs of all ranks of its node, and takes its own by LOCAL_RANK
+            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(per_rank * place.local_world)))
         words = command.program_words(self._spec, self._folder.path)
         words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
         return self._start(rank.rank, words, {**self._common(), **variables})

@@ -98,8 +98,8 @@ def ddp_steps(run: RunSpec) -> Callable[[int], None]:
         for _ in range(steps):
             x_BCHW, y_B = next(batches)
             optimizer.zero_grad()
-            loss: Any = cross_entropy(model(x_BCHW), y_B)
-            loss.backward()
+            loss: torch.Tensor = cross_entropy(model(x_BCHW), y_B)
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
 
     return take

@@ -26,6 +26,13 @@ def test_every_rank_gets_its_numbers_and_one_address(tmp_path: Path) -> None:
     assert 0 < int(first[6]) < 65536
 
 
+def test_each_rank_sees_the_gpus_of_all_ranks_of_its_node(tmp_path: Path) -> None:
+    resources = {**TWO, "gpus_per_rank": 2}
+    folder = program_folder(tmp_path, "echo $CUDA_VISIBLE_DEVICES > rank-$RANK", resources=resources)
+    assert run_agent(folder) == 0
+    assert [(folder.path / f"rank-{rank}").read_text() for rank in range(2)] == ["0,1,2,3\n"] * 2
+
+
 def test_the_scheduler_reads_what_the_agent_writes(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, ["true"], resources=TWO, steps=7)
     assert run_agent(folder, environment={"BIGBATCH_JOB": "bigbatch-cafe-1"}) == 0

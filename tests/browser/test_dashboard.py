@@ -70,9 +70,10 @@ def test_the_pointer_on_a_row_dims_the_other_curves(open_page: Opener, dashboard
     plain = page.get_by_role("slider").locator("canvas").screenshot()
     row.hover()
     page.locator("tr[data-highlighted=true]").wait_for()
-    wait_for("dimmed curves", lambda: page.get_by_role("slider").locator("canvas").screenshot() != plain, 30)
     run_9 = re.compile(r"^Run 9, rate 0.8, batch 512: \d+\.\d+% at step 960")
     expect(page.get_by_test_id("readout")).to_have_text(run_9)
+    # a screenshot may scroll the page, so that the pointer is on another row
+    wait_for("dimmed curves", lambda: page.get_by_role("slider").locator("canvas").screenshot() != plain, 30)
 
 
 def test_the_stop_button_asks_for_confirmation_and_then_posts(open_page: Opener, dashboard: Dashboard) -> None:
@@ -97,7 +98,7 @@ def test_the_stop_button_asks_for_confirmation_and_then_posts(open_page: Opener,
 def test_the_reason_of_a_failure_is_the_first_panel_below_the_title(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page(f"/runs/{dashboard.ids['failed']}")
     status, metrics = (page.get_by_role("region", name=name) for name in ("Status", "Metrics"))
-    assert _top(page.get_by_role("heading", name="Run")) < _top(status) < _top(metrics)
+    assert _top(page.get_by_role("heading", level=1)) < _top(status) < _top(metrics)
     expect(status).to_contain_text("loss is nan")
     expect(status).to_contain_text("Rank 2 failed first on cpu-2: an error in Python")
     expect(status.locator("pre")).to_contain_text("raise Diverged")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.folder.run_folder import RunFolder
+from lab.state_folder import selected_folder
 from tests.testing.faults import lab as hand
 from tests.testing.faults.audit import audit, events, hosts_of
 from tests.testing.faults.ddp_script import PATTERN, SCRIPT
@@ -106,7 +107,7 @@ def main() -> int:
     script = home / "train.py"
     script.write_text(SCRIPT)
     hand.mend()
-    settings = {"SLURM_CONF": str(hand.selected_folder().slurm_conf), "BIGBATCH_SLURM": "true"}
+    settings = {"SLURM_CONF": str(selected_folder().slurm_conf), "BIGBATCH_SLURM": "true"}
     settings |= {"BIGBATCH_SLURM_SETUP": "export OMP_NUM_THREADS=1"}
     with running(home / "home", settings) as service:
         faults = carry_out(service, script, options, began)

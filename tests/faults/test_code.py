@@ -60,7 +60,7 @@ def test_fifty_tasks_a_requeue_and_a_retry_run_the_tree_of_the_submission(
         created = client.create(document)
         folders = {run_id: Path(client.run(run_id).folder) for run_id in created.runs}
         first = folders[created.runs[REQUEUED]]
-        wait_for("the first task", lambda: (first / "trees").exists() and (first / "trees").read_text(), 240)
+        wait_for("the first task", lambda: (first / "trees").exists() and bool((first / "trees").read_text()), 240)
         write(project, {"program.py": "raise SystemExit('the folder of later')\n", "lib/old.py": "edited = 1\n"})
         on.command("scontrol", "requeue", on.job_of(created.runs[REQUEUED]).full_id)
         wait_for("the next attempt", lambda: "2 " in (first / "trees").read_text(), 240)

@@ -101,8 +101,8 @@ def test_a_run_is_resumed_after_everything_was_killed(service: Service) -> None:
     assert run["restarts"][0]["step"] >= 20
 
 
-def test_a_run_that_somebody_continued_by_hand_is_found_again(service: Service) -> None:
-    (run_id,) = service.post(SPEC)
+def test_a_run_that_somebody_continues_by_hand_is_found_again_and_can_be_stopped(service: Service) -> None:
+    (run_id,) = service.post(SPEC.replace("epochs: 40", "epochs: 100000"))
     service.wait_until(run_id, step=25)
     folder = service.get(f"/runs/{run_id}")["folder"]
     end_orderly(service)
@@ -119,8 +119,10 @@ def test_a_run_that_somebody_continued_by_hand_is_found_again(service: Service) 
         start_again(service)
         by_id = f"by-hand@{host()}:{by_hand.pid}"
         wait_for("the adoption", lambda: service.get(f"/runs/{run_id}")["job_id"] == by_id, patience_s=240)
-        run = whole_curve(service, run_id)
-        assert (run["attempt"], by_hand.wait(120)) == (2, 0)
+        attempt_trains(service, run_id, 2)
+        service.stop(run_id)
+        run = service.wait_for_end(run_id)
+        assert (run["state"], run["attempt"], by_hand.wait(240)) == ("cancelled", 2, 4), service.story(run_id)
     finally:
         by_hand.kill()
         by_hand.wait()

@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { openPage } from "./openPage";
-import { Service } from "./service";
+import { openPage } from "./testing/openPage";
+import { Service } from "./testing/service";
 
 function aNode(name: string, state: string, busy_cpus: number) {
   return { name, state, busy_cpus, partitions: ["cpu"], cpus: 8, memory_mb: 1024, gres: "", features: [] };

@@ -5,8 +5,8 @@ import { layoutHosts, messagePath } from "@/features/collectives/plan/layout";
 import { chunkShares, averageShares } from "@/features/collectives/plan/chunkShares";
 import { formatBytes, formatSeconds } from "@/shared/format/quantities";
 import type { PlanView, PriceView } from "@/shared/api/types";
-import { openPage } from "./openPage";
-import { Service } from "./service";
+import { openPage } from "./testing/openPage";
+import { Service } from "./testing/service";
 
 /** Two ranks on two hosts exchange halves, then each sends its sum to the other. */
 const PAIR: PlanView = {

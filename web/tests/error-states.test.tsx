@@ -1,7 +1,7 @@
 import { screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { openPage } from "./openPage";
-import { anExperiment, aRunDetail, Service } from "./service";
+import { openPage } from "./testing/openPage";
+import { anExperiment, aRunDetail, Service } from "./testing/service";
 
 function aService() {
   return new Service({

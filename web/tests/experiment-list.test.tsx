@@ -1,8 +1,8 @@
 import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { openPage } from "./openPage";
-import { anExperiment, Service } from "./service";
+import { openPage } from "./testing/openPage";
+import { anExperiment, Service } from "./testing/service";
 
 const clusters = () => [];
 

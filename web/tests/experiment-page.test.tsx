@@ -1,9 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { chartOf } from "./fakeChart";
-import { openPage } from "./openPage";
-import { anExperiment, aRun, Service } from "./service";
+import { chartOf } from "./testing/fakeChart";
+import { openPage } from "./testing/openPage";
+import { anExperiment, aRun, Service } from "./testing/service";
 
 const AXES = { "schedule.rate": [0.4, 0.1], batch: [64, 128] };
 

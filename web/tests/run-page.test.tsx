@@ -2,9 +2,9 @@ import { fireEvent, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { RunDetail } from "@/shared/api/types";
-import { chartOf } from "./fakeChart";
-import { openPage } from "./openPage";
-import { anExperiment, aRunDetail, Service } from "./service";
+import { chartOf } from "./testing/fakeChart";
+import { openPage } from "./testing/openPage";
+import { anExperiment, aRunDetail, Service } from "./testing/service";
 
 const LOSS = { steps: [1, 2, 3], values: [2.0, null, 1.5] };
 

@@ -2,11 +2,11 @@
 import "@testing-library/jest-dom/vitest";
 import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
-import { charts } from "./fakeChart";
+import { charts } from "./testing/fakeChart";
 
 configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes several times as long as an idle one
 
-vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./fakeChart")).FakeChart }));
+vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./testing/fakeChart")).FakeChart }));
 
 vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
 vi.stubGlobal("scrollTo", () => undefined);

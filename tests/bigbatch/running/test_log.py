@@ -70,7 +70,9 @@ def test_a_number_of_any_type_is_stored(open_log: Open, folder: Path, value: Any
     assert points(folder) == {1: {"loss": stored}}
 
 
-@pytest.mark.parametrize("value", ["0.5", b"1", [1.0], {"a": 1}, object(), torch.zeros(2), 1j], ids=repr)
+@pytest.mark.parametrize(
+    "value", ["0.5", b"1", [1.0], {"a": 1}, object(), torch.zeros(2), 1j], ids=lambda value: type(value).__name__
+)
 def test_what_is_no_number_is_left_out_with_one_warning(
     open_log: Open, folder: Path, value: Any, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:

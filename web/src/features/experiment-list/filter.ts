@@ -23,7 +23,9 @@ export function readFilter(search: URLSearchParams): Filter {
 /** Return the address of the list with a filter: "/?q=lars&archived=true". */
 export function filterAddress(filter: Filter, before?: number): string {
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) if (value) search.set(name, String(value));
+  for (const name of ["q", ...LABELS, "archived"] as const) {
+    if (filter[name]) search.set(name, String(filter[name]));
+  }
   if (before !== undefined) search.set("before", String(before));
   return search.size ? `/?${search.toString()}` : "/";
 }

@@ -13,20 +13,15 @@ interface Props {
 }
 
 export function RetryButton({ target, states, label, refresh, onResult }: Props) {
-  const retry = useRetry(target, refresh);
+  const retry = useRetry(target, refresh, (result) => {
+    onResult(result instanceof Error ? `The request failed: ${result.message}` : retryText(result));
+  });
   return (
     <button
       className="button"
       disabled={retry.isPending}
       onClick={() => {
-        retry.mutate(states, {
-          onSuccess: (result) => {
-            onResult(retryText(result));
-          },
-          onError: (error) => {
-            onResult(`The request failed: ${error.message}`);
-          },
-        });
+        retry.mutate(states);
       }}
     >
       {label}

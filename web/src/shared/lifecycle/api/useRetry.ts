@@ -6,10 +6,19 @@ import type { RetryResult } from "@/shared/api/types";
 
 export type Retried = "failed" | "cancelled";
 
-export function useRetry(target: Target, refresh: () => Promise<unknown>) {
+/** `onResult` gets the answer also when the button has disappeared, because its run is queued again. */
+export function useRetry(
+  target: Target,
+  refresh: () => Promise<unknown>,
+  onResult: (result: RetryResult | Error) => void,
+) {
   return useMutation({
     mutationFn: (states: Retried[]) => retry(target, states),
-    onSuccess: refresh,
+    onSuccess: (result) => {
+      onResult(result);
+      return refresh();
+    },
+    onError: onResult,
   });
 }
 

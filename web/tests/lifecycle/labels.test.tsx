@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { Markdown } from "@/shared/labels/Markdown";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { lineOf, yamlText } from "@/shared/spec/yamlText";
-import { openPage } from "./openPage";
-import { anExperiment, Service } from "./service";
+import { openPage } from "../testing/openPage";
+import { anExperiment, Service } from "../testing/service";
 
 function labeled(change: Partial<ExperimentDetail> = {}) {
   const labels = { owner: "ada", project: "vision", tags: ["baseline", "lars"], origin: 2 };

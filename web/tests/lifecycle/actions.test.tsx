@@ -2,8 +2,8 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { ExperimentDetail, RunDetail } from "@/shared/api/types";
-import { openPage } from "./openPage";
-import { anExperiment, aProgram, aRun, aRunDetail, Service } from "./service";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aProgram, aRun, aRunDetail, Service } from "../testing/service";
 
 const SIZE = { runs: 1, size_bytes: 1_250_000, files: 12, is_complete: true, blocked_by: [] };
 
@@ -60,7 +60,9 @@ test.each([
 ] as const)("a run that is %s has a button %s, which queues its next attempt", async (state, label) => {
   const service = runPage({ state });
   openPage("/runs/7");
-  await userEvent.click(await screen.findByRole("button", { name: label }));
+  const button = await screen.findByRole("button", { name: label });
+  service.answers["GET /runs/7"] = () => aRunDetail({ state: "queued" });
+  await userEvent.click(button);
   expect(await screen.findByText("1 run queued")).toBeVisible();
   expect(service.bodies).toEqual([`POST /runs/7/retry {"states":["${state}"]}`]);
 });

@@ -140,7 +140,6 @@ export function aProgram(change: Partial<ProgramSpec> = {}): ProgramSpec {
     resources: { kind: "slurm", nodes: 2, ranks_per_node: 4, cpus_per_rank: 1, minutes: 60, options: {} },
     environment: { modules: [], setup: [], variables: {} },
     working_folder: "/home/ann/project",
-    metrics: [],
     parameters: { lr: 0.1, name: "a b", net: { depth: 3 } },
     retries: {} as ProgramSpec["retries"],
     stall_minutes: 10,
