@@ -5,10 +5,21 @@ from typing import NamedTuple
 
 from contract.settings import SECRETS, SLURM_TOKEN, setting_of
 
-_RUNS_JOBS = {"home", "database", "runs", "cache", "local", "slurm", "slurm_python", "slurm_setup", "local_ranks"}
+_RUNS_JOBS = {
+    "home",
+    "database",
+    "runs",
+    "snapshots",
+    "cache",
+    "local",
+    "slurm",
+    "slurm_python",
+    "slurm_setup",
+    "local_ranks",
+}
 NEEDED: Mapping[str, set[str]] = {
     "migrations": {"home", "database"},
-    "api": {"home", "database", "runs", "token"},
+    "api": {"home", "database", "runs", "snapshots", "token"},
     "clock": {"home", "broker"},
     "worker": {*_RUNS_JOBS, "broker", "points_days", "history_days"},
     "close": _RUNS_JOBS,

@@ -105,7 +105,7 @@ def test_a_job_waits_for_a_spec_that_appears_late(tmp_path: Path) -> None:
     [
         (None, "no spec can be read in"),
         ("{", "cannot be carried out"),
-        ('{"optimizer": {"kind": "adam"}}', "optimizer"),
+        ('{"optimizer": {"kind": "adamax"}}', "optimizer"),
     ],
 )
 def test_a_folder_without_a_valid_spec_gives_one_line_and_status_2(
