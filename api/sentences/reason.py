@@ -113,8 +113,10 @@ def _what_follows(reason: Retried | Suspended | RetriesExhausted | NoProgress | 
     match reason:
         case Suspended(attempt=attempt):
             return f"the service on this machine was shut down, and attempt {attempt} follows when it is back"
-        case Retried(attempt=attempt):
-            return f"attempt {attempt} follows"
+        case Retried(attempt=attempt, memory_gb=memory, minutes=minutes):
+            more = [f"{memory} GiB per node"] if memory else []
+            more += [f"a limit of {minutes} minutes"] if minutes else []
+            return f"attempt {attempt} follows" + (f" with {' and '.join(more)}" if more else "")
         case RetriesExhausted(cause=cause, retries=retries):
             times = "once" if retries == 1 else f"{retries} times"
             return f"the run was retried {times} after {cause.replace('_', ' ')}, which is all that its spec allows"

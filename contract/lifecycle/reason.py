@@ -156,6 +156,8 @@ class Retried(_Reason):
     kind: Literal["retried"] = "retried"
     after: Annotated[Ending, Field(discriminator="kind")]
     attempt: int  # the next one
+    memory_gb: int | None = None  # of each node, if the next attempt gets more
+    minutes: int | None = None  # the limit of the next attempt, if it is longer
 
 
 class Suspended(_Reason):

@@ -29,7 +29,7 @@ from contract.spec.choices.schedules import ImportedSchedule, Schedule
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm, check_resources
-from contract.spec.retry import RetryPolicy
+from contract.spec.retry import RetryPolicy, check_growth
 from contract.validation import ValidationIssue, validation_error
 
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -206,6 +206,7 @@ class RunSpec(Spec):
 
     def _resource_issues(self) -> Iterator[ValidationIssue]:
         need = self.resources
+        yield from check_growth(self.retries, need)
         issues = list(check_resources(need))
         if isinstance(need, Slurm) and need.many_core and self.replica:
             issues += filter(None, [check_memory(need.many_core, self.replica)])

@@ -1,6 +1,8 @@
 """Retry: what becomes of a run whose attempt has ended. It is queued again as often as its spec allows, or it ends."""
 
+from collections.abc import Mapping
 from datetime import timedelta
+from types import MappingProxyType
 from typing import NamedTuple
 
 from contract.api.cluster_report import ClusterReport
@@ -21,6 +23,7 @@ from contract.lifecycle.reason import (
 from contract.lifecycle.state import State
 from contract.spec.retry import RetryPolicy
 from scheduler.outcome.excluded_hosts import next_excluded
+from scheduler.outcome.grown_resources import grow_resources
 from scheduler.outcome.time_limit import refuse_after_time_limit
 from store.tables import Job, Run
 from store.transitions import JobExit, Transition
@@ -34,6 +37,7 @@ class Retry(NamedTuple):
     wait: timedelta
     excluded: list[str]
     ends_request: bool = False  # of a stop, which the run has followed
+    resources: Mapping[str, int] = MappingProxyType({})  # fields of the spec's resources that grow
 
 
 class Outcome(NamedTuple):
@@ -66,8 +70,9 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
     is_restart = cause is ExitCause.LOST and run.cluster == "local"  # of this machine, which has room at once
     wait_s = 0.0 if cause in WITHOUT_DELAY or is_restart else _policy(run).delay_s(_count(run, cause))
     excluded = next_excluded(run, job, report, a_host_failed=cause is ExitCause.NODE_FAILURE)
-    transition = Transition(State.QUEUED, Retried(after=ending, attempt=run.attempt + 1), exit_)
-    return Outcome(transition, Retry(timedelta(seconds=wait_s), excluded))
+    grown = grow_resources(run, cause, report)
+    transition = Transition(State.QUEUED, Retried(after=ending, attempt=run.attempt + 1, **grown), exit_)
+    return Outcome(transition, Retry(timedelta(seconds=wait_s), excluded, resources=grown))
 
 
 def _cancellation(run: Run, why: Ending) -> Ending:
@@ -82,7 +87,9 @@ def refuse_retry(run: Run, cause: ExitCause, ending: Ending) -> Reason | None:
     before, most = _count(run, cause), _policy(run).max_retries(cause)
     if before >= most:
         return RetriesExhausted(after=ending, cause=cause, retries=before) if before else ending
-    return refuse_after_time_limit(run, ending, most - before) if cause is ExitCause.TIME_LIMIT else None
+    if cause is not ExitCause.TIME_LIMIT or _policy(run).growth(cause).minutes > 1:  # a longer limit may help
+        return None
+    return refuse_after_time_limit(run, ending, most - before)
 
 
 def _count(run: Run, cause: ExitCause) -> int:

@@ -67,6 +67,17 @@ def _check_partitions(
             yield from _check_replicas(need, nodes, where, replica)
 
 
+def partition_limits(need: Slurm, report: ClusterReport) -> dict[str, int]:
+    """Return the largest `minutes` and `memory_gb` that the run's partitions have, as far as the report states them."""
+    partitions = report.select_partitions(need.partition)
+    names = {part.name for part in partitions}
+    minutes = [_minutes(part.time_limit) for part in partitions]
+    memory_mb = [node.memory_mb for node in report.nodes if names & set(node.partitions)]
+    known = [limit for limit in minutes if limit is not None]
+    limits = {"minutes": max(known)} if known and len(known) == len(minutes) else {}
+    return limits | ({"memory_gb": max(memory_mb) // 1024} if max(memory_mb, default=0) > UNSTATED_MB else {})
+
+
 def _check_minutes(need: Slurm, partitions: Sequence[Partition], where: str) -> Iterator[ValidationIssue]:
     limits = [_minutes(part.time_limit) for part in partitions]
     known = [limit for limit in limits if limit is not None]

@@ -11,7 +11,7 @@ from contract.spec.program.environment import AbsolutePath, Environment, check_e
 from contract.spec.program.metrics import MetricSources
 from contract.spec.program.placeholders import flatten, names_in
 from contract.spec.resources import Local, Resources, check_resources
-from contract.spec.retry import RetryPolicy
+from contract.spec.retry import RetryPolicy, check_growth
 from contract.validation import ValidationIssue, validation_error
 
 Launcher = Literal["srun", "torchrun", "mpirun", "plain"]
@@ -103,6 +103,7 @@ class ProgramSpec(Spec):
         if self.launcher == "plain" and need.world > 1:
             message = f"the launcher plain starts one process, but the resources have {need.world} ranks"
             yield ValidationIssue(path="launcher", message=message)
+        yield from check_growth(self.retries, need)
         for issue in check_resources(need):
             yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)
         if isinstance(need, Local) and self.environment.container and self.environment.container.kind == "pyxis":

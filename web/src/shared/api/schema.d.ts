@@ -2727,6 +2727,30 @@ export interface components {
             kind: "googlenet";
         };
         /**
+         * GrowingRetry
+         * @description A number of retries, and what the next attempt gets more of.
+         */
+        GrowingRetry: {
+            /**
+             * Memory
+             * @description Factor of `resources.memory_gb` at the next attempt, such as x2; null: no change.
+             * @example x2
+             */
+            memory?: string | null;
+            /**
+             * Minutes
+             * @description Factor of `resources.minutes` at the next attempt, such as x1.5; null: no change.
+             * @example x1.5
+             */
+            minutes?: string | null;
+            /**
+             * Times
+             * @description Most retries after this cause.
+             * @example 2
+             */
+            times: number;
+        };
+        /**
          * HalvingDoubling
          * @description Recursive halving and doubling (Rabenseifner, 2004): 2 log2 n rounds, bandwidth-optimal.
          */
@@ -4453,11 +4477,11 @@ export interface components {
             node_failure: number;
             /**
              * Out Of Memory
-             * @description Most retries after a lack of memory.
+             * @description Most retries after a lack of memory; with `{times: 2, memory: x2}` the next attempt gets more memory.
              * @default 0
              * @example 0
              */
-            out_of_memory: number;
+            out_of_memory: number | components["schemas"]["GrowingRetry"];
             /**
              * Preempted
              * @description Most retries after a preemption.
@@ -4469,11 +4493,11 @@ export interface components {
              * Time Limit
              * @description Most retries after the time limit. A run ends earlier if an attempt gets no further than the one before, if the
              *     remaining steps need more attempts than are left, or if two attempts in a row train for less than a tenth of the
-             *     limit.
+             *     limit; with `{times: 3, minutes: x2}` the limit of the next attempt grows instead.
              * @default 100
              * @example 100
              */
-            time_limit: number;
+            time_limit: number | components["schemas"]["GrowingRetry"];
         };
         /**
          * RetryRequest
