@@ -11,7 +11,15 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.frame import rows_of
-from bigbatch.terminal.output import format_accuracy, format_age, format_percent, format_values, print_json, print_table
+from bigbatch.terminal.output import (
+    format_accuracy,
+    format_age,
+    format_percent,
+    format_steps,
+    format_values,
+    print_json,
+    print_table,
+)
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import ExperimentView, RunView
 from contract.lifecycle.state import State
@@ -140,7 +148,7 @@ def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
 
 
 def _run_row(run: RunView) -> tuple[str, ...]:
-    steps, accuracy = f"{run.step}/{run.steps}", format_percent(run.best_accuracy, 2)
+    steps, accuracy = format_steps(run), format_percent(run.best_accuracy, 2)
     return (
         *(str(run.id), format_values(run.values), run.state, steps, format_accuracy(run), accuracy),
         run.reason or "",

@@ -9,7 +9,7 @@ from rich.console import Console
 from bigbatch.client import Client
 from bigbatch.polling import Pause, poll_runs
 from bigbatch.terminal.message import print_message
-from bigbatch.terminal.output import format_accuracies, make_console, run_name
+from bigbatch.terminal.output import format_result, format_steps, make_console, run_name
 from bigbatch.terminal.progress import show_progress
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
@@ -46,8 +46,8 @@ def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pau
 
 
 def _outcome(run: RunView) -> str:
-    accuracy = f"held-out accuracy {format_accuracies(run)}"
+    result = format_result(run)
     if run.state is State.DONE:
-        return f"{run_name(run)}: {accuracy}"
+        return f"{run_name(run)}: {result}"
     reason = run.reason or "no reason reported"
-    return f"{run_name(run)}: {run.state} at step {run.step} of {run.steps}: {reason} ({accuracy})"
+    return f"{run_name(run)}: {run.state} at step {format_steps(run, ' of ')}: {reason} ({result})"

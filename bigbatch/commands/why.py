@@ -8,7 +8,7 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.terminal.output import format_count, format_values, print_json, print_table
+from bigbatch.terminal.output import format_count, format_steps, format_values, print_json, print_table
 from contract.api.responses import FailedRun, RunDetail
 from contract.lifecycle.failure import Failure, FailureKind, RankFailureView
 from contract.lifecycle.state import State
@@ -65,9 +65,9 @@ def _run_status(run: RunDetail) -> str:
         State.QUEUED: run.reason or f"the run is not submitted to {run.cluster} yet",
         State.SUBMITTING: f"the run is being submitted to {run.cluster}",
         State.PENDING: run.reason or f"job {run.job_id} on {run.cluster} has not reported yet",
-        State.RUNNING: f"{run.step} of {run.steps} steps are done{f'; {run.reason}' if run.reason else ''}",
+        State.RUNNING: f"{format_steps(run, ' of ')} steps are done{f'; {run.reason}' if run.reason else ''}",
         State.PAUSED: f"{run.reason or 'a checkpoint is saved'}; the run is queued again after the end of its job",
-        State.DONE: f"all steps are done, at step {run.step} of {run.steps}",
+        State.DONE: f"all steps are done, at step {format_steps(run, ' of ')}",
         State.FAILED: run.reason or "no reason is known",
         State.CANCELLED: run.reason or "the run was stopped",
     }[run.state]

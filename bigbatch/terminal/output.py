@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from contract.api.responses import RunView
-from contract.metric_names import HELDOUT_ACCURACY
+from contract.metric_names import HELDOUT_ACCURACY, TIME_PARTS
 from contract.spec.grid.grid import Values
 
+SHOWN_SERIES = 3  # of a program
 DEFAULT_WIDTH = 250  # columns if the output is not a terminal
 
 
@@ -59,6 +60,19 @@ def format_accuracies(run: RunView) -> str:
     """Return the run's newest held-out accuracy, and its best one if that is another."""
     last, best = format_accuracy(run), format_percent(run.best_accuracy, 2)
     return last if best in (last, "-") else f"{last} (best {best})"
+
+
+def format_steps(run: RunView, separator: str = "/") -> str:
+    """Return the step of a run and the number of its steps, where that is known."""
+    return f"{run.step}{separator}{run.steps}" if run.steps else str(run.step)
+
+
+def format_result(run: RunView) -> str:
+    """Return the run's held-out accuracy, or the newest values of what a program reports."""
+    own = [(name, value) for name, value in run.latest.items() if name not in TIME_PARTS and "/rank-" not in name]
+    if HELDOUT_ACCURACY in run.latest or not own:
+        return f"held-out accuracy {format_accuracies(run)}"
+    return ", ".join(f"{name} {'-' if value is None else f'{value:.4g}'}" for name, value in own[:SHOWN_SERIES])
 
 
 def format_age(moment: datetime) -> str:

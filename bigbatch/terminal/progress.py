@@ -11,10 +11,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bigbatch.terminal.output import format_accuracy, format_percent, run_name
+from bigbatch.terminal.output import format_accuracy, format_percent, format_result, format_steps, run_name
 from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
-from contract.metric_names import LOSS
+from contract.metric_names import HELDOUT_ACCURACY, LOSS
 
 Show = Callable[[Sequence[RunView]], None]
 BARS = 8  # maximum number of bars
@@ -60,7 +60,10 @@ def render_bars(runs: Sequence[RunView]) -> RenderableType:
 def summarize(runs: Sequence[RunView]) -> str:
     """Return the progress of all runs and the number of runs in each state."""
     steps = sum(run.steps for run in runs)
-    share = format_percent(sum(run.step for run in runs) / steps if steps else 1.0)
+    done = (
+        sum(run.step for run in runs) / steps if steps else sum(run.state in ENDED for run in runs) / max(1, len(runs))
+    )
+    share = format_percent(min(1.0, done))
     counts = Counter(run.state for run in runs)
     return f"{share}: " + ", ".join(f"{counts[state]} {state}" for state in State if counts[state])
 
@@ -70,7 +73,10 @@ def describe_progress(run: RunView) -> str:
     if run.state is not State.RUNNING and not run.step:
         return f"{run.state}: {run.reason}" if run.reason else run.state
     loss = run.latest.get(LOSS)
-    values = f"{run.step}/{run.steps}  loss {'-' if loss is None else f'{loss:.4g}'}  held-out {format_accuracy(run)}"
+    measured = f"loss {'-' if loss is None else f'{loss:.4g}'}  held-out {format_accuracy(run)}"
+    if HELDOUT_ACCURACY not in run.latest and not run.steps:
+        measured = format_result(run)
+    values = f"{format_steps(run)}  {measured}"
     doubt = "  (the cluster does not answer)" if run.unknown_since else ""
     again = f"  (attempt {run.attempt})" if run.attempt > 1 else ""
     return values + again + ("  (stopping)" if run.stopping else "") + doubt
