@@ -23,6 +23,7 @@ from trainers.rules.elastic import ElasticAveraging
 from trainers.rules.flat_vector import allreduce_per_layer, flatten_weights
 from trainers.rules.rule import EXTRA_VALUES, Rule
 from trainers.rules.sync import Sync
+from trainers.training.precision import LossScale
 
 EXCHANGE_TIMEOUT_S = 300.0  # a rank that begins no exchange with a served center for so long is lost
 
@@ -33,10 +34,14 @@ def build_rule(
     optimizer: torch.optim.Optimizer,
     *,
     allreduce: Allreduce,
+    scale: LossScale | None = None,
     timed: CallTimer = call_untimed,
     updating: CallTimer = call_untimed,
 ) -> Rule:
-    """Return the rule; `timed` counts the time of calls as communication, `updating` as the update."""
+    """Return the rule; `timed` counts the time of calls as communication, `updating` as the update.
+
+    `scale` is attached to the optimizer already, for the rules that call its step.
+    """
     choice, params = run.rule, list(model.parameters())
     match choice:
         case choices.Sync():
@@ -64,12 +69,24 @@ def build_rule(
                 updating=updating,
             )
         case choices.AsyncSGD():
-            x_N = flatten_weights(params)
-            move = GradientUpdate(x_N.cpu(), momentum=optimizer.param_groups[0]["momentum"])
-            client = _make_client(choice, move, [p.numel() for p in params], updating=updating)
-            return AsynchronousSGD(x_N, params, optimizer, client=client, timed=timed, updating=updating)
+            return _make_asynchronous(choice, params, optimizer, scale=scale, timed=timed, updating=updating)
         case _:
             assert_never(choice)
+
+
+def _make_asynchronous(
+    choice: choices.AsyncSGD,
+    params: list[nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    *,
+    scale: LossScale | None,
+    timed: CallTimer,
+    updating: CallTimer,
+) -> AsynchronousSGD:
+    x_N = flatten_weights(params)
+    move = GradientUpdate(x_N.cpu(), momentum=optimizer.param_groups[0]["momentum"])
+    client = _make_client(choice, move, [p.numel() for p in params], updating=updating)
+    return AsynchronousSGD(x_N, params, optimizer, client=client, scale=scale, timed=timed, updating=updating)
 
 
 def _make_center(
