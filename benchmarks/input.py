@@ -83,7 +83,7 @@ def ways(train: ImageList) -> Iterator[tuple[str, Split, int]]:
         yield "files", images(train), workers
     for workers in (0, 1):
         staged = images(train, SampleStore(train, shared=workers > 0)).stage(
-            0, samples_of=lambda rank: torch.cat(steps())
+            0, samples_of=lambda ranks: torch.cat(steps()).unsqueeze(0)
         )
         yield "memory", staged, workers
 
