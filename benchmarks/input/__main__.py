@@ -39,7 +39,7 @@ COUNT = BATCH * (STEPS + WARM)
 CLASSES, SIZE, SIDES = 4, 224, (500, 375)
 COLORS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TARGET = 0.05
-RESULT = Path(__file__).parent / "results" / "input.json"
+RESULT = Path(__file__).parent.parent / "results" / "input.json"
 
 
 def main() -> None:

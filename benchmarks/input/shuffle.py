@@ -1,4 +1,4 @@
-"""The seconds of the in-memory shuffle: `make bench NAME=shuffle`, about a minute.
+"""The seconds of the in-memory shuffle: `make bench NAME=input.shuffle`, about a minute.
 
 First the bookkeeping of one rank and epoch, in CPU seconds, for ImageNet's 1,281,167 samples on 2 to 2,048 ranks. Then
 the whole shuffle on real processes of this machine: samples of 10 to 20 kB on 2 and 4 ranks, with the share of the
@@ -29,7 +29,7 @@ IMAGENET, BATCH_PER_RANK = 1_281_167, 32
 WORLDS = (2, 16, 64, 256, 1024, 2048)
 SAMPLES, SHORTEST, LONGEST = 40_000, 10_000, 20_000  # of the whole shuffle
 TARGET_S = 1.0
-RESULT = Path(__file__).parent / "results" / "shuffle.json"
+RESULT = Path(__file__).parent.parent / "results" / "shuffle.json"
 
 
 def main() -> None:
