@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from contract.folder.run_folder import RunFolder
 from contract.spec.program.run import ProgramSpec
-from scheduler.clusters.cluster import JobHandle, JobRequest
+from scheduler.clusters.cluster import Alive, JobHandle, JobRequest
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.submit.tools import agent_folder, install_tools
 
@@ -73,7 +73,7 @@ def main() -> None:
     rng, rows = random.Random(14), []
     for number in range(ATTEMPTS):
         case = choose_case(rng, number, is_lab=asked.lab)
-        with tempfile.TemporaryDirectory() as root:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
             rows.append(measure(Path(root), case))
         row, shape = rows[-1], f"{case.world} by {case.launcher}"
         late = f"{row['after_limit_s']:.1f} s after the limit"
@@ -159,11 +159,14 @@ def lab_job(folder: RunFolder, case: Case) -> Iterator[None]:
     """Submit the agents as the scheduler does."""
     cluster, spec = Slurm(), ProgramSpec.model_validate_json((folder.path / "spec.json").read_text())
     name = f"bigbatch-{folder.path.name}-1"
-    job_id = cluster.submit(JobRequest(name, folder, 1, spec))
+    job = JobHandle(cluster.submit(JobRequest(name, folder, 1, spec)), name)
     try:
         yield
     finally:
-        cluster.cancel([JobHandle(job_id, name)], force=True)
+        cluster.cancel([job], force=True)
+        until = time.monotonic() + PATIENCE_S
+        while isinstance(cluster.status([job]).get(job), Alive) and time.monotonic() < until:
+            time.sleep(1)  # the job's processes write into the folder until they end
 
 
 def await_steps(folder: RunFolder, world: int) -> None:
