@@ -25,6 +25,9 @@ class Field:
     dice: random.Random
     cancelled: set[int] = field(default_factory=set)  # runs whose jobs were ended by hand
     hostile: dict[int, str] = field(default_factory=dict)  # runs that attack the service, and how
+    engines: list[int] = field(default_factory=list)  # runs of the engine, or of what stands for it
+    programs: dict[int, str] = field(default_factory=dict)  # runs of own programs, and of which variant
+    real: list[int] = field(default_factory=list)  # runs that train with torch
     wrong: list[str] = field(default_factory=list)  # what a fault showed at once
 
     @property
@@ -35,10 +38,22 @@ class Field:
     def runs(self) -> Path:
         return Path(self.service.environment["BIGBATCH_RUNS"])
 
-    def running(self) -> dict[str, Any] | None:
-        """Some run that trains on Slurm now, if there is one."""
-        runs = self.service.get("/runs", state="running", limit=50)["items"]
+    @property
+    def ledger(self) -> Path:
+        """The folder of the programs' ledgers, on another disk than the run folders."""
+        return self.home.parent / "ledger"
+
+    @property
+    def run_ids(self) -> list[int]:
+        """All runs that must come to a good end."""
+        return [*self.engines, *self.programs]
+
+    def running(self, kind: str = "") -> dict[str, Any] | None:
+        """Some run that trains on Slurm now, if there is one; `kind`: "engine" or "program", else either."""
+        runs = self.service.get("/runs", state="running", limit=200)["items"]
         peaceful = [run["id"] for run in runs if run["id"] not in self.hostile]
+        if kind:
+            peaceful = [run_id for run_id in peaceful if (run_id in self.programs) == (kind == "program")]
         return dict(self.service.get(f"/runs/{self.dice.choice(peaceful)}")) if peaceful else None
 
     def start_worker(self, name: str) -> None:
