@@ -42,6 +42,7 @@ from tests.testing.small_disk import small_disk
 
 REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
 PAUSE_S = (2.0, 10.0)  # between two faults
+PATIENCE_S = 10.0  # for a run that a fault can befall
 END_WITHIN_S = 600.0
 DISK_MB = 3072  # of the run folders, in memory
 ATTACKED_S = 20  # for which a hostile run lives
@@ -191,7 +192,7 @@ def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
         hostile.LIFETIME_S: str(ATTACKED_S),
     }
     service = stack.enter_context(running(home / "home", settings))
-    field = Field(service, stage, postgres, redis, dice)
+    field = Field(service, stage, postgres, redis, dice, patience_s=PATIENCE_S)
     field.ledger.mkdir()
     service.kill("worker")
     for name in WORKERS:

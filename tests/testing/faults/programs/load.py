@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tests.testing.faults.programs import script
 
-STEPS, STEP_S, SAVE_EVERY = (30, 90), 0.2, 5
+STEPS, STEP_S, SAVE_EVERY = (40, 120), 0.2, 5
 MOST_RUNS = 5
 PACKED, ARRAYED = 0.3, 0.4  # of the experiments
 FAILING = 0.3  # of the experiments have runs that fail on purpose

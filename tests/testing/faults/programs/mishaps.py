@@ -71,8 +71,13 @@ def tools_interrupted(on: Field) -> bool:
 
 
 def _signal_one(on: Field, find: Callable[[str], list[int]], number: signal.Signals) -> bool:
-    run = on.running(kind="program")
-    found = find(run["folder"]) if run else []
+    until = time.monotonic() + on.patience_s
+    while True:  # a run that the service calls running may have ended a moment ago
+        run = on.running(kind="program")
+        found = find(run["folder"]) if run else []
+        if found or time.monotonic() > until:
+            break
+        time.sleep(0.5)
     if not found:
         return False
     with suppress(ProcessLookupError):
