@@ -74,11 +74,17 @@ def choose(dice: random.Random, ledger: Path) -> Load:
         "how": dice.choice(("exit", "raise", "signal")),
         "seed": 0,
     }
-    document: dict[str, Any] = {"name": f"program {variant.name}", "base": _base(variant, parameters, ledger)}
-    document["axes"] = {"parameters.seed": list(range(runs))}
-    if is_packed and runs > 1:
-        document["pack"] = dice.randint(2, HOST_CPUS // variant.ranks)
-    return Load(variant, json.dumps(document))
+    pack = dice.randint(2, HOST_CPUS // variant.ranks) if is_packed and runs > 1 else None
+    return Load(variant, document_of(variant, parameters, ledger, runs=runs, pack=pack))
+
+
+def document_of(
+    variant: Variant, parameters: dict[str, Any], ledger: Path, *, runs: int = 1, pack: int | None = None
+) -> str:
+    """Return an experiment of so many runs of one variant."""
+    axes = {"parameters.seed": list(range(runs))}
+    base = _base(variant, {"fails": 0, "fail_at": 0, "how": "exit", "seed": 0, **parameters}, ledger)
+    return json.dumps({"name": f"program {variant.name}", "base": base, "axes": axes, "pack": pack})
 
 
 def _base(variant: Variant, parameters: dict[str, Any], ledger: Path) -> dict[str, Any]:
