@@ -48,11 +48,11 @@ test-slow: .make/dev web/dist/index.html
 test-faults: packages .make/dev
 	$(PYTEST) -n 2 $(GROUPED) -m long
 
-# random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1
+# random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1 KEEP=folder
 MINUTES ?= 5
 SEED ?= 0
 chaos: packages .make/dev
-	$(PY) -m tests.faults.chaos --minutes $(MINUTES) --seed $(SEED)
+	$(PY) -m tests.faults.chaos --minutes $(MINUTES) --seed $(SEED) $(if $(KEEP),--keep $(KEEP))
 
 check: .make/dev .make/web
 	$(VENV)/bin/ruff format --check .

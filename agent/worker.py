@@ -27,6 +27,7 @@ from agent.stalls.watch import watch_stalls
 
 def run_worker(path: Path, attempt: int) -> int:
     """Run one rank to its end and return the exit status for the launcher: 0 also for a rank that paused."""
+    processes.die_with_parent()  # a killed agent takes the launcher along, and nothing else would end this process
     signals = Signals()
     signals.listen()
     processes.adopt_orphans()
