@@ -67,6 +67,10 @@ class Sources:
             source.search_now()
         self._drain(limit_s)
 
+    def has_output_of(self, agents: int) -> bool:
+        """Return whether the output of so many agents has been read to its end, as far as a source reads it."""
+        return all(source.has_output_of(self._attempt, agents) for source in self._sources.values())
+
     def _drain(self, limit_s: float = DRAIN_S) -> None:
         until = time.monotonic() + limit_s
         while self.poll() and time.monotonic() < until:

@@ -11,7 +11,7 @@ from contract.spec.numbers import Count
 class _Collective(Spec):
     timeout_s: Annotated[float, Field(ge=0.1, le=1800)] = 300.0
     """Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-    timeout applies)."""
+    timeout applies). Rules with a center at rank 0 go on without the rank."""
 
 
 class _RoundsCollective(_Collective):

@@ -9,29 +9,53 @@ Difference from the paper: the paper's trees share no interior rank only if n mo
 here have the least arity a with ceil((n - 1) / a) <= n // k; then they share no interior rank for any k up to n.
 """
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from trainers.collectives.layout import Hosts, ranks_in_order
-from trainers.collectives.plan import Integers, Plan, Round, Sends, run_in_parallel, split
+from trainers.collectives.plan import Integers, Plan, Round, Send, Sends, run_in_parallel, split
 
 
 def plan(hosts: Hosts, *, k: int) -> Plan:
     """Return the plan with `k` colors over all ranks; raise ValueError unless k is from 1 to the number of ranks."""
     ranks = ranks_in_order(hosts)
     arity(len(ranks), k)  # raises an error here instead of in the first round
-    return Plan("colors", len(ranks), k, lambda: allreduce(ranks, range(k), k=k), {"k": k})
+    return Plan("colors", len(ranks), k, lambda own: allreduce(ranks, range(k), k=k, own=own), {"k": k})
 
 
-def allreduce(ranks: Sequence[int], chunks: range, *, k: int) -> Iterator[Round]:
+def allreduce(ranks: Sequence[int], chunks: range, *, k: int, own: int | None = None) -> Iterator[Round]:
     """Sum `chunks` over `ranks`: a k-th of the chunks on each tree, on all trees at the same time."""
+    if own is not None:
+        sums = _own_rounds(ranks, chunks, k=k, own=own)
+        yield from reversed(sums)
+        yield from ([Send(send.dst, send.src, send.chunks, add=False) for send in sends] for sends in sums)
+        return
     trees = [Tree(rotated, arity(len(ranks), k)) for rotated in rotations(ranks, k)]
     interior = [rank for tree in trees for rank in tree.interior]
     assert len(interior) == len(set(interior)), f"{len(ranks)} ranks: trees of {k} colors share an interior rank"
     colors = list(zip(trees, split(chunks, k), strict=True))
     yield from run_in_parallel(*(tree.reduce(color) for tree, color in colors))
     yield from run_in_parallel(*(tree.broadcast(color) for tree, color in colors))
+
+
+def _own_rounds(ranks: Sequence[int], chunks: range, *, k: int, own: int) -> list[list[Send]]:
+    """Return the sends from and to `own` on the way to the roots, by the depth of the sender: 1, 2, ..."""
+    n, index, children = len(ranks), ranks.index(own), arity(len(ranks), k)
+    starts = [1]  # the first node at each depth from 1
+    while starts[-1] * children + 1 < n:
+        starts.append(starts[-1] * children + 1)
+    rounds: list[list[Send]] = [[] for _ in starts] if n > 1 else []
+    for color, part in enumerate(split(chunks, k)):
+        shift = color * (n // k)
+        node = (index - shift) % n
+        if node:
+            parent = ranks[((node - 1) // children + shift) % n]
+            rounds[bisect(starts, node) - 1].append(Send(own, parent, part, add=True))
+        for child in range(node * children + 1, min(n, (node + 1) * children + 1)):
+            rounds[bisect(starts, child) - 1].append(Send(ranks[(child + shift) % n], own, part, add=True))
+    return rounds
 
 
 def arity(n: int, k: int) -> int:

@@ -1008,7 +1008,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -1221,7 +1221,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -2763,7 +2763,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -2811,7 +2811,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -3477,7 +3477,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -4598,7 +4598,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -5107,7 +5107,7 @@ export interface components {
         RunSort: "id" | "-id" | "ended_at" | "-ended_at";
         /**
          * RunSpec
-         * @description A complete run of the training engine. Every valid RunSpec can be carried out.
+         * @description A complete run of the training engine. Every run that an experiment accepts can be carried out.
          */
         RunSpec: {
             /**
@@ -5538,7 +5538,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6080,7 +6080,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6104,7 +6104,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
