@@ -145,6 +145,9 @@ pins: .make/uv
 	.make/uv/bin/uv $(HASHES) $(PINNED) -o requirements/service.txt
 	.make/uv/bin/uv $(HASHES) $(PINNED) --extra dev -o requirements/dev.txt
 	.make/uv/bin/uv $(HASHES) requirements/uv.in -o requirements/uv.txt
+	.make/uv/bin/uv $(HASHES) requirements/frameworks.in --constraint constraints.txt --config-file requirements/uv.toml \
+	  --no-emit-package torch $$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/dev.txt) \
+	  -o requirements/frameworks.txt
 
 .make/uv: requirements/uv.txt
 	$(PYTHON) -m venv --clear $@

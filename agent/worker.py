@@ -33,7 +33,7 @@ def run_worker(path: Path, attempt: int) -> int:
     processes.adopt_orphans()
     folder = RunFolder(path)
     spec = folder.read_spec()
-    rank, local_rank, world = worker_rank()
+    rank, local_rank, world = worker_rank(str(spec.get("launcher")))
     host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
     def record(end: RankEnd) -> None:
