@@ -931,6 +931,14 @@ export interface components {
              */
             kind: "async_sgd";
             /**
+             * Pace
+             * @description paced: no rank sends a gradient before half of the other ranks have sent as many; free: no rank waits, so that
+             *     ranks with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
+            /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
              * @default true
@@ -1627,6 +1635,14 @@ export interface components {
              * @enum {string}
              */
             kind: "easgd";
+            /**
+             * Pace
+             * @description Of the variants async and hogwild. paced: no replica begins an exchange before half of the other replicas have
+             *     ended as many; free: no replica waits, so that replicas with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
             /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
