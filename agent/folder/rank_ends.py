@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
 
 PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
@@ -82,7 +83,7 @@ def lost_a_connection(folder: RunFolder, rank: int) -> bool:
     srun labels the lines of each rank, and torch those of its errors.
     """
     try:
-        with open(folder.path / "out.log", "rb") as file:
+        with open_regular(folder.path / "out.log") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_BYTES))
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
