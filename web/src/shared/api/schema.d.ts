@@ -5478,9 +5478,17 @@ export interface components {
         };
         /**
          * SGD
-         * @description Stochastic gradient descent with momentum, as in torch.optim.SGD.
+         * @description Stochastic gradient descent with momentum.
          */
         SGD: {
+            /**
+             * Form
+             * @description Where the rate is. rate_outside: v = m v + g, w = w - rate v, as in torch.optim.SGD; a new rate also scales the
+             *     steps already in v. rate_inside: v = m v + rate g, w = w - v, as in Caffe and in the papers on EASGD and FireCaffe.
+             *     null: rate_inside for the rule async_sgd, whose center has the velocity, else rate_outside.
+             * @example rate_inside
+             */
+            form?: ("rate_outside" | "rate_inside") | null;
             /**
              * @description Always "sgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
