@@ -36,7 +36,7 @@ Precision = Literal["float32", "bfloat16", "float16"]
 
 
 class RunSpec(Spec):
-    """A complete run of the training engine. Every valid RunSpec can be carried out."""
+    """A complete run of the training engine. Every run that an experiment accepts can be carried out."""
 
     kind: Literal["engine"] = "engine"
     """Kind of the run: this project's training engine. `program` stands for the user's own program."""

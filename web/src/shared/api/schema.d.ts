@@ -951,6 +951,14 @@ export interface components {
              */
             kind: "async_sgd";
             /**
+             * Pace
+             * @description paced: no rank sends a gradient before half of the other ranks have sent as many; free: no rank waits, so that
+             *     ranks with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
+            /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
              * @default true
@@ -1051,7 +1059,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -1246,12 +1254,12 @@ export interface components {
         };
         /**
          * Colors
-         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner ranks.
+         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner hosts.
          */
         Colors: {
             /**
              * K
-             * @description Number of colors: of parts of the vector, each with its own tree.
+             * @description Number of colors: of parts of the vector, each with its own tree; at most the number of hosts are used.
              * @default 4
              * @example 4
              */
@@ -1264,7 +1272,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -1670,6 +1678,14 @@ export interface components {
              * @enum {string}
              */
             kind: "easgd";
+            /**
+             * Pace
+             * @description Of the variants async and hogwild. paced: no replica begins an exchange before half of the other replicas have
+             *     ended as many; free: no replica waits, so that replicas with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
             /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
@@ -2806,7 +2822,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -2854,7 +2870,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -3520,7 +3536,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -4666,7 +4682,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -5175,7 +5191,7 @@ export interface components {
         RunSort: "id" | "-id" | "ended_at" | "-ended_at";
         /**
          * RunSpec
-         * @description A complete run of the training engine. Every valid RunSpec can be carried out.
+         * @description A complete run of the training engine. Every run that an experiment accepts can be carried out.
          */
         RunSpec: {
             /**
@@ -5606,7 +5622,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6148,7 +6164,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6172,7 +6188,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
