@@ -25,6 +25,7 @@ def reduced(run: RunSpec) -> RunSpec:
         "train_samples": 8 * RANKS * SHARE,
         "heldout_samples": 1,
     }
+    spec["augmentation"] = None  # generated images have none
     if scaling := spec["schedule"]["scaling"]:
         scaling["reference_batch"] = max(1, scaling["reference_batch"] // factor)
     spec["collective"] = _for_two(spec["collective"])
