@@ -35,4 +35,4 @@ def reduced(run: RunSpec) -> RunSpec:
 
 def _for_two(collective: dict[str, Any]) -> dict[str, Any]:
     """Return the same collective; its parameters that count ranks become the number of ranks."""
-    return {name: RANKS if name in ("rows", "group") and value else value for name, value in collective.items()}
+    return {name: RANKS if name in ("rows", "group", "k") and value else value for name, value in collective.items()}
