@@ -98,17 +98,17 @@ def test_a_sample_depends_on_seed_epoch_and_number_alone(root: Path) -> None:
     noise = torch.randint(0, 256, (40, 48, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     for path in (root / "train").rglob("*.*"):
         Image.fromarray(noise.numpy()).save(path)
-    split = images(root).stage(1, samples_of=lambda rank: torch.arange(9))
+    split = images(root).stage(1, samples_of=lambda ranks: torch.arange(9).view(1, 9))
     x_BCHW, y_B = split.batch(torch.tensor([4, 7, 2]))
     assert x_BCHW.shape == (3, 3, 16, 16)
     assert y_B.tolist() == [0, 1, 0]
     assert torch.equal(split.batch(torch.tensor([2]))[0], x_BCHW[2:])
     assert not torch.equal(
-        split.stage(2, samples_of=lambda rank: torch.arange(9)).batch(torch.tensor([2]))[0], x_BCHW[2:]
+        split.stage(2, samples_of=lambda ranks: torch.arange(9).view(1, 9)).batch(torch.tensor([2]))[0], x_BCHW[2:]
     )
     assert not torch.equal(x_BCHW[0], x_BCHW[2])
     still = images(root, seed=None)
-    moved = still.stage(5, samples_of=lambda rank: torch.arange(9))
+    moved = still.stage(5, samples_of=lambda ranks: torch.arange(9).view(1, 9))
     assert torch.equal(still.batch(torch.tensor([2]))[0], moved.batch(torch.tensor([2]))[0])
 
 
@@ -197,7 +197,7 @@ def with_augmentation(root: Path, kind: str | None) -> torch.Tensor:
     augmentation = ImageAugmentation.model_validate({"kind": kind}) if kind else None
     train, _ = build_data(choice, 7, augmentation=augmentation, bad_images=root / "bad-images")
     assert isinstance(train, Images)
-    return train.stage(3, lambda rank: torch.arange(9)).batch(torch.arange(9))[0]
+    return train.stage(3, lambda ranks: torch.arange(9).view(1, 9)).batch(torch.arange(9))[0]
 
 
 def test_crops_and_mirror_images_are_a_choice_and_both_are_the_default(root: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_sample_is_the_same_on_every_rank_and_in_a_loader_process_and_differs_
     assert isinstance(train, StagedSplit)
     before = torch.get_rng_state()
     first, again, second = (
-        train.stage(epoch, lambda rank: torch.arange(2)).batch(torch.tensor(index))[0]
+        train.stage(epoch, lambda ranks: torch.arange(2).view(1, 2)).batch(torch.tensor(index))[0]
         for epoch, index in ((0, [3, 5]), (0, [5, 3]), (1, [3, 5]))
     )
     assert isinstance(first, Tensor)
@@ -120,7 +120,7 @@ def test_a_sample_is_the_same_on_every_rank_and_in_a_loader_process_and_differs_
     assert torch.equal(first, again.flip(0))
     assert not torch.equal(first, second)  # type: ignore[arg-type]
     assert torch.equal(torch.get_rng_state(), before), "the rank's own generator must not move"
-    loaded = next(load(train.stage(0, lambda rank: torch.arange(2)), [torch.tensor([3, 5])], workers=1))
+    loaded = next(load(train.stage(0, lambda ranks: torch.arange(2).view(1, 2)), [torch.tensor([3, 5])], workers=1))
     assert torch.equal(loaded[0], first)  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
 """The layout of ranks: which ranks share a host, and the grid of rows and columns that follows."""
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from math import isqrt
 from typing import TypeAlias
 
@@ -18,8 +18,7 @@ def hosts_of(world: int, hosts: int) -> list[list[int]]:
     if not 1 <= hosts <= world:
         raise ValueError(f"{world} ranks cannot occupy {hosts} hosts: hosts must be from 1 to {world}")
     sizes = [world // hosts + (host < world % hosts) for host in range(hosts)]
-    starts = [sum(sizes[:host]) for host in range(hosts)]
-    return [list(range(start, start + size)) for start, size in zip(starts, sizes, strict=True)]
+    return [list(range(stop - size, stop)) for stop, size in zip(accumulate(sizes), sizes, strict=True)]
 
 
 def ranks_in_order(hosts: Hosts) -> list[int]:

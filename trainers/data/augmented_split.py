@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from trainers.data.sample_seed import sample_generators
-from trainers.data.split import Batch, Split, StagedSplit
+from trainers.data.split import Batch, SamplesOf, Split, StagedSplit
 
 Augment = Callable[[Tensor], Tensor]  # x_CHW -> x_CHW
 
@@ -31,7 +31,7 @@ class AugmentedSplit:
         """Leave the function out: each loader process makes its own, since a local function cannot be pickled."""
         return {**self.__dict__, "_augment": None}
 
-    def stage(self, epoch: int, samples_of: Callable[[int], Tensor]) -> "AugmentedSplit":
+    def stage(self, epoch: int, samples_of: SamplesOf) -> "AugmentedSplit":
         """Return the split with the random numbers of an epoch; all ranks call this together."""
         inner = self.split.stage(epoch, samples_of) if isinstance(self.split, StagedSplit) else self.split
         return replace(self, split=inner, epoch=epoch)

@@ -1,6 +1,5 @@
 """A split of a map-style data set: `len(dataset)` samples, of which `dataset[i]` is (input, target)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +8,7 @@ from torch import Tensor
 from torch.utils.data import default_collate
 
 from trainers.data.sample_seed import sample_generators
-from trainers.data.split import Batch
+from trainers.data.split import Batch, SamplesOf
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class SampleSplit:
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def stage(self, epoch: int, samples_of: Callable[[int], Tensor]) -> "SampleSplit":
+    def stage(self, epoch: int, samples_of: SamplesOf) -> "SampleSplit":
         """Return the same samples with the random numbers of an epoch."""
         return replace(self, epoch=epoch)
 

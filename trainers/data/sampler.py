@@ -19,10 +19,16 @@ def permutation(samples: int, *, seed: int, epoch: int) -> Tensor:
     return torch.randperm(samples, generator=generator)
 
 
-def slices(order_N: Tensor, batch: int, *, rank: int, world: int) -> Iterator[Tensor]:
-    """Yield for each step the samples of the global batch on `rank`; skip an incomplete last batch."""
+def shares(order_N: Tensor, batch: int, *, ranks: range, world: int) -> Tensor:
+    """Return number_RTS: the samples of each of these ranks in every step; skip an incomplete last batch."""
     if batch % world:
         raise ValueError(f"a batch of {batch} does not divide over {world} ranks")
-    share = batch // world
-    for start in range(0, len(order_N) - batch + 1, batch):
-        yield order_N[start + rank * share : start + (rank + 1) * share]
+    steps = len(order_N) // batch
+    number_TRS = order_N[: steps * batch].view(steps, world, batch // world)
+    return number_TRS[:, ranks.start : ranks.stop].transpose(0, 1)
+
+
+def slices(order_N: Tensor, batch: int, *, rank: int, world: int) -> Iterator[Tensor]:
+    """Yield for each step the samples of the global batch on `rank`; skip an incomplete last batch."""
+    (number_TS,) = shares(order_N, batch, ranks=range(rank, rank + 1), world=world)
+    yield from number_TS

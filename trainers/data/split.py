@@ -8,6 +8,7 @@ from torch import Tensor
 
 Inputs = Tensor | tuple[Tensor, ...]
 Batch = tuple[Inputs, Tensor]  # the inputs of the model, and the target
+SamplesOf = Callable[[range], Tensor]  # ranks -> number_RS: the samples that each of these ranks uses in an epoch
 DeviceBatch = tuple[tuple[Tensor, ...], Tensor]  # a batch on its device; also a single input is a tuple
 
 
@@ -46,8 +47,8 @@ class OrderedSplit(Split, Protocol):
 class StagedSplit(Split, Protocol):
     """A split that is prepared for every epoch, such as random crops or samples in the ranks' memory."""
 
-    def stage(self, epoch: int, samples_of: Callable[[int], Tensor]) -> Split:
-        """Return the split for an epoch in which rank r uses samples_of(r); all ranks must call this."""
+    def stage(self, epoch: int, samples_of: SamplesOf) -> Split:
+        """Return the split for an epoch in which ranks use samples_of(ranks); all ranks must call this."""
         ...
 
 

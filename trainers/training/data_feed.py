@@ -45,7 +45,7 @@ class DataFeed:
     def epoch_batches(self, start: Position) -> Generator[DeviceBatch]:
         """Yield the batches of an epoch from a position on, one batch per pass."""
         if isinstance(self._split, StagedSplit):
-            split = self._split.stage(start.epoch, lambda rank: torch.cat(list(self._indices(start, rank))))
+            split = self._split.stage(start.epoch, lambda ranks: self._shares(start, ranks).flatten(1))
         else:
             split = self._split
         yield from self._load_batches(split, start)
@@ -61,18 +61,21 @@ class DataFeed:
                     return
 
     def _load_batches(self, split: Split, start: Position) -> Generator[DeviceBatch]:
-        with closing(load(split, self._indices(start, self._rank_info.rank), workers=self._workers)) as batches:
+        with closing(load(split, self._indices(start), workers=self._workers)) as batches:
             for batch in batches:
                 yield to_device(batch, self._device, channels_last=self._channels_last)
 
-    def _indices(self, start: Position, rank: int) -> Iterator[Tensor]:
-        """Yield the indices of a rank's samples in each pass from a position on."""
-        batch, sizes = (
-            self._batch_schedule.batch_in(start.epoch),
-            split_into_passes(self.samples_per_step(start.epoch), self._micro_batch),
-        )
+    def _indices(self, start: Position) -> Iterator[Tensor]:
+        """Yield the indices of this rank's samples in each pass from a position on."""
+        sizes = split_into_passes(self.samples_per_step(start.epoch), self._micro_batch)
+        rank = self._rank_info.rank
+        for share_B in self._shares(start, range(rank, rank + 1))[0]:
+            yield from torch.split(share_B, sizes)
+
+    def _shares(self, start: Position, ranks: range) -> Tensor:
+        """Return number_RTS: the samples of ranks in each step from a position on."""
+        batch = self._batch_schedule.batch_in(start.epoch)
         order_N = sampler.permutation(len(self._split), seed=self._seed, epoch=start.epoch)
         if isinstance(self._split, OrderedSplit):
             order_N = self._split.arrange(order_N, batch)
-        for share_B in sampler.slices(order_N[start.step * batch :], batch, rank=rank, world=self._rank_info.world):
-            yield from torch.split(share_B, sizes)
+        return sampler.shares(order_N[start.step * batch :], batch, ranks=ranks, world=self._rank_info.world)

@@ -97,7 +97,7 @@ def test_segments_are_short_at_both_ends_and_cover_the_vector() -> None:
 def test_equal_rounds_cost_the_same_as_rounds_that_are_evaluated_separately() -> None:
     net = network(3, 4)
     for plan in candidates(net.hosts):
-        separate = replace(plan, make=lambda plan=plan: [list(sends) for sends in plan])
+        separate = replace(plan, make=lambda _, plan=plan: [list(sends) for sends in plan])
         assert price(separate, net).seconds(S) == pytest.approx(price(plan, net).seconds(S))
 
 

@@ -11,31 +11,34 @@ For any other n, with r = n - 2^m: the first 2 r ranks reduce in pairs before an
 from collections.abc import Iterator, Sequence
 
 from trainers.collectives.layout import Hosts, ranks_in_order
-from trainers.collectives.plan import Plan, Round, Send, split
+from trainers.collectives.plan import Plan, Round, Send, own_sends, split
 
 
 def plan(hosts: Hosts) -> Plan:
     """Return halving and doubling over all ranks."""
     ranks = ranks_in_order(hosts)
     chunks = _power_of_two(len(ranks))
-    return Plan("halving_doubling", len(ranks), chunks, lambda: allreduce(ranks, range(chunks)))
+    return Plan("halving_doubling", len(ranks), chunks, lambda own: allreduce(ranks, range(chunks), own))
 
 
-def allreduce(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def allreduce(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Sum `chunks` over `ranks`, on each of these ranks."""
     extra = len(ranks) - _power_of_two(len(ranks))
     folded, partners = ranks[1 : 2 * extra : 2], ranks[0 : 2 * extra : 2]
     if extra:
-        yield [Send(src, dst, chunks, add=True) for src, dst in zip(folded, partners, strict=True)]
+        yield own_sends([Send(src, dst, chunks, add=True) for src, dst in zip(folded, partners, strict=True)], own)
     active = [*partners, *ranks[2 * extra :]]
-    yield from halve(active, chunks)
-    yield from double(active, chunks)
+    yield from halve(active, chunks, own)
+    yield from double(active, chunks, own)
     if extra:
-        yield [Send(src, dst, chunks, add=False) for dst, src in zip(folded, partners, strict=True)]
+        yield own_sends([Send(src, dst, chunks, add=False) for dst, src in zip(folded, partners, strict=True)], own)
 
 
-def halve(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def halve(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Leave a share of `chunks`, summed over the 2^m `ranks`, on each rank: send one half, add to the other half."""
+    if own is not None:
+        yield from _halve_own(ranks, chunks, own)
+        return
     shares = [chunks] * len(ranks)
     for distance in _distances(len(ranks)):
         halves = [split(share, 2) for share in shares]
@@ -44,10 +47,24 @@ def halve(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
         shares = [halves[i][has_upper[i]] for i in range(len(ranks))]
 
 
-def double(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def double(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Send the shares from `halve` to all ranks: the sends of `halve` in reverse order and direction."""
-    for sends in reversed(list(halve(ranks, chunks))):
+    for sends in reversed(list(halve(ranks, chunks, own))):
         yield [Send(send.dst, send.src, send.chunks, add=False) for send in sends]
+
+
+def _halve_own(ranks: Sequence[int], chunks: range, own: int) -> Iterator[Round]:
+    """Yield the sends from and to `own`; empty rounds if `own` has left its part to another rank."""
+    i = ranks.index(own) if own in ranks else None
+    for distance in _distances(len(ranks)):
+        if i is None:
+            yield []
+            continue
+        # the peer has the same share, because their numbers differ in this bit alone
+        peer, is_upper, halves = ranks[i ^ distance], bool(i & distance), split(chunks, 2)
+        sends = [Send(own, peer, halves[not is_upper], add=True), Send(peer, own, halves[is_upper], add=True)]
+        yield sends[::-1] if is_upper else sends  # in the order of the senders
+        chunks = halves[is_upper]
 
 
 def _distances(n: int) -> list[int]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from math import lcm
 
 from trainers.collectives.layout import Hosts, ranks_in_order
-from trainers.collectives.plan import Plan, Round, Send, Sends, run_in_parallel, split
+from trainers.collectives.plan import Plan, Round, Send, Sends, own_sends, run_in_parallel, split
 from trainers.collectives.plans import ring
 
 
@@ -24,34 +24,39 @@ def plan(hosts: Hosts, *, group: int | None = None) -> Plan:
     groups = hosts if group is None else [ranks[i : i + group] for i in range(0, len(ranks), group)]
     largest = max(map(len, groups))
     chunks = lcm(largest, len(groups))
-    return Plan("hierarchical", len(ranks), chunks, lambda: allreduce(groups, range(chunks)), {"group": largest})
+    return Plan(
+        "hierarchical", len(ranks), chunks, lambda own: allreduce(groups, range(chunks), own), {"group": largest}
+    )
 
 
-def allreduce(groups: Sequence[Sequence[int]], chunks: range) -> Iterator[Round]:
+def allreduce(groups: Sequence[Sequence[int]], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Sum `chunks` over the ranks of all groups; the first rank of each group is its master."""
     if len(groups) == 1:
-        yield from ring.allreduce(groups[0], chunks)
+        yield from ring.allreduce(groups[0], chunks, own)
         return
-    yield from run_in_parallel(*(ring.reduce_scatter(group, chunks) for group in groups))
-    yield from run_in_parallel(*(gather(group, chunks) for group in groups))
-    yield from ring.allreduce([group[0] for group in groups], chunks)
-    yield from run_in_parallel(*(scatter(group, chunks) for group in groups))
-    yield from run_in_parallel(*(gather_on_members(group, chunks) for group in groups))
+    yield from run_in_parallel(*(ring.reduce_scatter(group, chunks, own) for group in groups), own=own)
+    yield from run_in_parallel(*(gather(group, chunks, own) for group in groups), own=own)
+    yield from ring.allreduce([group[0] for group in groups], chunks, own)
+    yield from run_in_parallel(*(scatter(group, chunks, own) for group in groups), own=own)
+    yield from run_in_parallel(*(gather_on_members(group, chunks, own) for group in groups), own=own)
 
 
-def gather(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def gather(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Send the i-th block of `chunks` from ranks[i] to ranks[0], one rank per round."""
     for rank, block in list(zip(ranks, split(chunks, len(ranks)), strict=True))[1:]:
-        yield [Send(rank, ranks[0], block, add=False)]
+        yield own_sends([Send(rank, ranks[0], block, add=False)], own)
 
 
-def scatter(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def scatter(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Send the i-th block of `chunks` from ranks[0] to ranks[i], one rank per round."""
     for rank, block in list(zip(ranks, split(chunks, len(ranks)), strict=True))[1:]:
-        yield [Send(ranks[0], rank, block, add=False)]
+        yield own_sends([Send(ranks[0], rank, block, add=False)], own)
 
 
-def gather_on_members(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def gather_on_members(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Send the i-th block of `chunks` from ranks[i] to all ranks except ranks[0], which has all blocks."""
-    for sends in map(Sends.of, ring.all_gather(ranks, chunks)):
-        yield sends.select(sends.dst_M != ranks[0])
+    for sends in ring.all_gather(ranks, chunks, own):
+        if isinstance(sends, Sends):
+            yield sends.select(sends.dst_M != ranks[0])
+        else:
+            yield [send for send in sends if send.dst != ranks[0]]

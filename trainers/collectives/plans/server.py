@@ -14,7 +14,7 @@ from math import ceil
 import numpy as np
 
 from trainers.collectives.layout import Hosts, ranks_in_order
-from trainers.collectives.plan import Plan, Round, Sends, split
+from trainers.collectives.plan import Plan, Round, Send, Sends, split
 
 
 def plan(hosts: Hosts, *, servers: int = 1) -> Plan:
@@ -23,11 +23,21 @@ def plan(hosts: Hosts, *, servers: int = 1) -> Plan:
     if not 1 <= servers <= len(ranks):
         raise ValueError(f"{len(ranks)} ranks cannot have {servers} servers: servers must be from 1 to {len(ranks)}")
     chunks = range(servers)
-    return Plan("server", len(ranks), servers, lambda: allreduce(ranks, chunks, servers=servers), {"servers": servers})
+    return Plan(
+        "server",
+        len(ranks),
+        servers,
+        lambda own: allreduce(ranks, chunks, servers=servers, own=own),
+        {"servers": servers},
+    )
 
 
-def allreduce(ranks: Sequence[int], chunks: range, *, servers: int) -> Iterator[Round]:
+def allreduce(ranks: Sequence[int], chunks: range, *, servers: int, own: int | None = None) -> Iterator[Round]:
     """Sum the shards of `chunks` on their servers, and send the sums to all `ranks`."""
+    if own is not None:
+        for add in (True, False):
+            yield from _own_rounds(ranks, split(chunks, servers), add=add, own=own)
+        return
     n, shards = len(ranks), split(chunks, servers)
     rank_n, index_s = np.array(ranks), np.arange(servers) * n // servers
     start_s, size_s = np.array([shard.start for shard in shards]), np.array([len(shard) for shard in shards])
@@ -37,6 +47,20 @@ def allreduce(ranks: Sequence[int], chunks: range, *, servers: int) -> Iterator[
         yield Sends(cyclic_2n[index_s + step], server_s, start_s, size_s, up_s)
     for step in range(1, n):
         yield Sends(server_s, cyclic_2n[index_s + step], start_s, size_s, down_s)
+
+
+def _own_rounds(ranks: Sequence[int], shards: Sequence[range], *, add: bool, own: int) -> Iterator[Round]:
+    """Yield the sends from and to `own` of each round; `add`: on the way up to the servers."""
+    n, i = len(ranks), ranks.index(own)
+    server_of = {s * n // len(shards): s for s in range(len(shards))}  # index of a server -> its shard
+    for step in range(1, n):
+        workers = [(i, (i - step) % n), ((i + step) % n, i)]  # pairs of a worker and a server, of which one is `own`
+        pairs = sorted((server_of[server], worker, server) for worker, server in workers if server in server_of)
+        ends = [(shard, ranks[worker], ranks[server]) for shard, worker, server in pairs]
+        yield [
+            Send(worker, server, shards[s], add=True) if add else Send(server, worker, shards[s], add=False)
+            for s, worker, server in ends
+        ]
 
 
 def servers_to_hide(size_bytes: float, *, workers: int, rate: float, compute_s: float) -> int:

@@ -22,7 +22,9 @@ def plan(hosts: Hosts, *, rows: int | None = None) -> Plan:
     """Return the torus with `rows` rows; the default is one row per host or the squarest grid (layout.grid)."""
     grid = layout.grid(hosts, rows)
     chunks = lcm(*map(len, grid)) * len(grid)
-    return Plan("torus", sum(map(len, grid)), chunks, lambda: on_grid(grid, range(chunks)), {"rows": len(grid)})
+    return Plan(
+        "torus", sum(map(len, grid)), chunks, lambda own: on_grid(grid, range(chunks), own), {"rows": len(grid)}
+    )
 
 
 def allreduce(ranks: Sequence[int], chunks: range, *, rows: int) -> Iterator[Round]:
@@ -30,11 +32,11 @@ def allreduce(ranks: Sequence[int], chunks: range, *, rows: int) -> Iterator[Rou
     return on_grid(layout.grid([ranks], rows), chunks)
 
 
-def on_grid(grid: Sequence[Sequence[int]], chunks: range) -> Iterator[Round]:
+def on_grid(grid: Sequence[Sequence[int]], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Sum `chunks` over the ranks of all rows."""
-    yield from run_in_parallel(*(ring.reduce_scatter(row, chunks) for row in grid))
-    yield from run_in_parallel(*(ring.allreduce(column, part) for column, part in columns(grid, chunks)))
-    yield from run_in_parallel(*(ring.all_gather(row, chunks) for row in grid))
+    yield from run_in_parallel(*(ring.reduce_scatter(row, chunks, own) for row in grid), own=own)
+    yield from run_in_parallel(*(ring.allreduce(column, part, own) for column, part in columns(grid, chunks)), own=own)
+    yield from run_in_parallel(*(ring.all_gather(row, chunks, own) for row in grid), own=own)
 
 
 def columns(grid: Sequence[Sequence[int]], chunks: range) -> Iterator[tuple[list[int], range]]:

@@ -11,33 +11,33 @@ hosts of P ranks this takes 2 (ceil(log2 P) + ceil(log2 H)) rounds, at most 2 mo
 from collections.abc import Iterator, Sequence
 
 from trainers.collectives.layout import Hosts, ranks_in_order
-from trainers.collectives.plan import Plan, Round, Send, run_in_parallel
+from trainers.collectives.plan import Plan, Round, Send, own_sends, run_in_parallel
 
 
 def plan(hosts: Hosts) -> Plan:
     """Return a tree in each host, and a tree over the first ranks of the hosts."""
-    return Plan("tree", len(ranks_in_order(hosts)), 1, lambda: allreduce(hosts, range(1)))
+    return Plan("tree", len(ranks_in_order(hosts)), 1, lambda own: allreduce(hosts, range(1), own))
 
 
-def allreduce(hosts: Hosts, chunks: range) -> Iterator[Round]:
+def allreduce(hosts: Hosts, chunks: range, own: int | None = None) -> Iterator[Round]:
     """Sum `chunks` in each host, then over the hosts on the first rank, and send the sum back on the same path."""
     firsts = [host[0] for host in hosts]
-    yield from run_in_parallel(*(reduce(host, chunks) for host in hosts))
-    yield from reduce(firsts, chunks)
-    yield from broadcast(firsts, chunks)
-    yield from run_in_parallel(*(broadcast(host, chunks) for host in hosts))
+    yield from run_in_parallel(*(reduce(host, chunks, own) for host in hosts), own=own)
+    yield from reduce(firsts, chunks, own)
+    yield from broadcast(firsts, chunks, own)
+    yield from run_in_parallel(*(broadcast(host, chunks, own) for host in hosts), own=own)
 
 
-def reduce(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def reduce(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Sum `chunks` over `ranks` on ranks[0]."""
     for child, distance in _levels(len(ranks)):
-        yield [Send(ranks[i], ranks[i - distance], chunks, add=True) for i in child]
+        yield own_sends([Send(ranks[i], ranks[i - distance], chunks, add=True) for i in child], own)
 
 
-def broadcast(ranks: Sequence[int], chunks: range) -> Iterator[Round]:
+def broadcast(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Send `chunks` from ranks[0] to all `ranks`."""
     for child, distance in reversed(_levels(len(ranks))):
-        yield [Send(ranks[i - distance], ranks[i], chunks, add=False) for i in child]
+        yield own_sends([Send(ranks[i - distance], ranks[i], chunks, add=False) for i in child], own)
 
 
 def _levels(n: int) -> list[tuple[range, int]]:

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from trainers.collectives.plan import Round
+from trainers.collectives.plan import Plan, Round
 from trainers.collectives.runners.p2p_allreduce import p2p_allreduce
 from trainers.collectives.runners.pipelined_allreduce import PipelinedAllreduce
 from trainers.collectives.runners.rank_schedule import rank_schedule
@@ -38,7 +38,8 @@ def make_allreduce(
     `wire`: a 16-bit type for float32 parts between ranks; ranks add in float32 and round the sum to the type.
     `timeout_s`: the call raises RankLost after so long without a transferred byte.
     """
-    schedule = rank_schedule(rounds, dist.get_rank(group))
+    rank = dist.get_rank(group)
+    schedule = rank_schedule(rounds.rounds_of(rank) if isinstance(rounds, Plan) else rounds, rank)
     peers = {message.peer for round_ in schedule for message in (*round_.sends, *round_.receives)}
 
     @torch.no_grad()

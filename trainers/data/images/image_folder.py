@@ -39,6 +39,10 @@ class ImageList:
         """Return the bytes of an image file."""
         return self.path(number).read_bytes()
 
+    def size(self, number: int) -> int:
+        """Return the number of bytes of an image file."""
+        return self.path(number).stat().st_size
+
     def select(self, number_N: Tensor) -> "ImageList":
         """Return some of the images, numbered from 0."""
         return ImageList(self.root, self.name_N[number_N.numpy()], self.labels[number_N])

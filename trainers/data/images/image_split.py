@@ -4,7 +4,7 @@ The sample made from an image depends only on the seed, the epoch and the image'
 the same sample. An image that cannot be decoded is recorded (bad_images.py) and replaced by the next good image.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 
@@ -16,6 +16,7 @@ from torch import Tensor
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
 from trainers.data.images.crop import Box, center_square, fixed_square, new_generator, random_box
 from trainers.data.memory_store.sample_store import Files, SampleStore
+from trainers.data.split import SamplesOf
 
 Color = Sequence[float]  # of red, green, blue, from 0 to 1
 UNREADABLE = (
@@ -46,7 +47,7 @@ class Images:
     def __len__(self) -> int:
         return len(self.source.labels)
 
-    def stage(self, epoch: int, samples_of: Callable[[int], Tensor]) -> "Images":
+    def stage(self, epoch: int, samples_of: SamplesOf) -> "Images":
         """Return the same images with the crops of an epoch, read from the memory store if there is one."""
         source = self.store.arrange(epoch, samples_of) if self.store else self.source
         return replace(self, source=source, epoch=epoch, store=None)

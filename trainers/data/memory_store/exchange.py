@@ -2,51 +2,98 @@
 
 The stream of samples from one rank to another is cut into rounds, because the counts of an all-to-all are 32-bit
 numbers in MPI and the buffers must stay small: round k sends the samples whose first byte lies in the k-th segment of
-the stream. Every rank knows the assignment and the lengths of all samples, so no counts are exchanged.
+the stream. Every rank knows the assignment and the lengths of all samples, so no counts are exchanged but the number
+of rounds.
 
-Memory: the old blob, the new blob, and twice the bytes of one round.
+Memory: the old blob, the new blob, and twice the bytes of one round. Cost of the bookkeeping: O(samples + ranks).
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from trainers.data.memory_store.assignment import Assignment
+
 SEGMENT_BYTES = 2**30
 
 
-def exchange(
-    blob: Tensor,
-    length_N: Tensor,
-    before: Sequence[Tensor],
-    after: Sequence[Tensor],
-    *,
-    group: dist.ProcessGroup | None = None,
-    segment: int = SEGMENT_BYTES,
-) -> Tensor:
-    """Return this rank's new blob with the samples after[rank]; `blob` has the samples before[rank].
+class Exchange:
+    """What rank `me` sends and receives so that it stores after[me] in place of before[me].
 
-    blob: uint8; length_N: bytes of every sample; before, after: the samples that each rank stores.
+    length_N: bytes of every sample; `segment`: most bytes that a round sends to all ranks.
     """
-    me, world = dist.get_rank(group), len(before)
-    pair = max(1, segment // world)
-    old_N, new_N = _starts(before[me], length_N), _starts(after[me], length_N)
-    sent = _streams(before[me], _owner(after, len(length_N)), world)
-    got = [_streams(number_S, _owner(after, len(length_N)), world)[me] for number_S in before]
-    rounds = _most_rounds(before, after, length_N, pair=pair)
-    new = torch.empty(int(length_N[after[me]].sum()), dtype=torch.uint8)
-    for number in range(rounds):
-        going = [_segment(stream_S, length_N, number, pair) for stream_S in sent]
-        coming = [_segment(stream_S, length_N, number, pair) for stream_S in got]
-        arrived = _all_to_all(
-            torch.cat([_gather(blob, part_S, old_N, length_N) for part_S in going]),
-            [int(length_N[part_S].sum()) for part_S in going],
-            [int(length_N[part_S].sum()) for part_S in coming],
-            group,
+
+    def __init__(
+        self, before: Assignment, after: Assignment, length_N: Tensor, *, me: int, segment: int = SEGMENT_BYTES
+    ) -> None:
+        world, pair = len(before), max(1, segment // len(before))
+        owner_N = after.owners()
+        own_S = before[me]
+        # a stable sort keeps the order of before[me] within the stream to each rank
+        rank_S, order_S = owner_N[own_S].sort(stable=True)
+        self._sent = _Streams(own_S[order_S], rank_S.long(), length_N, world=world, pair=pair)
+        place_S = (owner_N[before.number_N] == me).nonzero().flatten()
+        source_S = torch.searchsorted(before.first_R, place_S, right=True) - 1
+        self._received = _Streams(before.number_N[place_S], source_S, length_N, world=world, pair=pair)
+        self._length_N = length_N
+        self._old_N, self._new_N = _starts(own_S, length_N), _starts(after[me], length_N)
+        self.new_bytes = int(length_N[after[me]].sum())
+
+    def run(self, blob: Tensor, new: Tensor, *, group: dist.ProcessGroup | None = None) -> None:
+        """Write this rank's new samples into `new`; all ranks of the group call this together. Both are uint8."""
+        rounds = torch.tensor([self._sent.rounds])
+        dist.all_reduce(rounds, dist.ReduceOp.MAX, group)
+        for number in range(int(rounds)):
+            going, coming = self._sent.round(number), self._received.round(number)
+            arrived = torch.empty(sum(coming.bytes_R), dtype=torch.uint8)
+            sent = self._gather(blob, going.number_S)
+            dist.all_to_all_single(arrived, sent, coming.bytes_R, going.bytes_R, group=group)
+            self._scatter(new, arrived, coming.number_S)
+
+    def _gather(self, blob: Tensor, number_S: Tensor) -> Tensor:
+        starts, lengths = self._old_N[number_S].tolist(), self._length_N[number_S].tolist()
+        memory = memoryview(blob.numpy())
+        pieces = bytearray().join(
+            [memory[start : start + length] for start, length in zip(starts, lengths, strict=True)]
         )
-        _scatter(new, arrived, torch.cat(coming), new_N, length_N)
-    return new
+        return torch.frombuffer(pieces, dtype=torch.uint8) if pieces else blob[:0]
+
+    def _scatter(self, new: Tensor, arrived: Tensor, number_S: Tensor) -> None:
+        starts, lengths = self._new_N[number_S].tolist(), self._length_N[number_S].tolist()
+        into, source, first = memoryview(new.numpy()), memoryview(arrived.numpy()), 0
+        for start, length in zip(starts, lengths, strict=True):
+            into[start : start + length] = source[first : first + length]
+            first += length
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The samples of one round, rank by rank, and the bytes to or from each rank."""
+
+    number_S: Tensor
+    bytes_R: list[int]
+
+
+class _Streams:
+    """The streams between one rank and every rank: the samples number_S with the ranks rank_S, ascending."""
+
+    def __init__(self, number_S: Tensor, rank_S: Tensor, length_N: Tensor, *, world: int, pair: int) -> None:
+        self._number_S, self._rank_S, self._world = number_S, rank_S, world
+        self._length_S = length_N[number_S]
+        before_S = self._length_S.cumsum(0) - self._length_S
+        first_R = torch.searchsorted(rank_S, torch.arange(world))
+        stream_start_S = before_S[first_R.clamp(max=max(0, len(number_S) - 1))][rank_S] if len(number_S) else before_S
+        self._round_S = (before_S - stream_start_S) // pair
+        self.rounds = int(self._round_S.max()) + 1 if len(number_S) else 0
+
+    def round(self, number: int) -> _Round:
+        """Return what one round carries; nothing after the last round."""
+        chosen_S = self._round_S == number
+        bytes_R = torch.zeros(self._world, dtype=torch.int64)
+        bytes_R.index_add_(0, self._rank_S[chosen_S], self._length_S[chosen_S])
+        return _Round(self._number_S[chosen_S], bytes_R.tolist())
 
 
 def _starts(number_S: Tensor, length_N: Tensor) -> Tensor:
@@ -54,50 +101,3 @@ def _starts(number_S: Tensor, length_N: Tensor) -> Tensor:
     start_N = torch.full_like(length_N, -1)
     start_N[number_S] = length_N[number_S].cumsum(0) - length_N[number_S]
     return start_N
-
-
-def _owner(assignment: Sequence[Tensor], samples: int) -> Tensor:
-    owner_N = torch.empty(samples, dtype=torch.int64)
-    for rank, number_S in enumerate(assignment):
-        owner_N[number_S] = rank
-    return owner_N
-
-
-def _streams(number_S: Tensor, owner_N: Tensor, world: int) -> list[Tensor]:
-    """Return the samples that go to each rank, in order."""
-    return [number_S[owner_N[number_S] == rank] for rank in range(world)]
-
-
-def _most_rounds(before: Sequence[Tensor], after: Sequence[Tensor], length_N: Tensor, *, pair: int) -> int:
-    """Return the rounds of the longest stream between two ranks; all ranks run this number of rounds."""
-    owner_N = _owner(after, len(length_N))
-    streams = [stream_S for number_S in before for stream_S in _streams(number_S, owner_N, len(before))]
-    return max((int(_round_of(stream_S, length_N, pair)[-1]) + 1 for stream_S in streams if len(stream_S)), default=0)
-
-
-def _round_of(stream_S: Tensor, length_N: Tensor, pair: int) -> Tensor:
-    length_S = length_N[stream_S]
-    return (length_S.cumsum(0) - length_S) // pair
-
-
-def _segment(stream_S: Tensor, length_N: Tensor, number: int, pair: int) -> Tensor:
-    return stream_S[_round_of(stream_S, length_N, pair) == number]
-
-
-def _gather(blob: Tensor, number_S: Tensor, start_N: Tensor, length_N: Tensor) -> Tensor:
-    starts, lengths = start_N[number_S].tolist(), length_N[number_S].tolist()
-    pieces = [blob[start : start + length] for start, length in zip(starts, lengths, strict=True)]
-    return torch.cat(pieces) if pieces else blob[:0]
-
-
-def _scatter(new: Tensor, arrived: Tensor, number_S: Tensor, start_N: Tensor, length_N: Tensor) -> None:
-    starts, lengths = start_N[number_S].tolist(), length_N[number_S].tolist()
-    for start, length, piece in zip(starts, lengths, torch.split(arrived, lengths), strict=True):
-        new[start : start + length] = piece
-
-
-def _all_to_all(sent: Tensor, going: list[int], coming: list[int], group: dist.ProcessGroup | None) -> Tensor:
-    """Send going[r] bytes to every rank r; return coming[r] bytes from every rank r, in the order of the ranks."""
-    arrived = torch.empty(sum(coming), dtype=torch.uint8)
-    dist.all_to_all_single(arrived, sent, coming, going, group=group)
-    return arrived

@@ -4,16 +4,20 @@ Before every epoch the ranks of a group exchange samples, so that each rank stor
 epoch (assignment.py, exchange.py). The order of the samples is the same as in a run that reads files.
 """
 
-from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from trainers.data.memory_store.assignment import assign_samples
-from trainers.data.memory_store.exchange import SEGMENT_BYTES, exchange
+from trainers.data.memory_store.assignment import Assignment, assign_samples
+from trainers.data.memory_store.exchange import SEGMENT_BYTES, Exchange
+from trainers.data.split import SamplesOf
+
+READERS = 16  # threads that read files: a shared disk answers many requests at once
 
 
 class Files(Protocol):
@@ -26,6 +30,10 @@ class Files(Protocol):
 
     def read(self, number: int) -> bytes:
         """Return the bytes of a sample."""
+        ...
+
+    def size(self, number: int) -> int:
+        """Return the number of bytes of a sample."""
         ...
 
     def path(self, number: int) -> object:
@@ -74,39 +82,59 @@ class SampleStore:
     ) -> None:
         """Store `files`; `shared`: for worker processes; `segment`: most bytes that a round sends to all ranks."""
         self._files, self._group, self._shared, self._segment = files, group, shared, segment
-        self._ranks: Sequence[int] = dist.get_process_group_ranks(group or dist.group.WORLD)
+        ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
+        self._ranks = range(ranks[0], ranks[0] + len(ranks))
+        if ranks != list(self._ranks):
+            raise ValueError(f"the ranks of a group in memory must follow each other; they are {ranks}")
         self._me = dist.get_rank(group)
         self._shard: SampleShard | None = None
-        self._assignment: list[Tensor] = []
+        self._assignment: Assignment | None = None
         self._length_N = torch.empty(0)
 
-    def arrange(self, epoch: int, samples_of: Callable[[int], Tensor]) -> SampleShard:
-        """Return the samples that this rank uses in an epoch; samples_of(r) are the samples of rank r of the world."""
-        assignment = assign_samples(
-            [samples_of(rank) for rank in self._ranks], samples=len(self._files.labels), epoch=epoch
-        )
-        if self._shard is None:
-            blob = self._read(assignment)
+    def arrange(self, epoch: int, samples_of: SamplesOf) -> SampleShard:
+        """Return the samples that this rank uses in an epoch; row r of samples_of(ranks) are those of ranks[r]."""
+        used_RS = samples_of(self._ranks)
+        assignment = assign_samples(used_RS.unbind(), samples=len(self._files.labels), epoch=epoch)
+        if self._shard is None or self._assignment is None:
+            blob = self._read(assignment[self._me])
         else:
-            blob = exchange(
-                self._shard.blob, self._length_N, self._assignment, assignment, group=self._group, segment=self._segment
-            )
+            exchange = Exchange(self._assignment, assignment, self._length_N, me=self._me, segment=self._segment)
+            blob = self._empty_blob(exchange.new_bytes)
+            exchange.run(self._shard.blob, blob, group=self._group)
         self._assignment = assignment
         self._shard = self._shard_of(blob, assignment[self._me])
         return self._shard
 
-    def _read(self, assignment: Sequence[Tensor]) -> Tensor:
+    def _read(self, own_S: Tensor) -> Tensor:
         """Read this rank's samples from their files, and exchange the lengths of all samples."""
-        own_S = assignment[self._me]
-        samples = [self._files.read(int(number)) for number in own_S]
+        with ThreadPoolExecutor(READERS) as threads:
+            length_S = torch.tensor(list(threads.map(self._files.size, own_S.tolist())), dtype=torch.int64)
+            blob = self._empty_blob(int(length_S.sum()))
+            end_S = length_S.cumsum(0)
+            places = zip(own_S.tolist(), (end_S - length_S).tolist(), end_S.tolist(), strict=True)
+            for _ in threads.map(partial(self._read_into, memoryview(blob.numpy())), places):
+                pass  # the loop raises the first error of a thread
         self._length_N = torch.zeros(len(self._files.labels), dtype=torch.int64)
-        self._length_N[own_S] = torch.tensor([len(sample) for sample in samples])
+        self._length_N[own_S] = length_S
         dist.all_reduce(self._length_N, group=self._group)
-        return torch.frombuffer(bytearray(b"".join(samples)), dtype=torch.uint8)
+        return blob
+
+    def _read_into(self, blob: memoryview, place: tuple[int, int, int]) -> None:
+        number, start, end = place
+        content = self._files.read(number)
+        if len(content) != end - start:
+            path = self._files.path(number)
+            raise OSError(f"{path} had {end - start} bytes and has {len(content)}: it changed while it was read")
+        blob[start:end] = content
+
+    def _empty_blob(self, size: int) -> Tensor:
+        """Return uninitialized bytes; for worker processes in shared memory, so that they are never copied there."""
+        blob = torch.empty(size, dtype=torch.uint8)
+        return blob.share_memory_() if self._shared else blob  # type: ignore[no-untyped-call,no-any-return]
 
     def _shard_of(self, blob: Tensor, number_S: Tensor) -> SampleShard:
         offset_S = torch.cat([torch.zeros(1, dtype=torch.int64), self._length_N[number_S].cumsum(0)])
         slot_N = torch.full((len(self._files.labels),), -1)
         slot_N[number_S] = torch.arange(len(number_S))
-        parts = (blob, number_S, offset_S, slot_N)
-        return SampleShard(self._files, *(part.share_memory_() for part in parts) if self._shared else parts)  # type: ignore[no-untyped-call]
+        index = (number_S.clone(), offset_S, slot_N)
+        return SampleShard(self._files, blob, *(part.share_memory_() for part in index) if self._shared else index)  # type: ignore[no-untyped-call]

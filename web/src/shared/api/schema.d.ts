@@ -1211,12 +1211,12 @@ export interface components {
         };
         /**
          * Colors
-         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner ranks.
+         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner hosts.
          */
         Colors: {
             /**
              * K
-             * @description Number of colors: of parts of the vector, each with its own tree.
+             * @description Number of colors: of parts of the vector, each with its own tree; at most the number of hosts are used.
              * @default 4
              * @example 4
              */

@@ -39,7 +39,7 @@ COUNT = BATCH * (STEPS + WARM)
 CLASSES, SIZE, SIDES = 4, 224, (500, 375)
 COLORS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TARGET = 0.05
-RESULT = Path(__file__).parent / "results" / "input.json"
+RESULT = Path(__file__).parent.parent / "results" / "input.json"
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def ways(train: ImageList) -> Iterator[tuple[str, Split, int]]:
         yield "files", images(train), workers
     for workers in (0, 1):
         staged = images(train, SampleStore(train, shared=workers > 0)).stage(
-            0, samples_of=lambda rank: torch.cat(steps())
+            0, samples_of=lambda ranks: torch.cat(steps()).unsqueeze(0)
         )
         yield "memory", staged, workers
 
