@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
-from trainers.data.images.crop import Box, center_square, new_generator, random_box
+from trainers.data.images.crop import Box, center_square, fixed_square, new_generator, random_box
 from trainers.data.memory_store.sample_store import Files, SampleStore
 from trainers.data.split import SamplesOf
 
@@ -39,6 +39,7 @@ class Images:
     is_bad_N: Tensor  # bool, in shared memory, so that all worker processes of this rank see the bad images
     seed: int | None = None  # of random crops and mirror images; None: the central square
     crops: bool = True  # a random box, not the central square
+    is_fixed: bool = False  # the random box is a square of fixed size
     mirrors: bool = True  # every second image, at random
     epoch: int = 0
     store: SampleStore | None = None
@@ -75,7 +76,8 @@ class Images:
             if self.seed is None:
                 return _crop(image, center_square(*image.size), self.size)
             draw = new_generator(self.seed, self.epoch, number)
-            box = random_box(*image.size, draw) if self.crops else center_square(*image.size)
+            random = fixed_square if self.is_fixed else random_box
+            box = random(*image.size, draw) if self.crops else center_square(*image.size)
             pixels = _crop(image, box, self.size)
             return pixels[:, ::-1] if self.mirrors and draw.integers(2) else pixels
 
