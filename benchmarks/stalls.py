@@ -1,10 +1,13 @@
 """How soon a stopped rank of a user's script is named: `make bench NAME=stalls`, ten attempts of two or four ranks.
 
-Each attempt runs an ordinary DDP script through the agent, with a time-out of six seconds. A random rank is stopped by
-SIGSTOP at a random moment. Measured are the seconds from there until the agent has ended, and whether the record names
-the rank, its line and the collective, with a stack of every rank. The goal is the time-out and ten seconds.
+`python -m benchmarks.stalls --lab` does the same in ten jobs of the lab's Slurm, of 2 hosts x 2 ranks, by srun and by
+torchrun in turn. Each attempt runs an ordinary DDP script through the agent, with a time-out of six seconds. A random
+rank is stopped by SIGSTOP at a random moment. Measured are the seconds from there until the agent has reported the
+failure, and whether the record names the rank, its line and the collective, with a stack of every rank. The goal is the
+time-out and ten seconds.
 """
 
+import argparse
 import json
 import os
 import random
@@ -13,15 +16,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from contract.folder.run_folder import RunFolder
 from contract.spec.program.run import ProgramSpec
+from scheduler.clusters.cluster import Alive, JobHandle, JobRequest
+from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.submit.tools import agent_folder, install_tools
 
 ATTEMPTS, LIMIT_S, GOAL_S = 10, 6.0, 10.0
-RESULT = Path(__file__).parent / "results" / "stalls.json"
+PATIENCE_S = 600.0  # until all ranks train, and until the stopped rank is named
+RESULTS = Path(__file__).parent / "results"
 SCRIPT = """
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -43,47 +51,73 @@ main()
 """
 
 
+class Case(NamedTuple):
+    """One attempt, and the rank that is stopped."""
+
+    launcher: str
+    nodes: int  # of the lab; 0: this machine without Slurm
+    ranks_per_node: int
+    rank: int
+    wait_s: float  # between the first steps of all ranks and SIGSTOP
+
+    @property
+    def world(self) -> int:
+        return max(1, self.nodes) * self.ranks_per_node
+
+
 def main() -> None:
     """Measure, print and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lab", action="store_true", help="run each attempt as a job of the lab, on two hosts")
+    asked = parser.parse_args()
     rng, rows = random.Random(14), []
     for number in range(ATTEMPTS):
-        world = rng.choice([2, 4])
-        with tempfile.TemporaryDirectory() as root:
-            rows.append(measure(Path(root), world, rng.randrange(world), rng.uniform(0, 3)))
-        row = rows[-1]
-        print(f"{number}: rank {row['rank']} of {world}: {row['after_limit_s']:.1f} s after the limit; {row['reason']}")
+        case = choose_case(rng, number, is_lab=asked.lab)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
+            rows.append(measure(Path(root), case))
+        row, shape = rows[-1], f"{case.world} by {case.launcher}"
+        late = f"{row['after_limit_s']:.1f} s after the limit"
+        print(f"{number}: rank {row['rank']} of {shape}: {late}; {row['reason']}", flush=True)
     is_named = [row["is_named"] and row["after_limit_s"] <= GOAL_S for row in rows]
     print(f"{sum(is_named)} of {ATTEMPTS} named within the time-out and {GOAL_S:g} s")
-    report = {"limit_s": LIMIT_S, "named": sum(is_named), "attempts": ATTEMPTS, "rows": rows}
-    RESULT.write_text(json.dumps(report, indent=1) + "\n")
+    load = round(os.getloadavg()[1], 1)
+    report = {"limit_s": LIMIT_S, "load": load, "named": sum(is_named), "attempts": ATTEMPTS, "rows": rows}
+    (RESULTS / ("stalls_lab.json" if asked.lab else "stalls.json")).write_text(json.dumps(report, indent=1) + "\n")
 
 
-def measure(root: Path, world: int, rank: int, wait_s: float) -> dict[str, Any]:
-    """Stop one rank of an attempt `wait_s` after all ranks have trained some steps; return how it was named."""
-    folder, agent = start(root, world)
-    try:
-        while not all(note(folder, other).get("steps", 0) > 1 for other in range(world)):
-            if agent.poll() is not None:
-                raise RuntimeError(f"the attempt ended: {folder.log.read_text()}")
-            time.sleep(0.05)
-        time.sleep(wait_s)
-        os.kill(note(folder, rank)["pid"], signal.SIGSTOP)
+def choose_case(rng: random.Random, number: int, *, is_lab: bool) -> Case:
+    """Return a case of this machine, or of two hosts of the lab."""
+    if is_lab:
+        return Case(("srun", "torchrun")[number % 2], 2, 2, rng.randrange(4), rng.uniform(0, 3))
+    world = rng.choice([2, 4])
+    return Case("srun", 0, world, rng.randrange(world), rng.uniform(0, 3))
+
+
+def measure(root: Path, case: Case) -> dict[str, Any]:
+    """Stop one rank after all ranks have trained some steps; return how it was named."""
+    folder = prepare(root, case)
+    with lab_job(folder, case) if case.nodes else local_agent(root, folder):
+        await_steps(folder, case.world)
+        time.sleep(case.wait_s)
+        os.kill(note(folder, case.rank)["pid"], signal.SIGSTOP)
         stopped_at = time.monotonic()
-        agent.wait()
+        while not has_reported(folder):
+            if time.monotonic() - stopped_at > PATIENCE_S:
+                raise RuntimeError(f"the stopped rank was not found: {folder.log.read_text()}")
+            time.sleep(0.02)
         spent_s = time.monotonic() - stopped_at
-    finally:
-        agent.kill()
-        agent.wait()
-    failures = folder.read_rank_failures(1)
-    stacks = [(folder.path / "attempts" / f"1.stacks-{other}.txt").read_text() for other in range(world)]
+    failures = [failure for failure in folder.read_rank_failures(1) if not failure.echo]
+    stacks = [(folder.path / "attempts" / f"1.stacks-{other}.txt").read_text() for other in range(case.world)]
     reason = failures[0].reason if failures else "no record"
     return {
-        "world": world,
-        "rank": rank,
+        "world": case.world,
+        "launcher": case.launcher,
+        "hosts": max(1, case.nodes),
+        "rank": case.rank,
         "after_limit_s": spent_s - LIMIT_S,
         "reason": reason,
         "is_named": len(failures) == 1
-        and failures[0].rank == rank
+        and failures[0].rank == case.rank
         and "train.py:" in reason
         and "all_reduce" in reason
         and "train.py" in failures[0].trace
@@ -91,19 +125,62 @@ def measure(root: Path, world: int, rank: int, wait_s: float) -> dict[str, Any]:
     }
 
 
-def start(root: Path, world: int) -> tuple[RunFolder, "subprocess.Popen[bytes]"]:
-    """Start the agent of an attempt from the tools that the scheduler installs."""
+def prepare(root: Path, case: Case) -> RunFolder:
+    """Write the folder of the attempt, beside the tools that the scheduler installs."""
     install_tools(root)
     script = root / "train.py"
     script.write_text(SCRIPT)
-    fields = {"resources": {"kind": "local", "ranks_per_node": world}, "stall_minutes": LIMIT_S / 60}
-    spec = ProgramSpec.model_validate({"command": [sys.executable, str(script)], **fields})
+    slurm = {"kind": "slurm", "partition": "gpu", "nodes": case.nodes, "minutes": 10}
+    resources = {**(slurm if case.nodes else {"kind": "local"}), "ranks_per_node": case.ranks_per_node}
+    fields = {"launcher": case.launcher, "resources": resources, "stall_minutes": LIMIT_S / 60}
+    fields["environment"] = {"venv": str(Path(sys.executable).parents[1]), "variables": {"OMP_NUM_THREADS": "1"}}
+    spec = ProgramSpec.model_validate({"command": ["python", str(script)], **fields})
     folder = RunFolder.of(root, 1, "bench")
     folder.prepare(spec.model_dump(mode="json"), 1)
+    return folder
+
+
+@contextmanager
+def local_agent(root: Path, folder: RunFolder) -> Iterator[None]:
+    """Run the agent on this machine."""
     words = [sys.executable, str(agent_folder(root)), str(folder.path), "--attempt", "1"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with folder.open_log_for_append() as log:
-        return folder, subprocess.Popen(words, stdout=log, stderr=log, env=environment, process_group=0)
+        agent = subprocess.Popen(words, stdout=log, stderr=log, process_group=0)
+    try:
+        yield
+        agent.wait()
+    finally:
+        agent.kill()
+        agent.wait()
+
+
+@contextmanager
+def lab_job(folder: RunFolder, case: Case) -> Iterator[None]:
+    """Submit the agents as the scheduler does."""
+    cluster, spec = Slurm(), ProgramSpec.model_validate_json((folder.path / "spec.json").read_text())
+    name = f"bigbatch-{folder.path.name}-1"
+    job = JobHandle(cluster.submit(JobRequest(name, folder, 1, spec)), name)
+    try:
+        yield
+    finally:
+        cluster.cancel([job], force=True)
+        until = time.monotonic() + PATIENCE_S
+        while isinstance(cluster.status([job]).get(job), Alive) and time.monotonic() < until:
+            time.sleep(1)  # the job's processes write into the folder until they end
+
+
+def await_steps(folder: RunFolder, world: int) -> None:
+    """Wait until every rank has trained some steps."""
+    until = time.monotonic() + PATIENCE_S
+    while not all(note(folder, rank).get("steps", 0) > 1 for rank in range(world)):
+        if has_reported(folder) or time.monotonic() > until:
+            raise RuntimeError(f"the ranks do not train: {folder.log.read_text()}")
+        time.sleep(0.05)
+
+
+def has_reported(folder: RunFolder) -> bool:
+    """Return whether the agent of rank 0 has reported a failure."""
+    return folder.events.exists() and b'"failed"' in folder.events.read_bytes()
 
 
 def note(folder: RunFolder, rank: int) -> dict[str, int]:

@@ -18,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.submission import service
+from benchmarks.submission.service import service
 from bigbatch.client import Client
 from contract.api.responses import RunDetail
 from contract.lifecycle.state import ENDED

@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, func, insert, or_, select, update
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import Session, defer, joinedload, selectinload
 
 from contract.folder.bounds import MAX_SERIES
 from contract.lifecycle.exit_cause import ExitCause
@@ -26,6 +26,7 @@ from store.tables import IS_CURRENT, Experiment, Job, Run, now
 from store.transitions import queued_with_stop_request, record_created
 
 WITH_JOB = joinedload(Run.current_job)
+WITHOUT_SPEC = defer(Run.spec)  # reading thousands of specs takes most of such a query's time
 IS_OPEN = (Job.external_id.is_not(None), Job.is_gone.is_(False))  # the cluster has the job, as far as is known
 
 
@@ -158,7 +159,7 @@ def stop_requested(db: Session) -> Sequence[Run]:
     """Return live runs that were asked to stop and whose job has not been seen to end, with their jobs."""
     asked = (Run.state.in_(LIVE), Run.stop_requested_at.is_not(None), Job.observed_end.is_(None))
     query = select(Run).join(Job, IS_CURRENT).where(*asked).order_by(Run.id)
-    return db.scalars(query.options(WITH_JOB)).all()
+    return db.scalars(query.options(WITH_JOB, WITHOUT_SPEC)).all()
 
 
 def with_open_jobs(db: Session, limit: int) -> Sequence[Run]:
@@ -168,7 +169,7 @@ def with_open_jobs(db: Session, limit: int) -> Sequence[Run]:
     """
     left = (Run.state.in_([*ENDED, State.PAUSED, State.QUEUED]), *IS_OPEN)
     query = select(Run).join(Job, IS_CURRENT).where(*left).order_by(Run.id).limit(limit)
-    return db.scalars(query.options(WITH_JOB)).all()
+    return db.scalars(query.options(WITH_JOB, WITHOUT_SPEC)).all()
 
 
 def request_stop(db: Session, which: ColumnElement[bool], source: StopSource = StopSource.USER) -> int:

@@ -35,6 +35,11 @@ class Supervisor:
         """End all processes at the next look, because a later attempt has begun. Any thread may call this."""
         self.superseded_by = attempt
 
+    @property
+    def has_ended_well(self) -> bool:
+        """Whether all processes have ended with the status of a success or of a pause."""
+        return all(end.status in (0, PAUSED) for end in self.ends)
+
     def observe(self, started: Sequence[RankProcess], what: str = "", *, stalls: StallWatch | None = None) -> None:
         """Return after all processes have ended; `what` names a process that is not the rank's own program."""
         running = list(started)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from agent.folder.output_ends import OutputEnds
 from agent.sources.growing_file import read_lines
 from agent.sources.point import MAX_STEP, Point, is_name, is_step
 from agent.sources.source import Reading, Source
@@ -24,6 +25,7 @@ class OutputSource(Source):
         self._path = os.path.join(run_folder, LOG)
         self._pattern = re.compile(spec["pattern"])
         self._cursors = {"at": 0, "step": 0, **cursors}
+        self._ends = OutputEnds()
 
     def skip(self) -> None:
         """Leave out the lines that the output has now."""
@@ -34,7 +36,8 @@ class OutputSource(Source):
         part = read_lines(self._path, self._cursors["at"], max_bytes)
         points, step = [], self._cursors["step"]
         for line in part.lines:
-            point = self._point(line[-MAX_CHARACTERS:].decode("utf-8", "replace"), min(step + 1, MAX_STEP))
+            text = self._ends.take(line)[-MAX_CHARACTERS:].decode("utf-8", "replace")
+            point = self._point(text, min(step + 1, MAX_STEP))
             if point:
                 points.append(point)
                 step = point.step
@@ -42,6 +45,10 @@ class OutputSource(Source):
 
     def search_now(self) -> None:
         """Do nothing: there is one file."""
+
+    def has_output_of(self, attempt: int, agents: int) -> bool:
+        """Return whether the last line of each agent of the attempt has been read."""
+        return self._ends.are_complete(attempt, agents)
 
     def accept(self, cursors: Mapping[str, Any]) -> None:
         """Continue from these cursors at the next read."""

@@ -39,6 +39,10 @@ class Source(ABC):
     def search_now(self) -> None:
         """Look for new files at the next read, if the source has several."""
 
+    def has_output_of(self, attempt: int, agents: int) -> bool:
+        """Return whether the output of all agents of the attempt has been read, if this source reads outputs."""
+        return True
+
 
 def resolve(run_folder: str, name: str | None) -> tuple[str, bool]:
     """Return the path of a name in the run's folder, or an absolute path; and whether it is outside of that folder."""

@@ -18,7 +18,8 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            # nohup means to ignore SIGHUP; a shell ignores SIGINT of each `COMMAND &`, which `kill -INT` still ends
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._count)
         return self
 

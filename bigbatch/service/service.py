@@ -26,6 +26,7 @@ class Service:
 
     def __init__(self, address: Address, home: Path, *, interrupts: Interrupts) -> None:
         self.address, self._home, self._interrupts = address, home, interrupts
+        self._home_stat = os.stat(home)  # the folder of the lock: another folder of the same name is another home
         self._migrations = self._child("migrations", "migrations", "upgrade")
         self._close = self._child("close", "scheduler", "close")
         self._parts = [  # in the order of their end
@@ -51,10 +52,15 @@ class Service:
                 )
 
     def supervise(self, seconds: float) -> None:
-        """Restart ended processes for `seconds` seconds; raise KeyboardInterrupt after an end request."""
+        """Restart ended processes for `seconds` seconds.
+
+        Raise KeyboardInterrupt after an end request, and BigbatchError when the home is no longer there.
+        """
         until = time.monotonic() + seconds
         while (remaining_s := until - time.monotonic()) > 0:
             self._interrupts.raise_if_any()
+            if not self._home_is_there():
+                raise BigbatchError(f"the home '{self._home}' was deleted or moved, so the service ends")
             for part in self._parts:
                 part.restart_if_ended()
             time.sleep(min(remaining_s, POLL_INTERVAL_S))
@@ -62,15 +68,21 @@ class Service:
     def end(self) -> None:
         """End every process, then the jobs on this machine; a further signal kills the remaining processes at once."""
         signals_seen, was_running = self._interrupts.count, any(part.has_started for part in self._parts)
-        if was_running:
+        if was_running and self._home_is_there():
             print_message("stopping the service and pausing its local runs ...")
         for part in self._parts:
             part.terminate()
         self._wait_until(lambda: not any(part.is_alive for part in self._parts), END_S, signals_seen=signals_seen)
         for child in (self._migrations, *self._parts):
             child.kill()
-        if was_running:
+        if was_running and self._home_is_there():  # its database names the jobs
             self._end_jobs(signals_seen)
+
+    def _home_is_there(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self._home), self._home_stat)
+        except OSError:
+            return False
 
     def _end_jobs(self, signals_seen: int) -> None:
         self._close.start()

@@ -1,7 +1,9 @@
 """The upload of a captured tree: only what the service lacks."""
 
 import gzip
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +12,7 @@ from bigbatch.errors import ApiError
 from bigbatch.snapshot.capture import Capture
 from bigbatch.snapshot.errors import FileChangedError, SnapshotError
 from bigbatch.snapshot.hash_cache import cache_folder, write_cache
-from contract.api.snapshots import SnapshotRequest, SnapshotState
+from contract.api.snapshots import Received, SnapshotRequest, SnapshotState
 from contract.snapshot.manifest import Manifest, SnapshotFile, SnapshotLink, parse_manifest
 from contract.snapshot.pack import pack_header
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from bigbatch.client import Client
 
 PACK_BYTES = 4 << 20  # of one upload, unless one file is larger: the service allows 60 s for a body
+UPLOADS = 2  # at once
 ROUNDS = 5  # the service may lose a content between two requests
 
 
@@ -30,8 +33,7 @@ def upload(taken: Capture, client: "Client") -> str:
         if state and state.is_stored:
             break
         if state:
-            for pack in _packs(taken, state.missing):
-                client.upload_blobs(pack)
+            _upload_packs(_packs(taken, state.missing), client)
         state, request = _send(taken, client, request)
     if not (state and state.is_stored):
         raise SnapshotError(
@@ -39,6 +41,18 @@ def upload(taken: Capture, client: "Client") -> str:
         )
     _remember(taken, name)
     return name
+
+
+def _upload_packs(packs: Iterator[bytes], client: "Client") -> None:
+    """Send the packs, two at once: the client reads one while the service writes another."""
+    with ThreadPoolExecutor(UPLOADS) as pool:
+        sent: deque[Future[Received]] = deque()
+        for pack in packs:
+            if len(sent) == UPLOADS:
+                sent.popleft().result()
+            sent.append(pool.submit(client.upload_blobs, pack))
+        while sent:
+            sent.popleft().result()
 
 
 def _remember(taken: Capture, name: str) -> None:

@@ -83,13 +83,19 @@ class BlobStore:
         """Store a whole content; return False, and store nothing, if it has another hash. May raise OSError."""
         if sha256(content).hexdigest() != blob:
             return False
-        writer = self.begin_blob(blob)
-        try:
-            writer.write(content)
-            return writer.finish()
-        except OSError:
-            writer.abandon()
-            raise
+        above, _, leaf = blob_name(blob).rpartition("/")
+        draft = f".{leaf}.{token_hex(8)}"
+        with open_folder(self.root, above) as folder:
+            file = os.open(draft, _NEW, 0o644, dir_fd=folder)
+            try:
+                _write_all(file, content)
+                os.replace(draft, leaf, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                os.unlink(draft, dir_fd=folder)
+                raise
+            finally:
+                os.close(file)
+        return True
 
     def begin_blob(self, blob: str) -> "BlobWriter":
         """Return a writer of a new content; may raise OSError."""
@@ -147,8 +153,7 @@ class BlobWriter:
     def write(self, content: bytes | memoryview) -> None:
         """Append to the content."""
         self._digest.update(content)
-        while content:
-            content = memoryview(content)[os.write(self._file, content) :]
+        _write_all(self._file, content)
 
     def finish(self) -> bool:
         """Store the content under its hash; return False, and store nothing, if the content has another hash."""
@@ -167,6 +172,11 @@ class BlobWriter:
             os.close(self._file)
         with suppress(OSError), open_folder(self._root, self._folder_name) as folder:
             os.unlink(self._draft, dir_fd=folder)
+
+
+def _write_all(file: int, content: bytes | memoryview) -> None:
+    while content:
+        content = memoryview(content)[os.write(file, content) :]
 
 
 def blob_name(blob: str) -> str:

@@ -1,5 +1,6 @@
 """The format of an upload: for each content its hash (32 bytes), its length (8 bytes, big endian), and its bytes."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from contract.snapshot.blob_store import BlobStore, BlobWriter
@@ -9,7 +10,8 @@ HEADER = 40
 MAX_PACK_BYTES = MAX_FILE_BYTES + HEADER  # of one upload
 MAX_BLOBS = 50_000
 SMALL_BYTES = 1 << 20  # a content up to this size is collected in memory
-WRITERS = 16  # a shared file system is slow for one writer and fast for many
+WRITERS = 16  # a shared file system is slow for one writer and fast for many; a local disk is fastest for one
+SLOW_S = 3e-3  # one writer takes longer for a small content: the file system is a shared one
 
 
 class PackError(ValueError):
@@ -31,6 +33,7 @@ class PackReader:
         self._blob: str | None = None  # the content that is arriving
         self._left = self._received = self.blobs = 0
         self._whole: list[tuple[str, bytes]] = []  # small contents that are not written yet
+        self._writers = 1
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes, at most a few megabytes; raise PackError or OSError."""
@@ -98,11 +101,18 @@ class PackReader:
         whole, self._whole = self._whole, []
         if not whole:
             return
-        with ThreadPoolExecutor(min(WRITERS, len(whole))) as writers:
-            are_right = list(writers.map(lambda pair: self._store.write_blob(*pair), whole))
-        for (blob, _), is_right in zip(whole, are_right, strict=True):
-            if not is_right:
-                raise _wrong(blob)
+        parts = [whole[first :: self._writers] for first in range(min(self._writers, len(whole)))]
+        began = time.monotonic()
+        with ThreadPoolExecutor(len(parts)) as writers:
+            wrong = [blob for found in writers.map(self._write_part, parts) for blob in found]
+        if time.monotonic() - began > SLOW_S * len(whole):
+            self._writers = WRITERS
+        if wrong:
+            raise _wrong(wrong[0])
+
+    def _write_part(self, part: list[tuple[str, bytes]]) -> list[str]:
+        """Write contents; return the hashes of those that differ from their hash."""
+        return [blob for blob, content in part if not self._store.write_blob(blob, content)]
 
 
 def _wrong(blob: str) -> PackError:

@@ -7,6 +7,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from contract.spec.any_run import AnyRun, read_run
 from contract.spec.base import Spec
+from contract.spec.checks.new_run import check_new_run
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
 from contract.spec.checks.stored_size import check_stored_size
 from contract.spec.grid.grid import Grid, Values
@@ -118,18 +119,29 @@ def _expand(base: dict[str, Any], grid: Grid) -> tuple[list[tuple[Values, AnyRun
     issues: list[ValidationIssue] = []
     found: set[tuple[str, str]] = set()
     for number, values in enumerate(grid.points()):
-        try:
-            points.append((values, read_run(_with_values(base, values))))
-        except ValidationError as error:
-            where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
-            new = [issue for issue in issues_of(error) if (issue.path, issue.message) not in found]
-            found.update((issue.path, issue.message) for issue in new)
-            for issue in new[: MAX_ISSUES - len(issues)]:
-                message = f"{issue.message} (point {number}: {where})" if where else issue.message
-                issues.append(ValidationIssue(path=grid.path_in_document(issue.path, number), message=message))
-            if max(len(issues), number + 1 - len(points)) >= MAX_ISSUES:  # the latter: points that are not valid
-                break
+        run, of_point = _read_new_run(_with_values(base, values))
+        if run is not None:
+            points.append((values, run))
+            continue
+        where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
+        new = [issue for issue in of_point if (issue.path, issue.message) not in found]
+        found.update((issue.path, issue.message) for issue in new)
+        for issue in new[: MAX_ISSUES - len(issues)]:
+            message = f"{issue.message} (point {number}: {where})" if where else issue.message
+            issues.append(ValidationIssue(path=grid.path_in_document(issue.path, number), message=message))
+        if max(len(issues), number + 1 - len(points)) >= MAX_ISSUES:  # the latter: points that are not valid
+            break
     return points, issues
+
+
+def _read_new_run(document: dict[str, Any]) -> tuple[AnyRun | None, list[ValidationIssue]]:
+    """Return the run of a document, or the issues for which it is refused."""
+    try:
+        run = read_run(document)
+    except ValidationError as error:
+        return None, issues_of(error)
+    issues = list(check_new_run(run))
+    return (None, issues) if issues else (run, [])
 
 
 def _with_values(base: dict[str, Any], values: Values) -> dict[str, Any]:

@@ -24,9 +24,9 @@ PUPPET = Path(__file__).parent / "puppet"
 PARTS = ["clock", "worker", "api"]
 
 
-def hear_ctrl_c() -> None:
-    """Undo what a shell does to its background processes, should the tests be one: they ignore SIGINT."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def ignore_ctrl_c() -> None:
+    """Do what a shell without job control does for `COMMAND &`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Up:
@@ -46,7 +46,7 @@ class Up:
                 env=environment,
                 start_new_session=True,
                 cwd=folder,
-                preexec_fn=hear_ctrl_c,
+                preexec_fn=ignore_ctrl_c,
             )
 
     def output(self) -> str:
@@ -223,3 +223,20 @@ def test_first_run_stays_and_a_second_ctrl_c_kills_at_once(tmp_path: Path, spec:
     assert up.process.wait(90) == 0
     assert time.monotonic() - again < 8  # asked once, a part that resists is given ten
     assert gone(tree, 5)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_up_ends_with_a_sentence_when_its_home_is_deleted(tmp_path: Path, started: list[Up], replaced: bool) -> None:
+    up = Up(tmp_path, "up")
+    started.append(up)
+    up.wait_for("Sign in with a browser")
+    tree = up.tree()
+    up.home.rename(tmp_path / "away")  # one step, so that no process writes into a half-deleted folder
+    if replaced:
+        up.home.mkdir()
+    assert up.process.wait(90) == 1, up.output()
+    assert f"the home '{up.home}' was deleted or moved, so the service ends" in up.output()
+    assert gone(tree, 5)
+    assert "Traceback" not in up.output()
+    assert not (tmp_path / "away" / "closed").exists()
+    assert not replaced or not list(up.home.iterdir())

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from contract.settings import Settings
+from contract.spec.checks.new_run import check_new_run
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue, issues_of
@@ -35,9 +36,11 @@ def bases() -> tuple[dict[str, Any], ...]:
 def checked(document: dict[str, Any]) -> tuple[RunSpec | None, list[ValidationIssue]]:
     """Return the run, or the issues for which the document is refused."""
     try:
-        return RunSpec.model_validate(document), []
+        run = RunSpec.model_validate(document)
     except ValidationError as error:
         return None, issues_of(error)
+    issues = list(check_new_run(run))
+    return (None, issues) if issues else (run, [])
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,12 +2,13 @@
 
 The methods with which the EASGD family is compared (You, Buluç & Demmel, 2017): Async SGD, Async MSGD (with momentum,
 at the center) and Hogwild SGD (without the lock). A gradient may belong to weights that have changed in the meantime.
+The optimizer only holds the rate and the weight decay of its groups: its step, and the hooks on it, are never called.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -15,11 +16,27 @@ from torch.nn import Parameter
 
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.centers.center_client import CenterClient
+from trainers.rules.centers.center_update import NO_UPDATE
 from trainers.rules.flat_vector import GradientViews
 
 
+class GradientScale(Protocol):
+    """The factor by which this rank's gradients are too large (trainers/training/precision.py)."""
+
+    def unscale(self, grads: list[Tensor], /) -> bool:
+        """Divide the gradients by the factor, and return whether all are finite."""
+        ...
+
+    def adjust(self, *, was_skipped: bool) -> None:
+        """Set the factor of the next step."""
+        ...
+
+
 class AsynchronousSGD:
-    """`x_N` are the flat weights of which `params` are views; the optimizer's first group has the learning rate."""
+    """`x_N` are the flat weights of which `params` are views; the optimizer's first group has the learning rate.
+
+    `scale`: the loss scale of float16; a step whose gradients are not all finite leaves the center as it is.
+    """
 
     replicas_differ = True
     is_synchronous = False
@@ -31,11 +48,12 @@ class AsynchronousSGD:
         optimizer: torch.optim.Optimizer,
         *,
         client: CenterClient,
+        scale: GradientScale | None = None,
         timed: CallTimer = call_untimed,
         updating: CallTimer = call_untimed,
     ) -> None:
-        self._x_N, self._client = x_N, client
-        self._group = optimizer.param_groups[0]
+        self._x_N, self._client, self._scale = x_N, client, scale
+        self._groups = optimizer.param_groups
         self._gradients = GradientViews(params)
         self._exchange, self._update = timed(client.exchange), updating(self._set_weights)
 
@@ -50,12 +68,20 @@ class AsynchronousSGD:
         """Send the gradient, copy the received weights, and clear the gradients."""
         self._gradients.check_views()
         g_N = self._gradients.flat_N
-        if decay := self._group["weight_decay"]:
-            g_N.add_(self._x_N, alpha=decay)
+        is_finite = self._scale is None or self._scale.unscale([g_N])
+        self._add_decay()
+        rate = self._groups[0]["lr"] if is_finite else NO_UPDATE
         loss, *requests = values.flatten().tolist()
-        w_N, (mean_loss, *received) = self._exchange(g_N, self._group["lr"], (loss, *requests))
+        w_N, (mean_loss, *received) = self._exchange(g_N, rate, (loss, *requests))
         self._update(w_N)
+        if self._scale is not None:
+            self._scale.adjust(was_skipped=not is_finite)
         return values.new_tensor([loss if math.isnan(mean_loss) else mean_loss, *received]).view_as(values)
+
+    def _add_decay(self) -> None:
+        for group in self._groups:
+            if decay := group["weight_decay"]:
+                torch._foreach_add_([p.grad for p in group["params"]], list(group["params"]), alpha=decay)
 
     def _set_weights(self, w_N: Tensor) -> None:
         self._x_N.copy_(w_N)

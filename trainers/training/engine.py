@@ -156,7 +156,9 @@ def _make_state(
         device=device,
     )
     time_update = partial(timer.wrap, metric_names.UPDATE_S)
-    rule = build_rule(run, model, optimizer, allreduce=allreduce, timed=time_communication, updating=time_update)
+    rule = build_rule(
+        run, model, optimizer, allreduce=allreduce, scale=scale, timed=time_communication, updating=time_update
+    )
     return TrainingState(model, optimizer, rule, scale, average=build_average(run, model))
 
 

@@ -59,22 +59,29 @@ class LossScale:
         self.scale, self._clean_steps = state["scale"], int(state["clean_steps"])
 
     @torch.no_grad()
+    def unscale(self, grads: list[Tensor]) -> bool:
+        """Divide the gradients by the scale, in one pass over memory; return whether all are finite."""
+        infinite = torch.zeros(1, device=grads[0].device)
+        torch._amp_foreach_non_finite_check_and_unscale_(grads, infinite, torch.full_like(infinite, 1 / self.scale))
+        return not infinite.item()
+
     def _before(self, optimizer: Optimizer, *_: Any) -> None:
         params = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        grads = [p.grad for p in params]
-        infinite = torch.zeros(1, device=grads[0].device)
-        # divide all gradients and check whether they are finite, in one pass over memory
-        torch._amp_foreach_non_finite_check_and_unscale_(grads, infinite, torch.full_like(infinite, 1 / self.scale))
-        if infinite.item():
+        if not self.unscale([p.grad for p in params if p.grad is not None]):
             self._skipped = [(p, p.grad) for p in params]
             for p in params:  # an optimizer skips parameters without a gradient
                 p.grad = None
 
     def _after(self, *_: Any) -> None:
-        if self._skipped:
-            for p, grad in self._skipped:
-                p.grad = grad
-            self._skipped, self._clean_steps = [], 0
+        for p, grad in self._skipped:
+            p.grad = grad
+        was_skipped, self._skipped = bool(self._skipped), []
+        self.adjust(was_skipped=was_skipped)
+
+    def adjust(self, *, was_skipped: bool) -> None:
+        """Set the scale of the next step; raise Overflow if the gradients overflow at every scale."""
+        if was_skipped:
+            self._clean_steps = 0
             self.scale /= 2
             if self.scale < LEAST_SCALE:
                 raise Overflow(

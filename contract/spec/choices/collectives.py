@@ -11,7 +11,7 @@ from contract.spec.numbers import Count
 class _Collective(Spec):
     timeout_s: Annotated[float, Field(ge=0.1, le=1800)] = 300.0
     """Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-    timeout applies)."""
+    timeout applies). Rules with a center at rank 0 go on without the rank."""
 
 
 class _RoundsCollective(_Collective):
@@ -46,11 +46,11 @@ class Tree(_RoundsCollective):
 
 
 class Colors(_RoundsCollective):
-    """Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner ranks."""
+    """Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner hosts."""
 
     kind: Literal["colors"] = "colors"
     k: Count = 4
-    """Number of colors: of parts of the vector, each with its own tree."""
+    """Number of colors: of parts of the vector, each with its own tree; at most the number of hosts are used."""
 
 
 class Hierarchical(_RoundsCollective):

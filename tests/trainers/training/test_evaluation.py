@@ -40,14 +40,16 @@ def test_every_image_counts_once_if_the_world_does_not_divide_their_number(world
         assert loss == pytest.approx((RIGHT * right + (SAMPLES - RIGHT) * wrong) / SAMPLES)
 
 
-def evaluate_two_images() -> float:
+def evaluate_two_images(workers: int) -> float:
     heldout, cpu = TensorSplit(torch.tensor([0.0, 1.0]).view(-1, 1, 1, 1), torch.tensor([0, 2])), torch.device("cpu")
-    return Evaluation(heldout, Classification(), 2, Precision(torch.float32, cpu), cpu)(Marked())[HELDOUT_ACCURACY]
+    evaluate = Evaluation(heldout, Classification(), 2, Precision(torch.float32, cpu), cpu, workers=workers)
+    return evaluate(Marked())[HELDOUT_ACCURACY]
 
 
-def test_ranks_without_an_image_evaluate_too() -> None:
+@pytest.mark.parametrize("workers", [0, 1])
+def test_ranks_without_an_image_evaluate_too(workers: int) -> None:
     """Forces fewer held-out images than ranks: two ranks of four have none."""
-    assert on_ranks(4, evaluate_two_images) == [0.5] * 4
+    assert on_ranks(4, evaluate_two_images, workers) == [0.5] * 4
 
 
 def average_over_ranks() -> tuple[list[float], list[float], int]:

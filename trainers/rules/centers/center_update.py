@@ -1,9 +1,12 @@
 """CenterUpdate: how a served center processes a part of a replica's message, and its two kinds."""
 
+import math
 from typing import Protocol
 
 import torch
 from torch import Tensor
+
+NO_UPDATE = math.nan  # in place of a rate: answer, and leave the center as it is
 
 
 class CenterUpdate(Protocol):
@@ -37,6 +40,8 @@ class GradientUpdate:
     """Asynchronous SGD: the message is a gradient, the answer is the weights after the step.
 
     V <- mu V - eta g,   W <- W + V                                                               (3), (4)
+
+    A message with NO_UPDATE in place of eta changes neither V nor W.
     """
 
     def __init__(self, start_N: Tensor, *, momentum: float = 0.0) -> None:
@@ -45,9 +50,13 @@ class GradientUpdate:
     @torch.no_grad()
     def __call__(self, part: slice, message_n: Tensor, number: float, *, answer_n: Tensor) -> None:
         """Step c[part] along the gradient in the message."""
+        if not math.isnan(number):
+            self._move(part, message_n, number)
+        answer_n.copy_(self.c_N[part])
+
+    def _move(self, part: slice, g_n: Tensor, eta: float) -> None:
         if self._momentum:
-            v_n = self.v_N[part].mul_(self._momentum).sub_(message_n, alpha=number)
+            v_n = self.v_N[part].mul_(self._momentum).sub_(g_n, alpha=eta)
             self.c_N[part] += v_n
         else:
-            self.c_N[part].sub_(message_n, alpha=number)
-        answer_n.copy_(self.c_N[part])
+            self.c_N[part].sub_(g_n, alpha=eta)

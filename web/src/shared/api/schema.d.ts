@@ -931,6 +931,14 @@ export interface components {
              */
             kind: "async_sgd";
             /**
+             * Pace
+             * @description paced: no rank sends a gradient before half of the other ranks have sent as many; free: no rank waits, so that
+             *     ranks with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
+            /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
              * @default true
@@ -1008,7 +1016,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -1203,12 +1211,12 @@ export interface components {
         };
         /**
          * Colors
-         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner ranks.
+         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner hosts.
          */
         Colors: {
             /**
              * K
-             * @description Number of colors: of parts of the vector, each with its own tree.
+             * @description Number of colors: of parts of the vector, each with its own tree; at most the number of hosts are used.
              * @default 4
              * @example 4
              */
@@ -1221,7 +1229,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -1627,6 +1635,14 @@ export interface components {
              * @enum {string}
              */
             kind: "easgd";
+            /**
+             * Pace
+             * @description Of the variants async and hogwild. paced: no replica begins an exchange before half of the other replicas have
+             *     ended as many; free: no replica waits, so that replicas with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
             /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
@@ -2763,7 +2779,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -2811,7 +2827,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -3477,7 +3493,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -4598,7 +4614,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -5107,7 +5123,7 @@ export interface components {
         RunSort: "id" | "-id" | "ended_at" | "-ended_at";
         /**
          * RunSpec
-         * @description A complete run of the training engine. Every valid RunSpec can be carried out.
+         * @description A complete run of the training engine. Every run that an experiment accepts can be carried out.
          */
         RunSpec: {
             /**
@@ -5462,9 +5478,17 @@ export interface components {
         };
         /**
          * SGD
-         * @description Stochastic gradient descent with momentum, as in torch.optim.SGD.
+         * @description Stochastic gradient descent with momentum.
          */
         SGD: {
+            /**
+             * Form
+             * @description Where the rate is. rate_outside: v = m v + g, w = w - rate v, as in torch.optim.SGD; a new rate also scales the
+             *     steps already in v. rate_inside: v = m v + rate g, w = w - v, as in Caffe and in the papers on EASGD and FireCaffe.
+             *     null: rate_inside for the rule async_sgd, whose center has the velocity, else rate_outside.
+             * @example rate_inside
+             */
+            form?: ("rate_outside" | "rate_inside") | null;
             /**
              * @description Always "sgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -5538,7 +5562,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6080,7 +6104,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6104,7 +6128,7 @@ export interface components {
             /**
              * Timeout S
              * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies).
+             *     timeout applies). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */

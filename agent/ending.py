@@ -1,0 +1,147 @@
+"""Ending: how an attempt ends, from the ends of its ranks; the agent of rank 0 awaits the other agents and reports."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from agent.folder.events import EventWriter
+from agent.folder.metric_reader import MetricReader
+from agent.folder.output_ends import pipes
+from agent.folder.rank_ends import PAUSED, first_failure, read_statuses
+from agent.folder.run_folder import RunFolder
+from agent.ranks.placement import Placement
+from agent.ranks.signals import Signals
+from agent.ranks.supervisor import Supervisor
+
+FAILED, REFUSED = 1, 3
+CAUSE_WAIT_S = 3.0  # for the record of a rank on another host that failed first
+REPORT_S = 2.0  # for the report before Slurm kills the job
+LATE_S = 60.0  # for the exit statuses of ranks whose launcher has ended
+METRICS_S, LAST_METRICS_S = 60.0, 1.0  # for metrics that are not read yet; for those of an attempt that must end
+
+
+class Ending:
+    """The end of an attempt as one agent sees it, after its own ranks have ended."""
+
+    def __init__(
+        self, folder: RunFolder, number: int, placement: Placement, *, signals: Signals, supervisor: Supervisor
+    ) -> None:
+        self.folder, self.number, self.placement = folder, number, placement
+        self.signals, self.supervisor = signals, supervisor
+
+    def status(self) -> int:
+        """Return the exit status of an agent that does not report: srun ends all others for any but 0."""
+        if self.supervisor.superseded_by is not None:
+            return REFUSED
+        if self._has_failed():
+            return FAILED
+        # a stopped rank of one agent must not end the others before they have paused
+        return stopped_status(self.signals) if self.signals.asks_for_end and not self._has_paused() else 0
+
+    def report(self, events: EventWriter, reader: MetricReader | None) -> int:
+        """Report the end of the whole attempt and return the exit status."""
+        if self.supervisor.superseded_by is not None:
+            later = self.supervisor.superseded_by
+            print(f"attempt {self.number} leaves: attempt {later} has begun", file=sys.stderr, flush=True)
+            return REFUSED
+        statuses = self._all_statuses()
+        if reader:
+            self._finish_metrics(reader, statuses)
+        has_failed = bool(first_failure(self.folder, self.number)) or self._has_failed()
+        # `should_pause` writes the file before the program saves its checkpoint, which may fail
+        if (self.folder.read(f"{self.number}.paused") is not None and not has_failed) or (
+            PAUSED in statuses.values() and all(status in (0, PAUSED) for status in statuses.values())
+        ):
+            self._report_pause(events)
+            return PAUSED
+        if has_failed:
+            self._report_failure(events)
+            return FAILED
+        if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):
+            return stopped_status(self.signals)
+        events.append("finished", step=events.last_step())
+        return 0
+
+    def _all_statuses(self) -> dict[int, int]:
+        """Return the status of every rank; wait for the other agents, whose ranks may go on after these ended."""
+        mine = {end.rank: -1 if end.is_stop else end.status for end in self.supervisor.ends if not end.what}
+        place, late_at = self.placement, time.monotonic() + LATE_S
+        poll_s = 0.01
+        while not self._must_report(mine):
+            others = read_statuses(self.folder, self.number)
+            statuses = {**others, **mine}
+            if len(statuses) >= place.world or any(status not in (0, PAUSED) for status in statuses.values()):
+                return statuses
+            if place.agents == 1 and (not place.starts_launcher or time.monotonic() > late_at):
+                break
+            if any(end.is_failure for end in self.supervisor.ends):
+                break
+            self.signals.wait(poll_s)
+            poll_s = min(2 * poll_s, 1.0)
+        return {**read_statuses(self.folder, self.number), **mine}
+
+    def _finish_metrics(self, reader: MetricReader, statuses: Mapping[int, int]) -> None:
+        """Read what is left of the metrics: every line if all ranks ended well, as far as there is time."""
+        is_well = all(status in (0, PAUSED) for status in statuses.values())
+        deadline, limit_s = self.signals.deadline, METRICS_S
+        if deadline is not None:
+            limit_s = min(METRICS_S, max(LAST_METRICS_S, deadline - REPORT_S - time.monotonic()))
+        passes_through = bool(pipes())
+        agents = self.placement.agents if is_well and passes_through else 0
+        reader.finish(limit_s, agents=agents, is_late=passes_through and not is_well)
+
+    def _must_report(self, mine: Mapping[int, int]) -> bool:
+        """Return whether no time is left to wait for other agents: after a request to end, only a pause takes time."""
+        deadline = self.signals.deadline
+        if deadline is None:
+            return False
+        return PAUSED not in mine.values() or time.monotonic() > deadline - REPORT_S
+
+    def _has_failed(self) -> bool:
+        return self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends)
+
+    def _has_paused(self) -> bool:
+        has_file = self.folder.read(f"{self.number}.paused") is not None
+        return has_file or any(end.status == PAUSED for end in self.supervisor.ends)
+
+    def _report_pause(self, events: EventWriter) -> None:
+        note = self._pause_note()
+        step = note.get("step") if isinstance(note.get("step"), int) else 0
+        step = step or events.last_step()
+        name = signal.Signals(self.signals.received[0]).name if self.signals.received else note.get("signal")
+        reason = f"{name} to rank 0" if name else "the program paused by itself"
+        events.append("paused", step=step, saved_step=step, reason=reason, signal=name)
+
+    def _pause_note(self) -> dict[str, Any]:
+        """Return what `bigbatch.should_pause` wrote of the pause; empty without it."""
+        try:
+            note = json.loads(self.folder.read(f"{self.number}.paused") or "{}")
+        except ValueError:
+            return {}
+        return note if isinstance(note, dict) else {}
+
+    def _report_failure(self, events: EventWriter) -> None:
+        """Report the first failure. Where ranks are elsewhere, wait for a record that explains the failure here.
+
+        A rank that lost its connection to another rank explains nothing: the other rank's host may have failed, and
+        the cluster will know.
+        """
+        until = time.monotonic() + (CAUSE_WAIT_S if self.placement.agents > 1 else 0.0)
+        first = first_failure(self.folder, self.number)
+        while (not first or first.get("kind") == "unknown") and time.monotonic() < until:
+            time.sleep(0.05)
+            first = first_failure(self.folder, self.number)
+        if first and not first.get("echo"):
+            kind, rank, reason = first.get("kind", "unknown"), first.get("rank", 0), first.get("reason", "")
+            events.append("failed", rank=rank, reason=reason, failure=kind)
+
+
+def stopped_status(signals: Signals) -> int:
+    """Return the exit status of an agent whose ranks ended on request."""
+    received = [number for number in signals.received if number != signal.SIGUSR2]
+    return 128 + (received[0] if received else signal.SIGTERM)

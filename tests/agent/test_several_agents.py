@@ -1,0 +1,103 @@
+"""An attempt of two agents, as srun starts them on two hosts: the last line of every rank is read before the end."""
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+from contract.folder.events import Points
+from contract.folder.run_folder import RunFolder
+from tests.testing.programs import agent_words, events_of, kinds_of, program_folder
+from tests.testing.servers import wait_for
+
+OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)"}
+RESOURCES = {"kind": "slurm", "nodes": 2}
+HELD_S = 1.0  # for so long a line is on its way to the log
+LAST_LINE = "if [ $RANK = 1 ]; then until [ -e go ]; do sleep 0.05; done; printf 'step 7 loss 0.25{end}'; fi"
+
+
+def variables(rank: int) -> dict[str, str]:
+    """Return what srun sets for a task of a job step with one task on each of two hosts."""
+    found = {"SLURM_JOB_ID": "7", "SLURM_PROCID": str(rank), "SLURM_NODEID": str(rank), "SLURM_LOCALID": "0"}
+    found |= {"SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "1(x2)", "SLURM_STEP_NODELIST": "host[0-1]"}
+    return {**os.environ, **found, "SLURMD_NODENAME": f"host{rank}"}
+
+
+@contextmanager
+def agents(folder: RunFolder, *, through_pipes: bool) -> Iterator[list["subprocess.Popen[bytes]"]]:
+    """Start both agents; their output goes to the log itself, or through pipes that somebody reads."""
+    with ExitStack() as stack:
+        log = stack.enter_context(folder.open_log_for_append())
+        output = subprocess.PIPE if through_pipes else log
+        words, started = agent_words(folder), list["subprocess.Popen[bytes]"]()
+        for rank in range(2):
+            child = subprocess.Popen(words, stdout=output, stderr=output, env=variables(rank), process_group=0)
+            started.append(child)
+            stack.callback(child.wait)
+            stack.callback(child.kill)
+        yield started
+
+
+def losses(folder: RunFolder) -> dict[int, float | None]:
+    return {event.step: event.values["loss"] for event in events_of(folder) if isinstance(event, Points)}
+
+
+def let_rank_1_end(folder: RunFolder) -> None:
+    """Let rank 1 write its last line after rank 0 has ended."""
+    wait_for("the end of rank 0", (folder.path / "attempts" / "1.exit-0").exists)
+    (folder.path / "go").touch()
+
+
+def test_lines_that_a_rank_of_another_host_writes_last_are_read_before_the_end(tmp_path: Path) -> None:
+    """Forces the order: rank 1 writes its line after rank 0 has ended."""
+    folder = program_folder(tmp_path, LAST_LINE.format(end="\\n"), resources=RESOURCES, metrics=[OUTPUT])
+    with agents(folder, through_pipes=False) as started:
+        let_rank_1_end(folder)
+        assert [child.wait(300) for child in started] == [0, 0], folder.log.read_text()
+    assert losses(folder) == {7: 0.25}
+    assert kinds_of(folder) == ["started", "points", "finished"]
+    assert "end of output" not in folder.log.read_text(), "the log has nothing but the program's lines"
+
+
+def test_lines_that_srun_brings_to_the_log_late_are_read_before_the_end(tmp_path: Path) -> None:
+    """Forces the fault: all lines reach the log a second after both ranks have ended; the last one has no end."""
+    folder = program_folder(tmp_path, LAST_LINE.format(end=""), resources=RESOURCES, metrics=[OUTPUT])
+    with agents(folder, through_pipes=True) as started:
+        pipes = [(rank, pipe) for rank, child in enumerate(started) for pipe in (child.stdout, child.stderr) if pipe]
+        carriers = [threading.Thread(target=carry, args=(folder, rank, pipe)) for rank, pipe in pipes]
+        for carrier in carriers:
+            carrier.start()
+        let_rank_1_end(folder)
+        assert [child.wait(300) for child in started] == [0, 0]
+        for carrier in carriers:
+            carrier.join()
+    assert losses(folder) == {7: 0.25}, folder.log.read_text()
+    assert kinds_of(folder) == ["started", "points", "finished"]
+
+
+def carry(folder: RunFolder, rank: int, pipe: IO[bytes]) -> None:
+    """Bring the lines of a rank to the log as srun does, each with its rank, but late."""
+    for line in pipe:
+        wait_for("the end of both ranks", lambda: both_have_ended(folder))
+        until = time.monotonic() + HELD_S
+        while time.monotonic() < until and "finished" not in kinds_of(folder):
+            time.sleep(0.02)
+        with folder.open_log_for_append() as log:
+            log.write(f"{rank}: ".encode() + line)
+
+
+def both_have_ended(folder: RunFolder) -> bool:
+    return all((folder.path / "attempts" / f"1.exit-{rank}").exists() for rank in range(2))
+
+
+def test_a_rank_that_fails_is_reported_without_a_wait_for_further_output(tmp_path: Path) -> None:
+    command = "echo step 3 loss 0.5; if [ $RANK = 1 ]; then exit 7; fi"
+    folder = program_folder(tmp_path, command, resources=RESOURCES, metrics=[OUTPUT])
+    with agents(folder, through_pipes=False) as started:
+        assert [child.wait(300) for child in started] == [1, 1]
+    assert losses(folder) == {3: 0.5}
+    assert kinds_of(folder)[-1] == "failed"
