@@ -4,6 +4,8 @@ With PYTHONUNBUFFERED, which the agent sets so that no line is late, print() wri
 srun makes a labelled line of each part.
 """
 
+from __future__ import annotations
+
 import sys
 from contextlib import suppress
 from typing import Any
