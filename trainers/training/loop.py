@@ -64,6 +64,7 @@ class TrainingLoop:
                 self.coordinator.finish()
         finally:
             self.metrics.close()
+            self.feed.close()
         return True
 
     def _train_epoch(self, start: Position) -> bool:
