@@ -6,14 +6,24 @@ import torch
 from torch import nn
 
 from contract.spec.choices import optimizers as choices
+from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
 from trainers.build.imported import describe, make_part
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
-from trainers.optimizers.exempt import adapting_groups, decaying_groups
+from trainers.optimizers.exempt import NORMS, adapting_groups, decaying_groups
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
-from trainers.training.precision import LossScale
+from trainers.optimizers.rate_inside import RateInsideSGD
+from trainers.training.precision import WIRE_SCALE, LossScale
+
+
+def build_loss_scale(run: RunSpec) -> LossScale | None:
+    """Return the loss scale of a run whose gradients are float16 in the passes or in the messages, else None."""
+    if run.precision == "float16":
+        return LossScale()
+    sends = isinstance(run.rule, Sync) and run.resources.world > 1
+    return LossScale(WIRE_SCALE) if sends and getattr(run.collective, "wire", None) == "float16" else None
 
 
 def build_optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = None) -> torch.optim.Optimizer:
@@ -26,16 +36,27 @@ def build_optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = No
     return built
 
 
+def note_on_skip(run: RunSpec, model: nn.Module) -> str | None:
+    """Return what LARS's `skip` means for this net, if results are known to depend on it."""
+    choice = run.optimizer
+    if not isinstance(choice, choices.LARS):
+        return None
+    norms = [module for module in model.modules() if isinstance(module, NORMS)]
+    if norms and choice.skip == "none":
+        count = sum(len(list(norm.parameters(recurse=False))) for norm in norms)
+        return f"LARS adapts the rate of {count} parameters of normalization too; optimizer.skip bias_and_norm does not"
+    if not norms and choice.skip != "none":
+        return (
+            f"the net has no normalization, and optimizer.skip {choice.skip} gives its biases the schedule's whole "
+            "rate: if the run diverges, choose none"
+        )
+    return None
+
+
 def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:
     match choice:
         case choices.SGD():
-            return torch.optim.SGD(
-                decaying_groups(model, choice.no_weight_decay),
-                lr=0.0,
-                momentum=choice.momentum,
-                weight_decay=choice.weight_decay,
-                nesterov=choice.nesterov,
-            )
+            return _build_sgd(choice, model)
         case choices.LARS():
             return LARS(
                 adapting_groups(model, choice.skip),
@@ -66,6 +87,14 @@ def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer
             return _build_own(choice, model)
         case _:
             assert_never(choice)
+
+
+def _build_sgd(choice: choices.SGD, model: nn.Module) -> torch.optim.Optimizer:
+    groups = decaying_groups(model, choice.no_weight_decay)
+    momentum, weight_decay = choice.momentum, choice.weight_decay
+    if choice.form == "rate_inside" and momentum:  # without momentum the forms are equal, and need no velocity
+        return RateInsideSGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay)
+    return torch.optim.SGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay, nesterov=choice.nesterov)
 
 
 def _build_own(choice: choices.ImportedOptimizer, model: nn.Module) -> torch.optim.Optimizer:

@@ -2883,15 +2883,17 @@ export interface components {
         };
         /**
          * ImageAugmentation
-         * @description Random crops (Szegedy et al., 2015) and mirror images of image folders.
+         * @description Random crops (Szegedy et al., 2015, or of fixed size as in Caffe) and mirror images of image folders.
          */
         ImageAugmentation: {
             /**
              * @description `crop`: a random box of each image instead of its central square; `mirror`: every second image is mirrored;
-             *     `crop_mirror`: both; `none`: images as in an evaluation. All but `none` need an image folder. (enum property replaced by openapi-typescript)
+             *     `crop_mirror`: both; `fixed_crop`: a random square of 7/8 of the shorter side within the image's central square,
+             *     which with mirror images, `fixed_crop_mirror`, is the weak augmentation of Caffe's nets; `none`: images as in an
+             *     evaluation. All but `none` need an image folder. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
-            kind: "crop" | "crop_mirror" | "mirror" | "none";
+            kind: "crop" | "crop_mirror" | "fixed_crop" | "fixed_crop_mirror" | "mirror" | "none";
         };
         /**
          * Import
@@ -2937,7 +2939,7 @@ export interface components {
              * @default none
              * @enum {string}
              */
-            first: "none" | "mirror" | "crop" | "crop_mirror";
+            first: "none" | "mirror" | "crop" | "crop_mirror" | "fixed_crop" | "fixed_crop_mirror";
             /**
              * Function
              * @description `package.module:name` of a function or class, in the Python of the jobs.
@@ -3272,7 +3274,8 @@ export interface components {
             kind: "lamb";
             /**
              * Skip
-             * @description Parameters that use Adam without weight decay.
+             * @description Parameters that use Adam without weight decay. Adam's steps do not depend on the gradient's size, so this choice
+             *     made no difference on small nets with and without normalization.
              * @default bias_and_norm
              * @enum {string}
              */
@@ -3318,8 +3321,10 @@ export interface components {
             momentum: number;
             /**
              * Skip
-             * @description Parameters that use momentum SGD without weight decay.
-             * @default bias_and_norm
+             * @description Parameters that use momentum SGD at the schedule's rate, without weight decay. none, as the authors' Caffe: right
+             *     for nets without normalization, whose exempt biases diverge at LARS's rates; bias_and_norm, as MLPerf's reference:
+             *     for nets with normalization it was equal on small nets, at the best rate of each.
+             * @default none
              * @enum {string}
              */
             skip: "none" | "bias_and_norm" | "one_dimensional";
@@ -5546,9 +5551,17 @@ export interface components {
         };
         /**
          * SGD
-         * @description Stochastic gradient descent with momentum, as in torch.optim.SGD.
+         * @description Stochastic gradient descent with momentum.
          */
         SGD: {
+            /**
+             * Form
+             * @description Where the rate is. rate_outside: v = m v + g, w = w - rate v, as in torch.optim.SGD; a new rate also scales the
+             *     steps already in v. rate_inside: v = m v + rate g, w = w - v, as in Caffe and in the papers on EASGD and FireCaffe.
+             *     null: rate_inside for the rule async_sgd, whose center has the velocity, else rate_outside.
+             * @example rate_inside
+             */
+            form?: ("rate_outside" | "rate_inside") | null;
             /**
              * @description Always "sgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
