@@ -48,11 +48,11 @@ test-slow: .make/dev web/dist/index.html
 test-faults: packages .make/dev
 	$(PYTEST) -n 2 $(GROUPED) -m long
 
-# random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1
+# random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1 KEEP=folder
 MINUTES ?= 5
 SEED ?= 0
 chaos: packages .make/dev
-	$(PY) -m tests.faults.chaos --minutes $(MINUTES) --seed $(SEED)
+	$(PY) -m tests.faults.chaos --minutes $(MINUTES) --seed $(SEED) $(if $(KEEP),--keep $(KEEP))
 
 check: .make/dev .make/web
 	$(VENV)/bin/ruff format --check .
@@ -145,6 +145,9 @@ pins: .make/uv
 	.make/uv/bin/uv $(HASHES) $(PINNED) -o requirements/service.txt
 	.make/uv/bin/uv $(HASHES) $(PINNED) --extra dev -o requirements/dev.txt
 	.make/uv/bin/uv $(HASHES) requirements/uv.in -o requirements/uv.txt
+	.make/uv/bin/uv $(HASHES) requirements/frameworks.in --constraint constraints.txt --config-file requirements/uv.toml \
+	  --no-emit-package torch $$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/dev.txt) \
+	  -o requirements/frameworks.txt
 
 .make/uv: requirements/uv.txt
 	$(PYTHON) -m venv --clear $@

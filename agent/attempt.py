@@ -125,10 +125,7 @@ class Attempt:
         if end.what and first_failure(self.folder, self.number):
             return
         is_shared = self.placement.agents > 1 and not end.what
-        try:
-            record_end(self.folder, self.number, end, is_shared=is_shared)
-        except OSError as error:
-            print(f"bigbatch: {end.describe()}; this could not be recorded: {error}", file=sys.stderr, flush=True)
+        record_end(self.folder, self.number, end, is_shared=is_shared)
         if end.is_failure:
             print(f"bigbatch: {end.describe()}", file=sys.stderr, flush=True)
 

@@ -27,12 +27,13 @@ from agent.stalls.watch import watch_stalls
 
 def run_worker(path: Path, attempt: int) -> int:
     """Run one rank to its end and return the exit status for the launcher: 0 also for a rank that paused."""
+    processes.die_with_parent()  # a killed agent takes the launcher along, and nothing else would end this process
     signals = Signals()
     signals.listen()
     processes.adopt_orphans()
     folder = RunFolder(path)
     spec = folder.read_spec()
-    rank, local_rank, world = worker_rank()
+    rank, local_rank, world = worker_rank(str(spec.get("launcher")))
     host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
     def record(end: RankEnd) -> None:

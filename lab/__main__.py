@@ -9,6 +9,7 @@ import lab
 from lab import cluster, report, requirements
 from lab.errors import LabError
 from lab.layout import Layout
+from lab.services import cgroups
 from lab.state_folder import StateFolder, selected_folder
 
 DONE, FAILED, CANNOT_RUN_HERE = 0, 1, 2
@@ -46,8 +47,9 @@ def _up(options: argparse.Namespace, folder: StateFolder) -> int:
         options.min_job_age,
         options.max_array_size,
         options.max_submit_jobs,
+        options.limit_memory,
     )
-    if _print_reasons(requirements.missing(folder)):
+    if _print_reasons(requirements.missing(folder) + (cgroups.missing() if layout.limits_memory else [])):
         return CANNOT_RUN_HERE
     cluster.up(layout, folder)
     status = _status(options, folder)
@@ -92,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--min-job-age", type=int, default=60, metavar="S", help="Slurm's MinJobAge in seconds (60)")
     up.add_argument("--max-array-size", type=int, default=1001, metavar="N", help="Slurm's MaxArraySize (1001)")
     up.add_argument("--max-submit-jobs", type=int, metavar="N", help="MaxSubmitJobsPerUser of the QOS (unlimited)")
+    up.add_argument("--limit-memory", action="store_true", help="kill what needs more memory than its job asked for")
     verbs.add_parser("down", help="remove the cluster with its jobs and its accounting")
     verbs.add_parser("status", help="print daemons and hosts; exit status 1 unless all are healthy")
     verbs.add_parser("env", help='print shell settings: eval "$(python -m lab env)"')

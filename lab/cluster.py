@@ -7,7 +7,7 @@ from lab.command import run
 from lab.errors import LabError
 from lab.layout import Layout
 from lab.processes import Process
-from lab.services import accounts, config_writer, daemons, database, lifecycle
+from lab.services import accounts, cgroups, config_writer, daemons, database, lifecycle
 from lab.state_folder import StateFolder
 
 HOSTS_READY_WITHIN_S = 60
@@ -22,6 +22,11 @@ def up(wanted: Layout, folder: StateFolder) -> None:
             raise LabError(
                 f"A lab with {present.gpu_hosts} gpu and {present.knl_hosts} knl hosts exists. The number of hosts "
                 "cannot change; remove the lab first (python -m lab down)."
+            )
+        if present and present.limits_memory != wanted.limits_memory:
+            raise LabError(
+                "A lab exists whose jobs have another memory limit. The limit cannot change; remove the lab first "
+                "(python -m lab down)."
             )
         folder.create()
         wanted.save(folder.layout)
@@ -48,6 +53,8 @@ def down(folder: StateFolder) -> None:
             lifecycle.stop(daemon)
         database.stop_creation(folder)
         network.remove_host_names()
+        if present := layout.load(folder.layout):
+            cgroups.remove(present)
         folder.remove()
 
 

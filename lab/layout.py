@@ -12,6 +12,7 @@ HEAD_ADDRESS = f"{NETWORK}.1"
 MAX_HOSTS = 64
 MEMORY_MB = 4000
 GPUS_PER_HOST = 4
+GPU_HOST_CPUS, MOST_CPUS = 4, 8
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Layout:
     min_job_age_s: int = 60  # Slurm's MinJobAge
     max_array_size: int = 1001  # Slurm's MaxArraySize: the highest array index plus 1
     max_submit_jobs: int | None = None  # MaxSubmitJobsPerUser of the QOS; None does not limit the jobs of a user
+    limits_memory: bool = False  # cgroups limit the memory of each step to what its job has asked for
 
     def __post_init__(self) -> None:
         total = self.gpu_hosts + self.knl_hosts
@@ -76,6 +78,6 @@ def load(path: Path) -> Layout | None:
 def _host(kind: str, number: int, address: str) -> Host:
     name = f"{kind}{number}{HOST_SUFFIX}"
     if kind == "gpu":
-        return Host(name, address, cpus=4, gpus=GPUS_PER_HOST, features=("gpu",))
+        return Host(name, address, cpus=GPU_HOST_CPUS, gpus=GPUS_PER_HOST, features=("gpu",))
     memory_mode = "cache" if number % 2 else "flat"
-    return Host(name, address, cpus=8, gpus=0, features=("knl", "quad", memory_mode))
+    return Host(name, address, cpus=MOST_CPUS, gpus=0, features=("knl", "quad", memory_mode))

@@ -54,7 +54,7 @@ class StateFolder:
             raise LabError(f"{self.root} contains files that are not the lab's; name another folder in BIGBATCH_LAB")
         self.root.mkdir(parents=True, exist_ok=True)
         self.layout.touch()  # first: after a crash the file still marks the folder as the lab's
-        for part in ("", "run", "log", "sbin", "dev", "munge", "slurmctld", "slurmd"):
+        for part in ("", "run", "log", "sbin", "dev", "munge", "slurmctld", "slurmd", "tmp"):
             (self.root / part).mkdir(exist_ok=True)
             (self.root / part).chmod(0o755)  # independent of the caller's umask
 

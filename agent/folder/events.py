@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
 
 BLOCK_BYTES = 1 << 16
@@ -73,7 +74,7 @@ def _step_of(line: bytes) -> int | None:
 
 def _read_backwards(folder: RunFolder) -> Iterator[bytes]:
     """Yield the lines of the events file, the last line first."""
-    with open(folder.events, "rb") as file:
+    with open_regular(folder.events) as file:
         end, rest = file.seek(0, os.SEEK_END), b""
         while end:
             start = max(0, end - BLOCK_BYTES)

@@ -6,11 +6,13 @@ import json
 import os
 import re
 import signal
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
 from agent.folder.output_ends import pipes
+from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
 
 PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
@@ -18,6 +20,7 @@ CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no p
 MAX_REASON = 2_000
 LOG_BYTES = 1 << 16
 ECHO_WAIT_S = 1.5  # for the last lines of a rank under srun
+RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for an exit status that a full disk rejects
 # errors of gloo, NCCL and the store whose cause is another rank's failure (trainers/ranks/rank_failures.py)
 ECHO_TEXTS = (
     "Connection closed by peer",
@@ -93,7 +96,7 @@ def lost_a_connection(folder: RunFolder, attempt: int, rank: int) -> bool:
 def _has_echo(folder: RunFolder, attempt: int, rank: int) -> bool:
     start = folder.read(f"{attempt}.log") or ""  # the log has the output of earlier attempts as well
     try:
-        with open(folder.path / "out.log", "rb") as file:
+        with open_regular(folder.path / "out.log") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - LOG_BYTES, int(start) if re.fullmatch("[0-9]{1,18}", start) else 0))
             lines = file.read().decode("utf-8", "replace").splitlines()
@@ -104,14 +107,29 @@ def _has_echo(folder: RunFolder, attempt: int, rank: int) -> bool:
 
 
 def record_end(folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool) -> None:
-    """Write the rank's failure, unless the program wrote its own record; with `is_shared` its exit status too."""
+    """Write the rank's failure, unless the program wrote its own record; with `is_shared` its exit status too.
+
+    The first agent waits for the exit status of each rank, so a write that fails is repeated for a minute: the rank of
+    an agent whose status is shared is its only one. What cannot be written is said in the output.
+    """
     if end.is_failure and folder.read(f"{attempt}.rank-{end.rank}.json") is None:
         record = {"at": time.time(), "rank": end.rank, "host": end.host, "reason": end.describe()[:MAX_REASON]}
         is_echo = end.kind == "unknown" and is_shared and lost_a_connection(folder, attempt, end.rank)
-        folder.write(f"{attempt}.rank-{end.rank}.json", json.dumps({**record, "kind": end.kind, "echo": is_echo}))
+        text = json.dumps({**record, "kind": end.kind, "echo": is_echo})
+        _try_to_write(folder, f"{attempt}.rank-{end.rank}.json", text, end)
     if is_shared:
-        status = 128 + signal.SIGTERM if end.is_stop else end.status
-        folder.write(f"{attempt}.exit-{end.rank}", str(status))
+        status, until = 128 + signal.SIGTERM if end.is_stop else end.status, time.monotonic() + RETRY_S
+        while not _try_to_write(folder, f"{attempt}.exit-{end.rank}", str(status), end) and time.monotonic() < until:
+            time.sleep(RETRY_EVERY_S)
+
+
+def _try_to_write(folder: RunFolder, name: str, text: str, end: RankEnd) -> bool:
+    try:
+        folder.write(name, text)
+    except OSError as error:
+        print(f"bigbatch: {end.describe()}; this could not be recorded: {error}", file=sys.stderr, flush=True)
+        return False
+    return True
 
 
 def read_statuses(folder: RunFolder, attempt: int) -> dict[int, int]:

@@ -10,7 +10,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from agent.folder.regular_file import read_text
+
 CLAIM_VISIBLE_S = 10.0  # longest time for which a shared file system may hide an existing claim
+MAX_BYTES = 1 << 20  # of a file in `attempts`, which the program can replace
 UNREADABLE = "a job whose claim cannot be read"
 CLAIM_NAME = re.compile(r"([0-9]{1,9})\.json")
 
@@ -50,7 +53,7 @@ class RunFolder:
     def read_claim(self, attempt: int) -> str | None:
         """Return the job that holds `attempt`; None without a claim, UNREADABLE for a claim that cannot be read."""
         try:
-            holder = json.loads((self.attempts / f"{attempt}.json").read_text(encoding="utf-8"))["job"]
+            holder = json.loads(read_text(self.attempts / f"{attempt}.json", MAX_BYTES))["job"]
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
@@ -63,9 +66,9 @@ class RunFolder:
         return max((int(found[1]) for name in names if (found := CLAIM_NAME.fullmatch(name))), default=0)
 
     def read(self, name: str) -> str | None:
-        """Return the text of a file in `attempts`; None if it cannot be read."""
+        """Return the text of a file in `attempts`; None if it cannot be read, or is a link, a FIFO or too large."""
         try:
-            return (self.attempts / name).read_text(encoding="utf-8")
+            return read_text(self.attempts / name, MAX_BYTES)
         except (OSError, UnicodeDecodeError):
             return None
 

@@ -1,11 +1,12 @@
 """The bash script that sets up the environment of a rank and then becomes the rank's program.
 
 Each part that fails ends the rank with SETUP_FAILED and one line that names the part. Order: working folder, setup
-lines, modules, conda or venv, variables.
+lines, modules, conda or venv, variables. The command `module` exists for the setup lines already (`module use`).
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,8 +22,9 @@ if ! type module >/dev/null 2>&1; then
     if [ -r "$file" ]; then . "$file"; break; fi
   done
 fi
-type module >/dev/null 2>&1 || bigbatch_fail 'there is no command `module`'
 """
+_NO_MODULES = "type module >/dev/null 2>&1 || bigbatch_fail 'there is no command `module`'"
+_USES_MODULES = re.compile(r"\b(module|ml)\b")
 _CONDA = """\
 if ! type conda >/dev/null 2>&1; then
   for place in "${CONDA_EXE%/bin/conda}" "$HOME/miniforge3" "$HOME/mambaforge" "$HOME/miniconda3" "$HOME/anaconda3" \
@@ -54,8 +56,11 @@ def render_setup(
         _FAIL,
         f"cd {shlex.quote(working_folder)} || bigbatch_fail {_quoted('there is no folder', working_folder)}",
     ]
-    lines += _setup_lines(environment.get("setup") or [])
-    lines += _module_lines(environment.get("modules") or [])
+    setup, modules = environment.get("setup") or [], environment.get("modules") or []
+    if modules or any(_USES_MODULES.search(line) for line in setup):
+        lines.append(_MODULES)
+    lines += _setup_lines(setup)
+    lines += _module_lines(modules)
     lines += _conda_lines(environment.get("conda"))
     lines += _venv_lines(environment.get("venv"))
     lines += [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
@@ -77,7 +82,7 @@ def _setup_lines(setup: list[str]) -> Iterator[str]:
 
 def _module_lines(modules: list[str]) -> Iterator[str]:
     if modules:
-        yield _MODULES
+        yield _NO_MODULES
     for name in modules:
         failure = _quoted("`module load` failed for", name)
         yield f"module load {shlex.quote(name)} || bigbatch_fail {failure}"

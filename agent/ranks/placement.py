@@ -91,8 +91,10 @@ def _shape(resources: Mapping[str, Any]) -> tuple[int, int]:
     return int(resources.get("nodes", 1)), int(per_node)
 
 
-def worker_rank(environment: Mapping[str, str] = os.environ) -> tuple[int, int, int]:
+def worker_rank(launcher: str, environment: Mapping[str, str] = os.environ) -> tuple[int, int, int]:
     """Return rank, local rank and world of a process that torchrun or mpirun started."""
+    if launcher == "torchrun":  # under srun's PMIx, the variables of MPI are those of torchrun's own agent
+        return int(environment["RANK"]), int(environment["LOCAL_RANK"]), int(environment["WORLD_SIZE"])
 
     def first(*names: str) -> int:
         return int(next((environment[name] for name in names if name in environment), "0"))

@@ -21,6 +21,15 @@ def adopt_orphans() -> None:
         _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def die_with_parent() -> None:
+    """Let this process get SIGKILL when its parent ends."""
+    parent = os.getppid()
+    if _LIBC:
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # the parent ended before the call
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 def prepare_rank() -> None:
     """Run in a new process before its program: a group of its own, SIGUSR2 ignored, and death with the agent.
 

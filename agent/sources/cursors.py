@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from typing import Any
 
+from agent.folder.regular_file import open_regular
+
 NAME = os.path.join("attempts", "sources.json")
 MAX_BYTES = 1 << 22
 
@@ -14,7 +16,7 @@ MAX_BYTES = 1 << 22
 def read_cursors(run_folder: str) -> dict[str, dict[str, Any]]:
     """Return the cursors of each source by its key; none if the file is absent or damaged."""
     try:
-        with open(os.path.join(run_folder, NAME), "rb") as file:
+        with open_regular(os.path.join(run_folder, NAME), follow_links=False) as file:
             stored = json.loads(file.read(MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from agent.folder.regular_file import open_regular
+
 MAX_LINE_BYTES = 1 << 16  # a longer line is skipped
 MAX_ENTRIES = 10_000  # of all folders that are searched
 MAX_FOLDER_DEPTH = 6
@@ -25,7 +27,7 @@ def read_lines(path: str, cursor: int, max_bytes: int) -> Lines:
     A file that has become shorter was written anew: it is read from its beginning.
     """
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             start = cursor if cursor <= size else 0
             file.seek(start)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 BLOCK_BYTES = 1 << 16
 MAX_BYTES = 16 << 20  # of the file's end that are searched
-MAX_LOST = 2**31 - 1
+MAX_LOST = MAX_NUMBER = 2**31 - 1
+LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999
 MAX_MORE = 1_000  # points that are read after one below the first step: several sources may mix their steps
+NAME = re.compile("[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 
 
 class Resumption(NamedTuple):
@@ -117,13 +120,21 @@ def _read_backwards(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """Return the event in a line if it is a point or a resumption with a step and an attempt."""
+    """Return the event in a line if it is a point or a resumption that the service reads too."""
     if b"points" not in line and b"resumed" not in line:
         return None
     try:
         event = json.loads(line)
-        is_event = event["kind"] in ("points", "resumed")
-        is_whole = isinstance(event["step"], int) and isinstance(event["attempt"], int)
+        is_event = event["kind"] == "resumed" or (event["kind"] == "points" and _are_names(event["values"]))
+        is_read = _is_number(event["step"]) and _is_number(event["attempt"]) and 0 <= event["at"] <= LAST_MOMENT
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return event if is_event and is_whole else None
+    return event if is_event and is_read else None
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MAX_NUMBER
+
+
+def _are_names(values: Any) -> bool:
+    return isinstance(values, dict) and all(map(NAME.fullmatch, values))

@@ -9,6 +9,8 @@ import os
 import struct
 from typing import NamedTuple
 
+from agent.folder.regular_file import open_regular
+
 HEAD_BYTES, FOOT_BYTES = 12, 4
 MAX_RECORD_BYTES = 1 << 16  # a longer record is an image or a graph: it is skipped
 _POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reversed
@@ -49,7 +51,7 @@ def read_records(path: str, cursor: int, max_bytes: int) -> Records:
     A record whose data are damaged is skipped; a damaged length hides all that follows, and the cursor stays before it.
     """
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size <= cursor:
                 return Records([], cursor, False)

@@ -23,7 +23,8 @@ from agent.sources.tensorboard import TensorBoardSource
 
 EVENTS = "events.jsonl"
 MAX_BYTES = 1 << 20  # of one source in one round
-DRAIN_S = 60.0  # longest time for what is left at the start of an attempt
+DRAIN_S = 60.0  # longest time for what is left at the start and at the end of an attempt
+RETRY_S = 0.5  # between two tries while the disk is full
 KINDS: dict[str, Callable[..., Source]] = {
     "tensorboard": TensorBoardSource,
     "json_lines": JsonLinesSource,
@@ -43,6 +44,7 @@ class Sources:
             key: source for key, spec in _keyed(specs) if (source := _open(spec, run_folder, stored.get(key)))
         }
         self._cursors = {key: stored[key] for key in self._sources if key in stored}
+        self._is_behind = False  # something that was read could not be written
         self._has_begun = attempt == 1  # no point can show any more where the attempt resumed
         self._writer = attempt - 1  # the attempt that wrote what is read now
         if attempt > 1:
@@ -51,7 +53,7 @@ class Sources:
 
     def poll(self) -> bool:
         """Read each source's new points and emit them; return whether a source has more."""
-        more = False
+        more = self._is_behind = False
         for key, source in self._sources.items():
             try:
                 reading = source.read(MAX_BYTES)
@@ -73,19 +75,26 @@ class Sources:
 
     def _drain(self, limit_s: float = DRAIN_S) -> None:
         until = time.monotonic() + limit_s
-        while self.poll() and time.monotonic() < until:
-            pass
+        while (self.poll() or self._is_behind) and time.monotonic() < until:
+            if self._is_behind:
+                time.sleep(RETRY_S)
 
     def _pass_on(self, key: str, source: Source, reading: Reading) -> bool:
         """Emit points, then store the cursors; return False if they are not written: the next round tries again."""
         points = joined(reading.points)
         if points and not self._emit([*self._resumption(points[0]), *(event_of(p, self._writer) for p in points)]):
+            self._is_behind = True
             return False
         self._has_begun = self._has_begun or bool(points and self._writer == self._attempt)
         source.accept(reading.cursors)
         if self._cursors.get(key) != reading.cursors:
-            self._cursors[key] = reading.cursors
-            write_cursors(self._run_folder, self._cursors)
+            cursors = {**self._cursors, key: reading.cursors}
+            try:
+                write_cursors(self._run_folder, cursors)
+            except OSError:
+                self._is_behind = True
+                raise
+            self._cursors = cursors
         return True
 
     def _resumption(self, first: Point) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from agent.folder.regular_file import open_regular
 from agent.stalls.process_state import is_stopped, state_of, waits_in
 
 PY_SPY_S, DUMP_S, POLL_S = 5.0, 2.0, 0.02
@@ -66,7 +67,7 @@ def _by_faulthandler(threads: Path, pid: int, *, stopped: bool) -> str:
 
 
 def _read(path: Path) -> str:
-    with suppress(OSError), open(path, "rb") as file:
+    with suppress(OSError), open_regular(path, follow_links=False) as file:
         return file.read(MAX_BYTES).decode("utf-8", "replace")
     return ""
 

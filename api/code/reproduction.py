@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy import Engine
 
 from api.code.differences import compare_trees
-from api.errors import NotFound
 from api.http.statuses import ITEM
 from api.parameters import MAX_INTEGER, RunId
+from api.rows import found_run
 from contract.api.reproduction import RunDifferences, ValueDifference
 from contract.api.snapshots import SnapshotDifferences
 from contract.differences import differences
@@ -61,10 +61,7 @@ def _run(request: Request, run_id: int) -> Run:
     """Return the run; the transaction ends before a file is read."""
     engine: Engine = request.app.state.engine
     with snapshot(engine) as db:
-        run = db.get(Run, run_id)
-    if run is None:
-        raise NotFound(f"there is no run {run_id}")
-    return run
+        return found_run(db, run_id)
 
 
 def _environment(request: Request, run: Run, attempt: int | None) -> EnvironmentRecord | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from trainers.collectives.layout import Hosts
 from trainers.collectives.plan import Plan
@@ -29,6 +30,10 @@ PLANS: dict[str, Callable[[Hosts], Plan]] = {
     "torus": torus.plan,
 }
 NAMES = ("gloo", *PLANS, "auto")
+# measured only if --algorithm names them
+FEWER_COLORS: dict[str, Callable[[Hosts], Plan]] = {
+    f"colors_{k}": partial(colors.plan, k=k) for k in range(1, MAX_COLORS)
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Algorithm:
 
 def algorithms(network: Network) -> dict[str, Algorithm]:
     """Return all algorithms on a measured network by name."""
-    plans = {name: _from_plan(price(plan(network.hosts), network)) for name, plan in PLANS.items()}
+    plans = {name: _from_plan(price(plan(network.hosts), network)) for name, plan in (PLANS | FEWER_COLORS).items()}
     # gloo uses a ring in the order of the ranks, with other segments
     gloo = Algorithm(native.allreduce, price(ring.plan(network.hosts), network).seconds)
     return {"gloo": gloo, "auto": _auto(network), **plans}

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from benchmarks.allreduce import openmpi
-from benchmarks.allreduce.algorithms import NAMES
+from benchmarks.allreduce.algorithms import FEWER_COLORS, NAMES
 from benchmarks.launcher import run_ranks, shape_links
 
 RATE_BIT_S = 200e6
@@ -55,7 +55,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layout", action="append", help="hosts x ranks per host, such as 2x4")
     parser.add_argument("--size", action="append", help="such as 16MiB")
-    parser.add_argument("--algorithm", action="append", choices=[*NAMES, *openmpi.ALGORITHMS])
+    parser.add_argument("--algorithm", action="append", choices=[*NAMES, *FEWER_COLORS, *openmpi.ALGORITHMS])
     repeats = "four times as many up to 1 MiB, fewer if one takes long"
     parser.add_argument("--repeats", type=int, default=5, help=repeats)
     return parser.parse_args()
@@ -68,7 +68,7 @@ def measure_layout(layout: str, options: argparse.Namespace, networks: dict[str,
     sizes = [parse_size(size) for size in options.size or SIZES]
     algorithms = options.algorithm or [*NAMES, *openmpi.ALGORITHMS]
     task = {"sizes": sizes, "ranks_per_host": per_host, "repeats": options.repeats}
-    own = [name for name in algorithms if name in NAMES]
+    own = [name for name in algorithms if name not in openmpi.ALGORITHMS]
     rows = []
     if own:
         result = run_ranks("benchmarks.allreduce.rank", names, per_host, {**task, "algorithms": own})

@@ -8,6 +8,7 @@ from contextlib import suppress
 from types import ModuleType
 
 from bigbatch.injected.import_hook import after_import
+from bigbatch.injected.lightning_requeue import switch_off_requeue
 from bigbatch.injected.process import RankProcess
 from bigbatch.injected.progress import Progress
 from bigbatch.injected.stalls.flight_record import prepare_flight_record
@@ -19,7 +20,8 @@ from bigbatch.injected.watch import Watch, Writer
 
 
 def start_in_program() -> None:
-    """Wait for the program to load torch; a program without torch runs as it would without this call."""
+    """Wait for the program to load torch or Lightning; a program without them runs as it would without this call."""
+    switch_off_requeue()
     process = RankProcess.from_environment()
     if process is not None:
         after_import("torch", _Hook(process.attempt_file("flight-")).attach)

@@ -17,7 +17,7 @@ CLUSTER_KINDS = {  # causes that a cluster knows better than the job's processes
     ExitCause.OUT_OF_MEMORY: FailureKind.OUT_OF_MEMORY,
     ExitCause.TIME_LIMIT: FailureKind.TIME_LIMIT,
 }
-NO_FAILURE = (ExitCause.DONE, ExitCause.CANCELLED, ExitCause.PREEMPTED)
+NO_FAILURE = (ExitCause.DONE, ExitCause.CANCELLED, ExitCause.PREEMPTED, ExitCause.SHUTDOWN)
 LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3")  # frames here are seldom the cause of an error
 SYMPTOM_KINDS = (FailureKind.COLLECTIVE_TIMEOUT, FailureKind.SIGNAL, FailureKind.UNKNOWN)  # symptoms, not causes
 

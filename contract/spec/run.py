@@ -15,6 +15,7 @@ from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.checks.memory import ReplicaMemory, check_memory, count_vectors, data_memory_bytes
 from contract.spec.checks.model import check_model
 from contract.spec.checks.model_size import model_size_of
+from contract.spec.checks.sgd import check_sgd
 from contract.spec.checks.world_size import check_data_groups, check_world_size
 from contract.spec.choices.augmentations import Augmentation
 from contract.spec.choices.collectives import Collective, Native
@@ -23,7 +24,7 @@ from contract.spec.choices.imported import Imported
 from contract.spec.choices.losses import CrossEntropy, Loss
 from contract.spec.choices.metrics import Metrics
 from contract.spec.choices.models import ConvNet, Model
-from contract.spec.choices.optimizers import SGD, ImportedOptimizer, Optimizer
+from contract.spec.choices.optimizers import ImportedOptimizer, Optimizer
 from contract.spec.choices.rules import Rule, Sync
 from contract.spec.choices.schedules import ImportedSchedule, Schedule
 from contract.spec.normalization import BatchNorm
@@ -177,8 +178,7 @@ class RunSpec(Spec):
         yield from self._weight_issues()
         yield from check_easgd(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         yield from check_averaging(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
-        if isinstance(self.optimizer, SGD) and self.optimizer.nesterov and not self.optimizer.momentum:
-            yield ValidationIssue(path="optimizer.nesterov", message="Nesterov momentum needs a momentum above 0")
+        yield from check_sgd(self.optimizer, self.rule)
 
     def _weight_issues(self) -> Iterator[ValidationIssue]:
         if self.evaluate_only and self.initial_weights is None:

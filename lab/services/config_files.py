@@ -1,7 +1,7 @@
 """The contents of all configuration files, as functions of the layout and the state folder."""
 
 from lab.instance import PORT_OFFSET
-from lab.layout import GPUS_PER_HOST, HEAD_ADDRESS, MEMORY_MB, Host, Layout
+from lab.layout import GPUS_PER_HOST, HEAD_ADDRESS, MEMORY_MB, MOST_CPUS, Host, Layout
 from lab.state_folder import StateFolder
 
 # These ports differ from the defaults of Slurm and MariaDB, so that an installed Slurm or MariaDB can run as well.
@@ -20,6 +20,8 @@ AuthInfo=socket={folder.munge_socket},cred_expire=20
 StateSaveLocation={folder.root}/slurmctld
 SlurmdSpoolDir={folder.root}/slurmd/%n
 SlurmctldPidFile={folder.root}/run/slurmctld.pid
+# PMIx makes a folder of the same name on each host of a step, and the hosts share /tmp
+TmpFS={folder.root}/tmp/%n
 SlurmdPidFile={folder.root}/run/slurmd-%n.pid
 SlurmctldLogFile={folder.root}/log/slurmctld.log
 SlurmdLogFile={folder.root}/log/slurmd-%n.log
@@ -35,7 +37,7 @@ JobAcctGatherType=jobacct_gather/linux
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=5
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+SelectTypeParameters={select}
 EnforcePartLimits=ALL
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
@@ -48,7 +50,7 @@ ReturnToService=2
 # the hosts declare more CPUs than the machine has; Slurm must accept the declaration
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin={task}
 MpiDefault=none
 GresTypes=gpu
 
@@ -65,10 +67,14 @@ def slurm_conf(layout: Layout, folder: StateFolder, head: str) -> str:
         control_port=CONTROL_PORT,
         host_port=HOST_PORT,
         accounting_port=ACCOUNTING_PORT,
+        select="CR_Core_Memory" if layout.limits_memory else "CR_Core",
+        task="task/cgroup" if layout.limits_memory else "task/none",
     )
     # Slurm then accepts jobs of users with an association only (lab/services/accounts.py)
     enforced = "" if layout.max_submit_jobs is None else "AccountingStorageEnforce=limits\n"
-    return top + enforced + "\n".join([*(_node(host) for host in layout.hosts), *_partitions(layout)]) + "\n"
+    # without a default, a job that asks for no memory would get all of its hosts' memory
+    memory = f"DefMemPerCPU={MEMORY_MB // MOST_CPUS}\n" if layout.limits_memory else ""
+    return top + enforced + memory + "\n".join([*(_node(host) for host in layout.hosts), *_partitions(layout)]) + "\n"
 
 
 def _node(host: Host) -> str:
@@ -118,9 +124,12 @@ def gres_conf(layout: Layout, folder: StateFolder) -> str:
     return f"NodeName={gpu} Name=gpu File={folder.root}/dev/gpu[0-{GPUS_PER_HOST - 1}]\n" if gpu else ""
 
 
-def cgroup_conf(*, unified: bool) -> str:
-    """Return cgroup.conf; the lab limits nothing by cgroups, but slurmd does not start without their version."""
-    return "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n" if unified else "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
+def cgroup_conf(layout: Layout, *, unified: bool) -> str:
+    """Return cgroup.conf: the version of cgroups, without which slurmd does not start, and the limit of memory."""
+    version = (
+        "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n" if unified else "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
+    )
+    return version + ("ConstrainRAMSpace=yes\n" if layout.limits_memory else "")
 
 
 def task_prolog() -> str:

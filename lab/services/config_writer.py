@@ -23,12 +23,13 @@ def write(layout: Layout, folder: StateFolder) -> bool:
     head = socket.gethostname().split(".")[0]
     _update(folder.root / "gres.conf", config_files.gres_conf(layout, folder))
     unified = Path("/sys/fs/cgroup/cgroup.controllers").exists()
-    _update(folder.root / "cgroup.conf", config_files.cgroup_conf(unified=unified))
+    _update(folder.root / "cgroup.conf", config_files.cgroup_conf(layout, unified=unified))
     _update(folder.root / "task-prolog", config_files.task_prolog(), mode=0o755)
     _update(folder.root / "slurmdbd.conf", config_files.slurmdbd_conf(folder, password), mode=0o600)
     _update(folder.root / "mariadb.conf", config_files.mariadb_conf(folder))
     _update(folder.root / "accounts.sql", config_files.accounts_sql(password), mode=0o600, owner="mysql")
     _create_fake_gpus(folder)
+    _create_temporary_folders(layout, folder)
     _link_programs(folder)
     return _update(folder.slurm_conf, config_files.slurm_conf(layout, folder, head))
 
@@ -57,6 +58,13 @@ def _create_fake_gpus(folder: StateFolder) -> None:
         device = folder.root / "dev" / f"gpu{i}"
         if not device.exists():
             os.mknod(device, stat.S_IFCHR | 0o666, NULL_DEVICE)
+
+
+def _create_temporary_folders(layout: Layout, folder: StateFolder) -> None:
+    for host in layout.hosts:
+        place = folder.root / "tmp" / host.name
+        place.mkdir(exist_ok=True)
+        place.chmod(0o1777)
 
 
 def _link_programs(folder: StateFolder) -> None:

@@ -17,15 +17,18 @@ static double integrate(long intervals, int rank, int world) {
 }
 
 int main(int count, char **words) {
-  int rank, world, steps = count > 1 ? atoi(words[1]) : 10;
+  int rank, world, length, steps = count > 1 ? atoi(words[1]) : 10;
+  char host[MPI_MAX_PROCESSOR_NAME];
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world);
+  MPI_Get_processor_name(host, &length);
+  printf("rank %d of %d on %s\n", rank, world, host);
   for (int step = 1; step <= steps; step++) {
     double part = integrate(10L << step, rank, world), pi = 0.0;
     MPI_Reduce(&part, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-      printf("step %d error %.3e ranks %d\n", step, fabs(pi - acos(-1.0)), world);
+      printf("step %d error %.3e\n", step, fabs(pi - acos(-1.0)));
       fflush(stdout);
     }
   }

@@ -42,6 +42,7 @@ def main() -> None:
         save_steps=20,
         report_to="tensorboard",
         seed=0,
+        use_cpu=not torch.cuda.is_available(),  # else each rank of a machine without GPUs trains alone
     )
     trainer = Trainer(model=GPT2LMHeadModel(config), args=arguments, train_dataset=Counting())
     trainer.train(resume_from_checkpoint=any(Path(options.output).glob("checkpoint-*")))

@@ -85,12 +85,11 @@ def install_tools(runs_folder: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    try:
-        os.write(file, content)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "wb") as file:  # writes all of it, where one write on a full disk ends in the middle
+        file.write(content)
+        file.flush()
         os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _renew(place: Path) -> None:

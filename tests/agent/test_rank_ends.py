@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.folder import rank_ends
-from agent.folder.rank_ends import RankEnd, first_failure, record_end
+from agent.folder.rank_ends import RankEnd, first_failure, read_statuses, record_end
 from agent.folder.run_folder import RunFolder as AgentFolder
 from agent.program.parameters import fill as fill_by_agent
 from agent.ranks.memory_events import count_oom_kills
@@ -91,3 +91,21 @@ def test_slurms_lists_are_expanded() -> None:
 def test_the_agent_fills_placeholders_as_the_api_checks_them(text: str, is_shell: bool) -> None:
     values = {"lr": 1e-05, "net.depth": "it's; $HOME"}
     assert fill_by_agent(text, values, is_shell=is_shell) == fill(text, values, is_shell=is_shell)
+
+
+def test_an_exit_status_that_a_full_disk_rejects_is_written_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the disk is full at the end of a rank, for whose exit status the first agent waits."""
+    folder, write, refused = program_folder(tmp_path, "true"), AgentFolder.write, list[str]()
+
+    def write_later(self: AgentFolder, name: str, text: str, *, mode: int = 0o666) -> None:
+        if len(refused) < 2:
+            refused.append(name)
+            raise OSError(28, "No space left on device")
+        write(self, name, text, mode=mode)
+
+    monkeypatch.setattr(AgentFolder, "write", write_later)
+    monkeypatch.setattr(rank_ends, "RETRY_EVERY_S", 0.01)
+    written(folder, RankEnd(3, "a", 0))
+    assert (refused, read_statuses(AgentFolder(folder.path), 1)) == (["1.exit-3"] * 2, {3: 0})

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from contract.folder.events import Paused
 from contract.folder.run_folder import RunFolder
-from tests.testing.programs import agent, events_of, kinds_of, program_folder, wait_for_line
+from tests.testing.programs import agent, agent_words, events_of, kinds_of, program_folder, wait_for_line
 from tests.testing.servers import wait_for
 
 TWO = {"kind": "local", "ranks_per_node": 2}
@@ -122,6 +123,27 @@ def test_no_process_outlives_a_killed_agent(tmp_path: Path) -> None:
         assert processes_of(folder)
         os.killpg(child.pid, signal.SIGKILL)
         wait_for("the end of all processes", lambda: not processes_of(folder))
+
+
+PARENT = "import subprocess, sys; subprocess.Popen(sys.argv[1:]).wait()"
+
+
+def test_no_rank_outlives_a_killed_launcher(tmp_path: Path) -> None:
+    """Forces the fault: an agent on Slurm is killed, torchrun dies with it, and Slurm does not find its workers."""
+    folder = program_folder(tmp_path, "echo ready; exec sleep 600", launcher="torchrun")
+    words = [sys.executable, "-c", PARENT, *agent_words(folder), "--worker"]
+    variables = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "BIGBATCH_RUN_FOLDER": str(folder.path)}
+    with folder.open_log_for_append() as log:
+        launcher = subprocess.Popen(words, stdout=log, stderr=log, env={**os.environ, **variables})
+    try:
+        wait_for_line(folder, "ready")
+        launcher.kill()
+        wait_for("the end of all processes", lambda: not processes_of(folder))
+    finally:
+        launcher.kill()
+        launcher.wait()
+        for process in processes_of(folder):
+            process.kill()
 
 
 def test_the_ranks_leave_when_a_later_attempt_begins(tmp_path: Path) -> None:

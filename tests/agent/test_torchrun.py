@@ -30,10 +30,12 @@ def test_a_ddp_script_runs_unchanged(tmp_path: Path, launcher: str) -> None:
     assert kinds_of(folder) == ["started", "finished"]
 
 
-def test_a_rank_that_a_signal_ends_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("inherited", [{}, {"PMIX_RANK": "0", "PMI_RANK": "0"}], ids=["plain", "under PMIx"])
+def test_a_rank_that_a_signal_ends_is_named(tmp_path: Path, inherited: dict[str, str]) -> None:
+    """Where srun's default is PMIx, torchrun and its ranks inherit the rank of torchrun's agent."""
     command = "if [ $RANK = 1 ]; then kill -KILL $$; fi; sleep 600; true"
     folder = program_folder(tmp_path, command, launcher="torchrun", resources=TWO, environment=ENVIRONMENT)
-    assert run_agent(folder) == 1
+    assert run_agent(folder, environment=inherited) == 1
     first = folder.read_rank_failures(1)[0]
     assert (first.rank, first.kind) == (1, FailureKind.SIGNAL)
 

@@ -191,9 +191,12 @@ def test_memory_that_ran_out_explains_a_rank_that_was_killed(folder: RunFolder, 
     assert fail()["kind"] == "out_of_memory"
 
 
-def test_a_run_that_did_not_fail_has_no_failure(folder: RunFolder, client: TestClient, sqlite_engine: Engine) -> None:
+@pytest.mark.parametrize("cause", [ExitCause.PREEMPTED, ExitCause.CANCELLED, ExitCause.SHUTDOWN])
+def test_a_run_that_did_not_fail_has_no_failure(
+    folder: RunFolder, client: TestClient, sqlite_engine: Engine, cause: ExitCause
+) -> None:
     with transaction(sqlite_engine) as db:
-        end_attempt(db, db.get_one(Run, 1), ExitCause.PREEMPTED, "paused at step 3")
+        end_attempt(db, db.get_one(Run, 1), cause, "paused at step 3")
     assert client.get("/api/v1/runs/1").json()["failure"] is None
     assert client.get("/api/v1/experiments/1/failures").json() == {"items": [], "next": None}
     assert client.get("/api/v1/experiments/9/failures").status_code == 404

@@ -56,6 +56,14 @@ def test_an_optimizer_that_the_equations_do_not_know_is_refused() -> None:
     assert issue.startswith("optimizer.momentum: momentum 0.9 is not possible without a lock")
 
 
+@pytest.mark.parametrize("variant", ["original", "sync1", "sync2", "sync3"])
+def test_a_free_pace_of_replicas_that_take_turns_is_refused(variant: str) -> None:
+    [issue] = issues(rule={"kind": "easgd", "variant": variant, "rho": 0.1, "pace": "free"})
+    assert issue.startswith(f"rule.pace: the replicas of {variant} take turns or exchange together")
+    for rule in ({"kind": "easgd", "variant": "async"}, {"kind": "async_sgd"}):
+        assert issues(rule={**rule, "pace": "free"}) == []
+
+
 def test_what_the_rules_leave_no_place_for_is_refused() -> None:
     [clip, average] = issues(rule={"kind": "async_sgd"}, clip_norm=1.0, ema_decay=0.99)
     assert clip.startswith("clip_norm: async_sgd averages no gradients")

@@ -1,7 +1,4 @@
-"""The example programs of recipes/programs, from their recipes to their curves, on the embedded service.
-
-Those with Hugging Face and Lightning need packages that the project does not use, and are not carried out here.
-"""
+"""Recipes of recipes/programs on one machine, from the file to the curve; test_recipes_on_lab.py has all of them."""
 
 import json
 import subprocess
@@ -38,18 +35,6 @@ def test_an_unmodified_ddp_script_shows_its_losses_and_accuracy(embedded: Servic
     losses = [curve(embedded, run, "loss") for run in runs]
     assert [list(steps) for steps in losses] == [list(range(1, 221))] * 2
     assert all(curve(embedded, run, "accuracy")[220] > 0.9 for run in runs)
-
-
-def test_the_variant_with_bigbatch_logs_its_losses_under_torchrun(embedded: Service) -> None:
-    (run_id,) = post(embedded, "ddp-with-bigbatch")
-    assert list(curve(embedded, run_id, "loss")) == list(range(1, 221))
-
-
-def test_an_fsdp_script_trains(embedded: Service) -> None:
-    (run_id,) = post(embedded, "fsdp")
-    losses = curve(embedded, run_id, "loss")
-    assert list(losses) == list(range(10, 61, 10))
-    assert losses[60] < losses[10]
 
 
 def test_a_numpy_script_shows_what_it_writes_as_json_lines(embedded: Service) -> None:

@@ -76,3 +76,16 @@ def test_a_folder_that_cannot_be_written_is_an_error_and_leaves_nothing(
     with pytest.raises(OSError, match="No space left"):
         install_tools(tmp_path)
     assert list((tmp_path / TOOLS).iterdir()) == []
+
+
+@pytest.mark.parametrize("limit", [3_000, 6_000])
+def test_a_tool_that_is_written_in_part_is_an_error_and_no_version(tmp_path: Path, limit: int) -> None:
+    """Forces the fault: one write ends in the middle of a file, as on a disk that becomes full."""
+    code = (
+        "import resource, sys; from pathlib import Path; from scheduler.submit.tools import install_tools\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+        "install_tools(Path(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-B", "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert (done.returncode, "File too large" in done.stderr) == (1, True), done.stderr
+    assert list((tmp_path / TOOLS).iterdir()) == []

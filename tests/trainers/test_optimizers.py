@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import nn
 
 from contract.spec.run import RunSpec
@@ -13,10 +14,12 @@ from trainers.build.optimizers import build_optimizer
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import Exempt, adapting_groups, decaying_groups
+from trainers.optimizers.rate_inside import RateInsideSGD
 
 CHOICES: list[dict[str, Any]] = [
     {"kind": "sgd", "weight_decay": 0.1, "no_weight_decay": "bias_and_norm"},
     {"kind": "sgd", "weight_decay": 0.1, "nesterov": True},
+    {"kind": "sgd", "weight_decay": 0.1, "form": "rate_inside", "no_weight_decay": "bias_and_norm"},
     {"kind": "lars"},
     {"kind": "lars", "form": "larc_clip", "skip": "none"},
     {"kind": "lamb"},
@@ -49,6 +52,53 @@ def test_torch_s_sgd_matches_its_equations(nesterov: bool) -> None:
     for start, of_layer, end in zip(starts, grads, ends, strict=True):
         wanted = sgd_oracle(flat(start), [flat(g) for g in of_layer], rates, nesterov=nesterov)
         torch.testing.assert_close(end.flatten(), torch.tensor(wanted, dtype=end.dtype))
+
+
+def caffe_oracle(w: list[float], grads: list[list[float]], rates: list[float]) -> list[float]:
+    """Compute Caffe's SGD for one layer: momentum 0.9, weight decay 0.01, rates inside the velocity."""
+    v = [0.0] * len(w)
+    for g, g_t in zip(grads, rates, strict=True):
+        v = [0.9 * v_i + g_t * (g_i + 0.01 * w_i) for v_i, g_i, w_i in zip(v, g, w, strict=True)]
+        w = [w_i - v_i for w_i, v_i in zip(w, v, strict=True)]
+    return w
+
+
+def test_the_rate_inside_the_velocity_matches_caffe_s_equations() -> None:
+    rates = [0.1, 0.2, 0.05, 0.1]
+    starts, grads, ends = trained(lambda params: RateInsideSGD(params, lr=0.0, weight_decay=0.01), rates)
+    for start, of_layer, end in zip(starts, grads, ends, strict=True):
+        wanted = caffe_oracle(flat(start), [flat(g) for g in of_layer], rates)
+        torch.testing.assert_close(end.flatten(), torch.tensor(wanted, dtype=end.dtype))
+
+
+def distance_after(form: str, rates: list[float]) -> float:
+    """Return how far a bias without weight decay has moved along a gradient of 1."""
+    net = nn.Linear(1, 1)
+    optimizer = build_optimizer(
+        run_with({"kind": "sgd", "weight_decay": 0.5, "no_weight_decay": "bias_and_norm", "form": form}), net
+    )
+    before = net.bias.item()
+    for rate in rates:
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        net.bias.grad = torch.ones(1)
+        optimizer.step()
+    return before - net.bias.item()
+
+
+def test_the_forms_differ_only_while_the_rate_changes() -> None:
+    constant, falls = [0.1] * 4, [0.1, 0.1, 0.01, 0.01]
+    assert distance_after("rate_inside", constant) == pytest.approx(distance_after("rate_outside", constant), rel=1e-5)
+    # outside: 0.1 (1 + 1.9) + 0.01 (2.71 + 3.439); inside: 0.1 + 0.19 + 0.181 + 0.1729
+    assert distance_after("rate_outside", falls) == pytest.approx(0.35149, rel=1e-5)
+    assert distance_after("rate_inside", falls) == pytest.approx(0.6439, rel=1e-5)
+
+
+def test_a_form_that_the_rule_or_nesterov_cannot_have_is_refused() -> None:
+    for field, message in (({"nesterov": True}, "Nesterov momentum is defined"), ({}, "the center of async_sgd has")):
+        form, rule = ("rate_inside", "sync") if field else ("rate_outside", "async_sgd")
+        with pytest.raises(ValidationError, match=message):
+            run_with({"kind": "sgd", "form": form, **field}, rule={"kind": rule})
 
 
 @pytest.mark.parametrize(("exempt", "layers"), [("none", 0), ("bias_and_norm", 7), ("one_dimensional", 7)])

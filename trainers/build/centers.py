@@ -65,11 +65,11 @@ def build_client(
 
 
 def _build_order(choice: choices.EASGD | choices.AsyncSGD, *, timeout_s: float) -> RequestOrder:
-    world = dist.get_world_size()
+    world, is_free = dist.get_world_size(), choice.pace == "free"
     match choice.variant:
         case "original":
             return RankOrder(world, timeout_s=timeout_s)
         case "hogwild":
-            return LockFreeOrder(world, timeout_s=timeout_s)
+            return LockFreeOrder(world, timeout_s=timeout_s, is_free=is_free)
         case _:
-            return FirstComeOrder(world, timeout_s=timeout_s)
+            return FirstComeOrder(world, timeout_s=timeout_s, is_free=is_free)

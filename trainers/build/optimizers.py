@@ -13,6 +13,7 @@ from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import adapting_groups, decaying_groups
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
+from trainers.optimizers.rate_inside import RateInsideSGD
 from trainers.training.precision import LossScale
 
 
@@ -29,13 +30,7 @@ def build_optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = No
 def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:
     match choice:
         case choices.SGD():
-            return torch.optim.SGD(
-                decaying_groups(model, choice.no_weight_decay),
-                lr=0.0,
-                momentum=choice.momentum,
-                weight_decay=choice.weight_decay,
-                nesterov=choice.nesterov,
-            )
+            return _build_sgd(choice, model)
         case choices.LARS():
             return LARS(
                 adapting_groups(model, choice.skip),
@@ -66,6 +61,14 @@ def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer
             return _build_own(choice, model)
         case _:
             assert_never(choice)
+
+
+def _build_sgd(choice: choices.SGD, model: nn.Module) -> torch.optim.Optimizer:
+    groups = decaying_groups(model, choice.no_weight_decay)
+    momentum, weight_decay = choice.momentum, choice.weight_decay
+    if choice.form == "rate_inside" and momentum:  # without momentum the forms are equal, and need no velocity
+        return RateInsideSGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay)
+    return torch.optim.SGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay, nesterov=choice.nesterov)
 
 
 def _build_own(choice: choices.ImportedOptimizer, model: nn.Module) -> torch.optim.Optimizer:

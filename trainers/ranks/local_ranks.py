@@ -26,7 +26,7 @@ from trainers.recovery.preemption_signal import PAUSE_SIGNALS, PreemptionSignal,
 
 # torch.optim loads torch._dynamo when it makes its first optimizer, which takes most of a second per rank
 PRELOAD = ["torch._dynamo", "trainers.training.engine"]
-GRACE_S = 5.0  # time for the other ranks to record their failures after the first one
+GRACE_S = 5.0  # time for the other ranks to record their failures after the first one, or to end after rank 0
 FORWARD_S = 0.5
 
 
@@ -112,9 +112,11 @@ def _wait(
 ) -> int:
     """Wait until all ranks have exited, or until GRACE_S after a failure; return the exit status.
 
-    `survives_workers`: only the failure of rank 0 ends the other ranks.
+    `survives_workers`: only the failure of rank 0 ends the other ranks. Rank 0 ends after every rank that answers, so
+    GRACE_S after its end any other rank stalls.
     """
     deadline: float | None = None
+    has_failed = False
     running = dict(enumerate(processes))
     while running and (deadline is None or time.monotonic() < deadline):
         # this wait resumes after a signal handler, so forward signals after each time-out
@@ -124,12 +126,13 @@ def _wait(
                 _forward(rank, process, signals)
                 continue
             del running[rank]
-            if process.exitcode not in (0, PAUSED_EXIT_CODE):
+            fails = process.exitcode not in (0, PAUSED_EXIT_CODE)
+            if fails:
                 # before the deadline starts: the other ranks wait for this record, and the disk may be slow
                 _record_killed_rank(folder, attempt, rank=rank, status=process.exitcode)
-                if not survives_workers or rank == 0:
-                    deadline = deadline or time.monotonic() + GRACE_S
-    if deadline is not None:
+            if rank == 0 if survives_workers else fails:
+                has_failed, deadline = has_failed or fails, deadline or time.monotonic() + GRACE_S
+    if has_failed:
         return rank_process.FAILED
     return PAUSED_EXIT_CODE if any(process.exitcode == PAUSED_EXIT_CODE for process in processes) else 0
 

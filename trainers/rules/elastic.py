@@ -5,7 +5,8 @@
 
 Every replica takes its optimizer's step along its own gradient. Every `period` steps it also moves towards the center
 by alpha = eta rho times its distance before the step. The variants differ only in their center (centers/center.py).
-torch's SGD stores V in units of the gradient, which equals (5) as long as eta does not change.
+(5) is the optimizer's step with the rate inside the velocity (trainers/optimizers/rate_inside.py). torch's SGD has the
+rate outside, which equals (5) as long as eta does not change.
 """
 
 import math

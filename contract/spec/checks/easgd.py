@@ -29,6 +29,9 @@ def check_easgd(rule: Rule, optimizer: Optimizer, *, rate: float | None, world: 
     elif isinstance(rule, AsyncSGD) and rule.variant == "hogwild" and optimizer.momentum:
         message = f"momentum {optimizer.momentum:g} is not possible without a lock on the velocity; set momentum to 0"
         yield ValidationIssue(path="optimizer.momentum", message=message)
+    if isinstance(rule, EASGD) and rule.pace == "free" and rule.variant not in ("async", "hogwild"):
+        message = f"the replicas of {rule.variant} take turns or exchange together; only async and hogwild can be free"
+        yield ValidationIssue(path="rule.pace", message=message)
     if isinstance(rule, EASGD) and rate is None:
         message = f"{rule.kind} needs the highest rate, which a schedule of your own does not state; use the rule sync"
         yield ValidationIssue(path="schedule.kind", message=message)

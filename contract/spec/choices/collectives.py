@@ -46,11 +46,11 @@ class Tree(_RoundsCollective):
 
 
 class Colors(_RoundsCollective):
-    """Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner ranks."""
+    """Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner hosts."""
 
     kind: Literal["colors"] = "colors"
     k: Count = 4
-    """Number of colors: of parts of the vector, each with its own tree."""
+    """Number of colors: of parts of the vector, each with its own tree; at most the number of hosts are used."""
 
 
 class Hierarchical(_RoundsCollective):

@@ -12,11 +12,15 @@ Exempt = Literal["none", "bias_and_norm", "one_dimensional"]
 
 
 class SGD(Spec):
-    """Stochastic gradient descent with momentum, as in torch.optim.SGD."""
+    """Stochastic gradient descent with momentum."""
 
     kind: Literal["sgd"] = "sgd"
     momentum: Fraction = 0.9
     """Factor of the momentum."""
+    form: Literal["rate_outside", "rate_inside"] | None = Field(default=None, examples=["rate_inside"])
+    """Where the rate is. rate_outside: v = m v + g, w = w - rate v, as in torch.optim.SGD; a new rate also scales the
+    steps already in v. rate_inside: v = m v + rate g, w = w - v, as in Caffe and in the papers on EASGD and FireCaffe.
+    null: rate_inside for the rule async_sgd, whose center has the velocity, else rate_outside."""
     weight_decay: NonNegative = 0.0
     """Factor of the weights that is added to the gradient."""
     no_weight_decay: Exempt = "none"

@@ -7,6 +7,8 @@ from pydantic import Field
 from contract.spec.base import Spec
 from contract.spec.numbers import Count, PositiveFactor
 
+Pace = Literal["paced", "free"]
+
 
 class Sync(Spec):
     """Synchronous data-parallel SGD: gradients are averaged over all ranks before every step."""
@@ -38,6 +40,9 @@ class EASGD(Spec):
     """Elastic force; null: eta rho = 0.9 / number of replicas."""
     period: Count = 1
     """Number of steps between two exchanges."""
+    pace: Pace = "paced"
+    """Of the variants async and hogwild. paced: no replica begins an exchange before half of the other replicas have
+    ended as many; free: no replica waits, so that replicas with a fast link take their steps before the others."""
     packed: bool = True
     """Whether one message has all layers; false: one message per layer."""
 
@@ -65,6 +70,9 @@ class AsyncSGD(Spec):
     kind: Literal["async_sgd"] = "async_sgd"
     variant: Literal["async", "hogwild"] = "async"
     """Whether rank 0 locks the weights (async) or not (hogwild)."""
+    pace: Pace = "paced"
+    """paced: no rank sends a gradient before half of the other ranks have sent as many; free: no rank waits, so that
+    ranks with a fast link take their steps before the others."""
     packed: bool = True
     """Whether one message has all layers; false: one message per layer."""
 

@@ -87,6 +87,35 @@ def test_points_that_could_not_be_written_are_read_again(folder: Path) -> None:
     assert (written, answers) == ([1, 2, 3, 4, 5], [])
 
 
+def test_the_last_points_wait_until_a_full_disk_has_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces the fault: the disk is full when the ranks have ended, and has room a moment later."""
+    answers, written = [False, False, True], []
+
+    def emit(events: Sequence[Mapping[str, Any]]) -> bool:
+        is_written = answers.pop(0)
+        written.extend(event["step"] for event in events if is_written)
+        return is_written
+
+    monkeypatch.setattr("agent.sources.sources.RETRY_S", 0.01)
+    sources = Sources(str(folder), [OUTPUT], emit, attempt=1)
+    print_steps(folder, range(1, 4))
+    sources.finish()
+    assert (written, answers) == ([1, 2, 3], [])
+
+
+def test_cursors_that_a_full_disk_rejected_are_stored_at_the_end(
+    open_sources: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the cursors of the last lines cannot be stored while the program runs, and nothing follows."""
+    sources = open_sources(OUTPUT)
+    print_steps(folder, range(1, 4))
+    with monkeypatch.context() as fault:
+        fault.setattr(cursors.os, "replace", _no_space)
+        sources.poll()
+    sources.finish()
+    assert cursors.read_cursors(str(folder))["0:output"]["at"] == (folder / "out.log").stat().st_size
+
+
 def test_cursors_that_could_not_be_stored_double_no_point_in_this_attempt(
     open_sources: Open, folder: Path, points: Points, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,8 +52,9 @@ def test_a_deleted_experiment_is_shown_nowhere_and_a_repeated_request_is_accepte
     assert ended.delete(EXPERIMENT, params={"confirm": NAME}).json() == {"runs": 0}
     for path in ("", "/runs", "/points", "/failures", "/checkpoints", "/size"):
         assert ended.get(EXPERIMENT + path).status_code == 404, path
-    for path in ("", "/points", "/ranks", "/log", "/size"):
+    for path in ("", "/points", "/ranks", "/log", "/size", "/environment", "/differences?other=1"):
         assert ended.get(f"/api/v1/runs/3{path}").status_code == 404, path
+    assert ended.get("/api/v1/runs/1/differences?other=3").status_code == 404
     for verb in ("stop", "retry"):
         assert ended.post(f"/api/v1/runs/3/{verb}").status_code == ended.post(f"{EXPERIMENT}/{verb}").status_code == 404
     assert ended.patch(EXPERIMENT, json={}).status_code == ended.patch("/api/v1/runs/3", json={}).status_code == 404

@@ -175,6 +175,35 @@ def test_a_later_attempt_reports_exactly_the_steps_that_are_lost(
     assert [event.kind for event in events(folder)][-3:] == ["resumed", "points", "points"]
 
 
+INVALID = [  # lines of somebody else that the service leaves out
+    {"step": 2**70},
+    {"step": 45, "attempt": -1},
+    {"step": 20, "at": 1e300},
+    {"step": 20, "values": {"lo\0ss": 1.0}},
+    {"step": 20, "values": [1.0]},
+    {"step": True},
+]
+
+
+@pytest.mark.parametrize("fields", INVALID)
+def test_lines_that_the_service_leaves_out_count_as_no_steps(
+    open_log: Open, folder: Path, fields: dict[str, object]
+) -> None:
+    """Forces the fault: somebody writes lines among the events that are no events."""
+    for attempt, steps in ((1, range(1, 51)), (2, range(31, 41))):
+        log = open_log(attempt=attempt)
+        for step in steps:
+            log.log({"loss": 1.0}, step)
+        log.flush()
+    with (folder / "events.jsonl").open("a") as file:
+        line = {"kind": "points", "attempt": 1, "at": 1.0, "values": {"loss": 1.0}, **fields}
+        file.write(json.dumps(line) + "\n")
+    open_log(attempt=3).log({"loss": 1.0}, 36)
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    resumed = [event for event in map(json.loads, lines) if event["kind"] == "resumed"][-1]
+    assert (resumed["attempt"], resumed["step"], resumed["lost_steps"]) == (3, 35, 5)
+
+
 def test_the_third_attempt_counts_from_the_second_ones_last_step(open_log: Open, folder: Path) -> None:
     for attempt, steps in ((1, range(1, 51)), (2, range(31, 41)), (3, range(21, 25))):
         log = open_log(attempt=attempt)

@@ -4,11 +4,13 @@ Counted from what nobody of the service wrote: the events files, the claims of t
 """
 
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contract.folder.run_folder import RunFolder
 from tests.testing.service import Service
 
 FORGED = "forged"  # a field of lines that a fault wrote, which are no events
@@ -24,6 +26,8 @@ class Audit(NamedTuple):
     doubled: list[int]
     written: int
     stored: int
+    restarts: int
+    lost_steps: int
     faults: list[str]
 
 
@@ -31,13 +35,10 @@ def audit(
     service: Service, run_ids: Sequence[int], accounting: Accounting, *, ends: Sequence[str] = ("done",)
 ) -> Audit:
     """Count all runs; `ends` are the states in which they may have ended."""
-    # a submission's name is of one attempt, and with the task's number of one run
-    named = Counter((name, job_id.partition("_")[2]) for job_id, name in accounting())
-    twice = [f"{name} {task}".strip() for (name, task), count in named.items() if count > 1]
     lost: list[int] = []
     doubled: list[int] = []
-    faults = [f"Slurm was given {name} more than once" for name in twice]
-    written = stored = finished = 0
+    faults = submitted_twice(accounting)
+    written = stored = finished = restarts = lost_steps = 0
     for run_id in run_ids:
         run = service.get(f"/runs/{run_id}")
         reported, folder = events(Path(run["folder"])), Path(run["folder"])
@@ -46,16 +47,59 @@ def audit(
         else:
             lost.append(run_id)
             faults.append(f"run {run_id} is {run['state']}: {run['reason']}")
-        if why := _twice(reported, folder):
+        if why := _twice(reported, folder, is_read=bool(run["spec"].get("metrics"))):
             doubled.append(run_id)
             faults.append(f"run {run_id}: {why}")
         mine, theirs = steps_written(reported), steps_stored(service, run_id)
         written, stored = written + len(mine), stored + len(theirs)
         if mine != theirs:
             faults.append(f"run {run_id}: {len(mine)} steps written, {len(theirs)} stored")
-        if run["state"] == "done" and (mine != list(range(1, run["steps"] + 1)) or reported[-1]["kind"] != "finished"):
+        if run["state"] == "done" and (mine != steps_to_store(run) or not _has_finished(reported)):
             faults.append(f"run {run_id} is said to be done, its {run['steps']} steps are {len(mine)}")
-    return Audit(len(run_ids), finished, lost, doubled, written, stored, faults)
+        faults += [f"run {run_id}: {why}" for why in restart_faults(run, reported)]
+        restarts += len(run["restarts"])
+        lost_steps += sum(restart["lost_steps"] for restart in run["restarts"])
+    return Audit(len(run_ids), finished, lost, doubled, written, stored, restarts, lost_steps, faults)
+
+
+def submitted_twice(accounting: Accounting) -> list[str]:
+    """Return in words what Slurm was given more than once."""
+    # a submission's name is of one attempt, and with the task's number of one run
+    named = Counter((name, job_id.partition("_")[2]) for job_id, name in accounting())
+    twice = [f"{name} {task}".strip() for (name, task), count in named.items() if count > 1]
+    return [f"Slurm was given {name} more than once" for name in twice]
+
+
+def restart_faults(run: dict[str, Any], reported: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield in words which lost steps were not counted, or not exactly.
+
+    The lost steps of a restart are those between the step at which it resumed and the last one that was written before.
+    """
+    before, last, resumed, written_steps = None, 0, dict[str, Any](), set[int]()
+    for line in reported:
+        if line["kind"] == "resumed":
+            resumed = line
+            if line["lost_steps"] != max(0, last - line["step"]):
+                yield f"attempt {line['attempt']} resumed at {line['step']} after step {last} and counted {line}"
+        if line["kind"] != "points" or "loss" not in line["values"]:
+            continue
+        taker = taker_of(line)
+        base = max((step for step in written_steps if step < line["step"]), default=0)
+        if before not in (None, taker) and (not resumed or resumed["step"] != base):
+            yield f"attempt {line['attempt']} took step {line['step']} first after {resumed or 'no resumption'}"
+        if before != taker:
+            resumed = {}
+        before, last = taker, line["step"]
+        written_steps.add(last)
+    written = {line["attempt"]: (line["step"], line["lost_steps"]) for line in reported if line["kind"] == "resumed"}
+    stored = {restart["attempt"]: (restart["step"], restart["lost_steps"]) for restart in run["restarts"]}
+    if written != stored:
+        yield f"the restarts written are {written}, stored {stored}"
+
+
+def taker_of(line: Mapping[str, Any]) -> float:
+    """Return what took a step: the process that a program of chaos names, else the attempt."""
+    return float(line["values"].get("process") or line["attempt"])
 
 
 def all_is_well(service: Service, run_ids: Sequence[int], accounting: Accounting, **asked: Any) -> None:
@@ -86,22 +130,42 @@ def steps_written(reported: Sequence[dict[str, Any]]) -> list[int]:
     return sorted({line["step"] for line in reported if line["kind"] == "points" and "loss" in line["values"]})
 
 
+def steps_to_store(run: dict[str, Any]) -> list[int]:
+    """The steps of a whole run; of a program whose output is read, those in the output: srun loses lines with hosts."""
+    patterns = [source["pattern"] for source in run["spec"].get("metrics", ()) if source["kind"] == "output"]
+    if not patterns:
+        return list(range(1, run["steps"] + 1))
+    text = (Path(run["folder"]) / "out.log").read_text(errors="replace")
+    return sorted({int(found["step"]) for line in text.splitlines() if (found := re.search(patterns[0], line))})
+
+
 def steps_stored(service: Service, run_id: int) -> list[int]:
     return list(service.get(f"/runs/{run_id}/points", name="loss")["series"].get("loss", {"steps": []})["steps"])
 
 
-def _twice(reported: Sequence[dict[str, Any]], folder: Path) -> str | None:
-    """Whether two jobs have trained in one attempt, or an attempt went on beside a later one."""
+def _has_finished(reported: Sequence[dict[str, Any]]) -> bool:
+    return bool(reported) and reported[-1]["kind"] == "finished"
+
+
+def _twice(reported: Sequence[dict[str, Any]], folder: Path, *, is_read: bool) -> str | None:
+    """Whether two jobs have trained in one attempt, or an attempt went on beside a later one.
+
+    `is_read`: the agent reads the steps from files of the program.
+    """
     starts = Counter(line["attempt"] for line in reported if line["kind"] == "started")
     if most := [attempt for attempt, count in starts.items() if count > 1]:
         return f"attempt {most[0]} began {starts[most[0]]} times"
-    for attempt in starts:
-        if not (folder / "attempts" / f"{attempt}.json").exists():
-            return f"attempt {attempt} began without a claim"
+    claims = {attempt: RunFolder(folder).read_claim(attempt) for attempt in starts}
+    if None in claims.values() or len(set(claims.values())) != len(claims):
+        return f"the attempts that began have the claims {claims}"
     order = [line["attempt"] for line in reported]
     if order != sorted(order):
         return "an attempt went on beside a later one"
-    taken = [
-        (line["attempt"], line["step"]) for line in reported if line["kind"] == "points" and "loss" in line["values"]
+    taken: Collection[tuple[float, int, float]] = [
+        (taker_of(line) if is_read else line["attempt"], line["step"], line["values"]["loss"])
+        for line in reported
+        if line["kind"] == "points" and "loss" in line["values"]
     ]
-    return "a step was taken twice in one attempt" if len(taken) != len(set(taken)) else None
+    if is_read:  # an agent that is killed before it stores its place in a file reads lines a second time
+        taken = set(taken)
+    return "a step was taken twice in one attempt" if len(taken) != len({one[:2] for one in taken}) else None

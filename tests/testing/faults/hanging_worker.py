@@ -1,6 +1,7 @@
 """A worker in which a tick hangs on request: the file `hang-TICK` in the home folder, which the tick removes.
 
-The watchdog gives a tick less time than in production, so that chaos has time for several such faults.
+Its tools of program runs change and break off on request too (tests/testing/faults/programs/changed_tools.py). The
+watchdog gives a tick less time than in production, so that chaos has time for several such faults.
 """
 
 import os
@@ -12,6 +13,7 @@ import scheduler.watchdog
 from scheduler.__main__ import main
 from scheduler.app import Tick
 from scheduler.context import Context
+from tests.testing.faults.programs.changed_tools import ChangedTools
 
 LIMIT_S = 30.0
 
@@ -37,6 +39,7 @@ def hanging(name: str, tick: Tick) -> Tick:
 
 
 if __name__ == "__main__":
+    ChangedTools(Path(os.environ["BIGBATCH_HOME"])).patch()
     scheduler.app.TICKS = {
         name: (hanging(name, tick), period_s) for name, (tick, period_s) in scheduler.app.TICKS.items()
     }

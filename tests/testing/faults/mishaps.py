@@ -7,6 +7,7 @@ from tests.testing.faults import lab
 from tests.testing.faults.audit import hosts_of
 from tests.testing.faults.field import WORKERS, Field, Mishap
 from tests.testing.faults.hostile_mishaps import daemon_silent, disk_full, hostile_runs, invalid_lines, tick_hung
+from tests.testing.faults.programs.mishaps import PROGRAM_MISHAPS
 from tests.testing.servers import Server
 
 LIGHT_BATCH, REAL_BATCH = 128, 96  # by which the program of the jobs tells a real trainer from a light one
@@ -64,7 +65,7 @@ def daemon_killed(name: str) -> Mishap:
 
 
 def rank_killed(on: Field) -> bool:
-    run = on.running()
+    run = on.running(kind="engine")
     ranks = lab.ranks_of(run["folder"]) if run else []
     if not ranks:
         return False
@@ -131,4 +132,5 @@ MISHAPS: dict[str, Mishap] = {
     "slurmctld silent": daemon_silent("slurmctld", 8),
     "munge silent": daemon_silent("munged", 8),
     "disk full": disk_full,
+    **PROGRAM_MISHAPS,
 }

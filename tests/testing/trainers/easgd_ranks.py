@@ -15,6 +15,7 @@ from trainers.collectives.plans import ring, tree
 from trainers.collectives.runners.allreduce import make_allreduce
 from trainers.collectives.wire.connections import Connections
 from trainers.collectives.wire.rank_lost import RankLost
+from trainers.optimizers.rate_inside import RateInsideSGD
 from trainers.rules.asynchronous import AsynchronousSGD
 from trainers.rules.centers.center import Center
 from trainers.rules.centers.center_client import CenterClient
@@ -261,3 +262,20 @@ def send_request(name: str, requester: int, at: int, steps: int) -> list[list[fl
         dist.barrier()
     rule.wait_for_all()
     return received
+
+
+def elastic_momentum(rates: list[float]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return weights, velocity and center of one replica after steps along a gradient of 1 at changing rates."""
+    x_N = torch.nn.Parameter(torch.full((1,), 1.0))
+    flat_N = flatten_weights([x_N])
+    optimizer = RateInsideSGD([x_N], lr=0.0, momentum=MOMENTUM)
+    rule = ElasticAveraging(flat_N, optimizer, center("async", flat_N), rho=RHO, period=1, overlap=False)
+    for rate in rates:
+        optimizer.param_groups[0]["lr"] = rate
+        x_N.grad = torch.ones(1)
+        rule.step(torch.tensor(0.0))
+    rule.wait_for_all()
+    velocity = optimizer.state[x_N]["velocity"].clone()
+    with rule.evaluation_weights():
+        c_N = flat_N.clone()
+    return flat_N.clone(), velocity, c_N

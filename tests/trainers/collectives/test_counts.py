@@ -9,6 +9,8 @@ import pytest
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.plan import Plan, Sends
 from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.pricing.network import Network
+from trainers.collectives.pricing.price import price
 
 
 def count_rounds(plan: Plan) -> int:
@@ -129,6 +131,15 @@ def test_colors_take_twice_their_depth_and_transfer_at_most_two_vectors(world: i
     assert count_rounds(plan) == 2 * depth
     for direction in total_traffic(plan):
         assert max(direction) <= 2
+
+
+@pytest.mark.parametrize(("hosts", "per_host", "k"), [(32, 4, 4), (32, 4, 8), (4, 2, 4), (6, 2, 3), (2, 4, 4)])
+def test_colors_of_hosts_with_several_ranks_cross_each_link_at_most_twice(hosts: int, per_host: int, k: int) -> None:
+    """Kumar et al. have one rank per host. With trees over all ranks, 8 vectors crossed the link of 32 hosts of 4."""
+    ranks = hosts_of(hosts * per_host, hosts)
+    network = Network(hosts=ranks, rate=25e6)
+    assert price(colors.plan(ranks, k=k), network).link_share <= 2
+    assert colors.plan(ranks, k=k).shape == {"k": min(k, hosts)}
 
 
 def test_one_tree_has_k_times_the_load_of_k_colors() -> None:

@@ -65,6 +65,16 @@ def test_served_centers_learn(name: str) -> None:
     assert all(losses[-1] < 0.2 * losses[0] for losses, _, _ in workers)
 
 
+def test_elastic_momentum_follows_equations_5_and_6_on_a_falling_rate() -> None:
+    rates, mu = [0.1, 0.05, 0.01], ranks.MOMENTUM
+    v, w, c = 0.0, 1.0, 1.0
+    for eta in rates:
+        v, pull = mu * v - eta, eta * ranks.RHO * (w - c)
+        w, c = w + v - pull, c + pull
+    [(x_N, v_N, c_N)] = on_ranks(1, ranks.elastic_momentum, rates)
+    assert [float(x_N), float(-v_N), float(c_N)] == pytest.approx([w, v, c], rel=1e-5)
+
+
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_asynchronous_sgd_of_one_worker_is_sgd(momentum: float) -> None:
     [(losses, w_N)] = on_ranks(1, ranks.descended, "async", momentum)

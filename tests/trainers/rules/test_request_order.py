@@ -135,6 +135,16 @@ def test_a_second_exchange_waits_for_half_of_the_other_ranks() -> None:
         ahead.exchange(1)
 
 
+@pytest.mark.parametrize("order", [FirstComeOrder, LockFreeOrder])
+def test_a_free_rank_waits_for_no_other_rank(order: type[FirstComeOrder | LockFreeOrder]) -> None:
+    """Forces a world in which only rank 0 exchanges; with a pace its second exchange would wait for two minutes."""
+    free, began_s = order(4, timeout_s=FOREVER_S, is_free=True), time.monotonic()
+    for _ in range(100):
+        with free.exchange(0):
+            pass
+    assert time.monotonic() - began_s < FOREVER_S
+
+
 def test_no_rank_waits_for_a_departed_rank() -> None:
     ahead = Ahead()
     ahead.pace.remove_rank(1)

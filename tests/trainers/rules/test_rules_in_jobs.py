@@ -53,6 +53,19 @@ def test_an_asynchronous_run_continues_without_a_killed_worker(tmp_path: Path) -
     assert [fall.rank for fall in folder.read_rank_failures(1)] == [2]
 
 
+def test_an_asynchronous_run_ends_without_a_hung_worker_and_names_it(tmp_path: Path) -> None:
+    """Forces SIGSTOP of rank 2: its process neither exchanges nor ends, and the job must not wait for it."""
+    hung = {"rule": {"kind": "easgd", "variant": "async"}, "collective": {"kind": "native", "timeout_s": 5.0}}
+    folder = prepare(tmp_path, **{**ELASTIC, **hung, "epochs": 40})
+    job = start(folder)
+    until(lambda: len(losses(folder)) > 5)
+    os.kill(ranks_of(job)[2].pid, signal.SIGSTOP)
+    status, errors = finish(job)
+    assert status == 0, errors
+    assert isinstance(events(folder)[-1], Finished)
+    assert "it did not come to the center for 5 s" in {lost.rank: lost.reason for lost in folder.read_lost_ranks()}[2]
+
+
 def test_the_end_of_rank_0_ends_the_run(tmp_path: Path) -> None:
     """Forces SIGKILL of rank 0 after a few steps."""
     folder = prepare(tmp_path, **{**ELASTIC, "rule": {"kind": "async_sgd"}, "epochs": 100})

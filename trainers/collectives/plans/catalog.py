@@ -18,7 +18,7 @@ def candidates(hosts: Hosts) -> Iterator[Plan]:
     yield halving_doubling.plan(hosts)
     yield tree.plan(hosts)
     for k in (2, 4, 8):
-        if k <= world:
+        if k <= (len(hosts) if len(hosts) > 1 else world):
             yield colors.plan(hosts, k=k)
     if 1 < len(hosts) < world:
         yield hierarchical.plan(hosts)

@@ -1,28 +1,56 @@
-"""Multi-color all-reduce (Kumar et al., 2017): the vector in k colors, each summed on its own k-ary tree.
+"""Multi-color all-reduce (Kumar et al., 2017): the vector in k colors, each summed on its own k-ary tree of hosts.
 
-In the tree of color c on n ranks, node p = 0 .. n - 1 has the parent (p - 1) // k, and is rank (p + c (n // k)) mod n.
-A rank is an interior node (it adds) in at most one color, and a leaf in all other colors, so the sums and the traffic
-are balanced: each rank sends and receives at most 2 S bytes, in 2 depth rounds with depth = log_k n. A ring takes
+In the tree of color c on n hosts, node p = 0 .. n - 1 has the parent (p - 1) // k, and is host (p + c (n // k)) mod n.
+A host is an interior node (it adds) in at most one color, and a leaf in all other colors, so the sums and the traffic
+are balanced: each host sends and receives at most 2 S bytes, in 2 depth rounds with depth = log_k n. A ring takes
 2 (n - 1) rounds.
 
-Difference from the paper: the paper's trees share no interior rank only if n mod k is 0 or 1. For other n, the trees
-here have the least arity a with ceil((n - 1) / a) <= n // k; then they share no interior rank for any k up to n.
+The paper has one rank per host. If hosts have several ranks, each host first scatters its sum over its ranks; then the
+ranks with the same part have k trees over the hosts; at last each host gathers. So 2 S bytes cross the link of a host,
+whatever the number of its ranks. All ranks of a single host are the nodes of its trees.
+
+Difference from the paper: the paper's trees share no interior host only if n mod k is 0 or 1. For other n, the trees
+here have the least arity a with ceil((n - 1) / a) <= n // k; then they share no interior host for any k up to n.
 """
 
 from bisect import bisect
 from collections.abc import Iterator, Sequence
+from math import lcm
 
 import numpy as np
 
 from trainers.collectives.layout import Hosts, ranks_in_order
 from trainers.collectives.plan import Integers, Plan, Round, Send, Sends, run_in_parallel, split
+from trainers.collectives.plans import ring
+from trainers.collectives.plans.torus import columns
 
 
 def plan(hosts: Hosts, *, k: int) -> Plan:
-    """Return the plan with `k` colors over all ranks; raise ValueError unless k is from 1 to the number of ranks."""
+    """Return the plan with `k` colors, or one per host if there are fewer hosts.
+
+    Raise ValueError unless k is from 1 to the number of ranks.
+    """
     ranks = ranks_in_order(hosts)
     arity(len(ranks), k)  # raises an error here instead of in the first round
-    return Plan("colors", len(ranks), k, lambda own: allreduce(ranks, range(k), k=k, own=own), {"k": k})
+    if len(hosts) == 1:
+        return Plan("colors", len(ranks), k, lambda own: allreduce(ranks, range(k), k=k, own=own), {"k": k})
+    k = min(k, len(hosts))
+    chunks = lcm(*map(len, hosts)) * k
+    return Plan("colors", len(ranks), chunks, lambda own: over_hosts(hosts, range(chunks), k=k, own=own), {"k": k})
+
+
+def over_hosts(hosts: Hosts, chunks: range, *, k: int, own: int | None = None) -> Iterator[Round]:
+    """Sum `chunks` in each host, scattered over its ranks, then each part on `k` trees over the hosts, and gather."""
+    yield from run_in_parallel(*(ring.reduce_scatter(host, chunks, own) for host in hosts), own=own)
+    parts = [_from_host(number, *column) for number, column in enumerate(columns(hosts, chunks))]
+    yield from run_in_parallel(*(allreduce(ranks, part, k=k, own=own) for ranks, part in parts), own=own)
+    yield from run_in_parallel(*(ring.all_gather(host, chunks, own) for host in hosts), own=own)
+
+
+def _from_host(first: int, ranks: Sequence[int], part: range) -> tuple[list[int], range]:
+    """Begin the order of the ranks at another host for each part, so that all hosts are interior nodes alike."""
+    start = first % len(ranks)
+    return [*ranks[start:], *ranks[:start]], part
 
 
 def allreduce(ranks: Sequence[int], chunks: range, *, k: int, own: int | None = None) -> Iterator[Round]:
@@ -42,6 +70,8 @@ def allreduce(ranks: Sequence[int], chunks: range, *, k: int, own: int | None = 
 
 def _own_rounds(ranks: Sequence[int], chunks: range, *, k: int, own: int) -> list[list[Send]]:
     """Return the sends from and to `own` on the way to the roots, by the depth of the sender: 1, 2, ..."""
+    if own not in ranks:
+        return []
     n, index, children = len(ranks), ranks.index(own), arity(len(ranks), k)
     starts = [1]  # the first node at each depth from 1
     while starts[-1] * children + 1 < n:

@@ -1,6 +1,7 @@
 """ReplicaPace: limit how far replicas run ahead of each other: Async and Hogwild EASGD and SGD.
 
-No replica begins its exchange n + 1 before half of the other replicas have ended exchange n. Without this limit, the
+No replica begins its exchange n + 1 before half of the other replicas have ended exchange n. Without this limit
+(`is_free`), which is how the papers' methods are defined, the
 replicas on the center's host, which need no network, would take all their steps while the other replicas take a few:
 the center would depend on them alone, and the evaluation on rank 0 after an epoch would not include the other replicas.
 The slower half of the replicas never waits.
@@ -12,9 +13,13 @@ from threading import Condition
 
 
 class ReplicaPace:
-    """Counts every rank's exchanges; no rank waits for a rank that has departed or is late by `timeout_s`."""
+    """Counts every rank's exchanges; no rank waits for a rank that has departed or is late by `timeout_s`.
 
-    def __init__(self, world: int, *, timeout_s: float) -> None:
+    `is_free`: no rank waits at all.
+    """
+
+    def __init__(self, world: int, *, timeout_s: float, is_free: bool = False) -> None:
+        self._is_free = is_free
         self._exchanges, self._not_awaited = [0] * world, set[int]()
         self._timeout_s = timeout_s
         self._changed = Condition()
@@ -31,6 +36,8 @@ class ReplicaPace:
             self._changed.notify_all()
 
     def _behind(self, rank: int) -> list[int]:
+        if self._is_free:
+            return []
         own = self._exchanges[rank]
         return [other for other, count in enumerate(self._exchanges) if count < own and other not in self._not_awaited]
 

@@ -1,7 +1,7 @@
 """RequestOrder: the order in which a center serves its replicas, in which Original, Async and Hogwild EASGD differ.
 
 In an exchange a replica's message arrives and its answer is sent; within it the center is updated, part by part. Async
-and Hogwild have a pace (replica_pace.py), but no order.
+and Hogwild have no order; they may have a pace (replica_pace.py).
 """
 
 from collections.abc import Iterator
@@ -40,8 +40,8 @@ class FirstComeOrder(ReplicaPace):
 
     needs_receipt = False
 
-    def __init__(self, world: int, *, timeout_s: float) -> None:
-        super().__init__(world, timeout_s=timeout_s)
+    def __init__(self, world: int, *, timeout_s: float, is_free: bool = False) -> None:
+        super().__init__(world, timeout_s=timeout_s, is_free=is_free)
         self._lock = Lock()
 
     def update(self) -> AbstractContextManager[object]:

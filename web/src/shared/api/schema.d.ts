@@ -931,6 +931,14 @@ export interface components {
              */
             kind: "async_sgd";
             /**
+             * Pace
+             * @description paced: no rank sends a gradient before half of the other ranks have sent as many; free: no rank waits, so that
+             *     ranks with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
+            /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
              * @default true
@@ -1203,12 +1211,12 @@ export interface components {
         };
         /**
          * Colors
-         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner ranks.
+         * @description Multi-color all-reduce (Kumar et al., 2017): `k` parts, each on a tree with other inner hosts.
          */
         Colors: {
             /**
              * K
-             * @description Number of colors: of parts of the vector, each with its own tree.
+             * @description Number of colors: of parts of the vector, each with its own tree; at most the number of hosts are used.
              * @default 4
              * @example 4
              */
@@ -1627,6 +1635,14 @@ export interface components {
              * @enum {string}
              */
             kind: "easgd";
+            /**
+             * Pace
+             * @description Of the variants async and hogwild. paced: no replica begins an exchange before half of the other replicas have
+             *     ended as many; free: no replica waits, so that replicas with a fast link take their steps before the others.
+             * @default paced
+             * @enum {string}
+             */
+            pace: "paced" | "free";
             /**
              * Packed
              * @description Whether one message has all layers; false: one message per layer.
@@ -5462,9 +5478,17 @@ export interface components {
         };
         /**
          * SGD
-         * @description Stochastic gradient descent with momentum, as in torch.optim.SGD.
+         * @description Stochastic gradient descent with momentum.
          */
         SGD: {
+            /**
+             * Form
+             * @description Where the rate is. rate_outside: v = m v + g, w = w - rate v, as in torch.optim.SGD; a new rate also scales the
+             *     steps already in v. rate_inside: v = m v + rate g, w = w - v, as in Caffe and in the papers on EASGD and FireCaffe.
+             *     null: rate_inside for the rule async_sgd, whose center has the velocity, else rate_outside.
+             * @example rate_inside
+             */
+            form?: ("rate_outside" | "rate_inside") | null;
             /**
              * @description Always "sgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
