@@ -78,7 +78,9 @@ def main() -> None:
         row, shape = rows[-1], f"{case.world} by {case.launcher}"
         late = f"{row['after_limit_s']:.1f} s after the limit"
         print(f"{number}: rank {row['rank']} of {shape}: {late}; {row['reason']}", flush=True)
-    is_named = [row["is_named"] and row["after_limit_s"] <= GOAL_S for row in rows]
+        if row["missing"]:
+            print(f"   missing: {', '.join(row['missing'])}", flush=True)
+    is_named = [not row["missing"] and row["after_limit_s"] <= GOAL_S for row in rows]
     print(f"{sum(is_named)} of {ATTEMPTS} named within the time-out and {GOAL_S:g} s")
     load = round(os.getloadavg()[1], 1)
     report = {"limit_s": LIMIT_S, "load": load, "named": sum(is_named), "attempts": ATTEMPTS, "rows": rows}
@@ -106,23 +108,34 @@ def measure(root: Path, case: Case) -> dict[str, Any]:
                 raise RuntimeError(f"the stopped rank was not found: {folder.log.read_text()}")
             time.sleep(0.02)
         spent_s = time.monotonic() - stopped_at
-    failures = [failure for failure in folder.read_rank_failures(1) if not failure.echo]
-    stacks = [(folder.path / "attempts" / f"1.stacks-{other}.txt").read_text() for other in range(case.world)]
-    reason = failures[0].reason if failures else "no record"
+    missing = list(what_is_missing(folder, case))
+    failures = folder.read_rank_failures(1)
     return {
         "world": case.world,
         "launcher": case.launcher,
         "hosts": max(1, case.nodes),
         "rank": case.rank,
         "after_limit_s": spent_s - LIMIT_S,
-        "reason": reason,
-        "is_named": len(failures) == 1
-        and failures[0].rank == case.rank
-        and "train.py:" in reason
-        and "all_reduce" in reason
-        and "train.py" in failures[0].trace
-        and all("train.py" in text for text in stacks),
+        "reason": failures[0].reason if failures else "no record",
+        "missing": missing,
     }
+
+
+def what_is_missing(folder: RunFolder, case: Case) -> Iterator[str]:
+    """Yield what the records and stacks of an attempt should have and do not have."""
+    failures = [failure for failure in folder.read_rank_failures(1) if not failure.echo]
+    if [failure.rank for failure in failures] != [case.rank]:
+        yield f"one record: {[failure.reason for failure in failures]}"
+    first = failures[0] if failures else None
+    for text in ("train.py:", "all_reduce"):
+        if first is None or text not in first.reason:
+            yield f"{text} in the reason"
+    if first is None or "train.py" not in first.trace:
+        yield "the stack in the record"
+    for rank in range(case.world):
+        path = folder.path / "attempts" / f"1.stacks-{rank}.txt"
+        if not path.exists() or "train.py" not in path.read_text():
+            yield f"the stack of rank {rank}"
 
 
 def prepare(root: Path, case: Case) -> RunFolder:

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from agent.folder.output_ends import pipes
 from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
 
@@ -19,6 +20,7 @@ CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no p
 MAX_REASON = 2_000
 LOG_BYTES = 1 << 16
 RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for an exit status that a full disk rejects
+ECHO_WAIT_S = 1.5  # for the last lines of a rank under srun
 # errors of gloo, NCCL and the store whose cause is another rank's failure (trainers/ranks/rank_failures.py)
 ECHO_TEXTS = (
     "Connection closed by peer",
@@ -77,14 +79,26 @@ def _signal_name(number: int) -> str:
         return ""
 
 
-def lost_a_connection(folder: RunFolder, rank: int) -> bool:
+def lost_a_connection(folder: RunFolder, attempt: int, rank: int) -> bool:
     """Return whether the rank's last output says that its connection to another rank broke: then that rank failed.
 
-    srun labels the lines of each rank, and torch those of its errors.
+    srun labels the lines of each rank, and torch those of its errors. srun may bring lines to the log after the rank
+    has ended, so they are awaited for a moment.
     """
+    until = time.monotonic() + (ECHO_WAIT_S if pipes() else 0.0)
+    while not _has_echo(folder, attempt, rank):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _has_echo(folder: RunFolder, attempt: int, rank: int) -> bool:
+    start = folder.read(f"{attempt}.log") or ""  # the log has the output of earlier attempts as well
     try:
         with open_regular(folder.path / "out.log") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_BYTES))
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - LOG_BYTES, int(start) if re.fullmatch("[0-9]{1,18}", start) else 0))
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return False
@@ -100,7 +114,7 @@ def record_end(folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool
     """
     if end.is_failure and folder.read(f"{attempt}.rank-{end.rank}.json") is None:
         record = {"at": time.time(), "rank": end.rank, "host": end.host, "reason": end.describe()[:MAX_REASON]}
-        is_echo = end.kind == "unknown" and is_shared and lost_a_connection(folder, end.rank)
+        is_echo = end.kind == "unknown" and is_shared and lost_a_connection(folder, attempt, end.rank)
         text = json.dumps({**record, "kind": end.kind, "echo": is_echo})
         _try_to_write(folder, f"{attempt}.rank-{end.rank}.json", text, end)
     if is_shared:

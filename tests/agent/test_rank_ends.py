@@ -34,6 +34,27 @@ def test_a_rank_that_lost_a_connection_is_an_echo(tmp_path: Path) -> None:
     assert first["rank"] == 1
 
 
+def test_a_connection_that_broke_in_an_earlier_attempt_is_no_echo(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "true")
+    before = f"0: {LOST}\n"
+    folder.log.write_text(f"{before}0: ValueError: no such file\n")
+    (folder.path / "attempts" / "2.log").write_text(str(len(before)))
+    record_end(AgentFolder(folder.path), 2, RankEnd(0, "a", 1), is_shared=True)
+    assert [one.echo for one in folder.read_rank_failures(2)] == [False]
+
+
+def test_a_lost_connection_that_srun_brings_to_the_log_late_is_an_echo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the line reaches the log after the agent has looked for it once."""
+    folder = program_folder(tmp_path, "true")
+    monkeypatch.setattr(rank_ends, "pipes", lambda: [1])
+    monkeypatch.setattr(rank_ends, "ECHO_WAIT_S", 600.0)
+    monkeypatch.setattr(rank_ends.time, "sleep", lambda _: folder.log.write_text(f"0: {LOST}\n"))
+    written(folder, RankEnd(0, "a", 1))
+    assert [one.echo for one in folder.read_rank_failures(1)] == [True]
+
+
 def test_a_kill_by_the_memory_limit_is_out_of_memory(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, "true")
     written(folder, RankEnd(0, "a", -9, is_out_of_memory=True))

@@ -17,7 +17,7 @@ from trainers.build.data import build_data
 from trainers.build.losses import build_loss
 from trainers.build.models import build_model
 from trainers.build.normalization import set_up_batch_norm
-from trainers.build.optimizers import build_optimizer
+from trainers.build.optimizers import build_loss_scale, build_optimizer, note_on_skip
 from trainers.build.rules import build_rule
 from trainers.build.schedules import build_schedule
 from trainers.build.tasks import build_metrics, build_task, numbers_per_sample
@@ -39,7 +39,7 @@ from trainers.recovery.preemption_signal import PreemptionSignal
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
 from trainers.training.loop import TrainingLoop
-from trainers.training.precision import LossScale, Precision
+from trainers.training.precision import Precision
 from trainers.training.state import TrainingState
 from trainers.training.step import TrainingStep
 
@@ -146,8 +146,10 @@ def _make_state(
     set_up_batch_norm(model, run.batch_norm, timed=time_communication)
     # each rank its own seed, because equal dropout masks on all ranks would not average out
     seed_generators(run.seed, rank=rank_info.rank, step=0)
-    scale = LossScale() if run.precision == "float16" else None
+    scale = build_loss_scale(run)
     optimizer = build_optimizer(run, model, scale)
+    if note := note_on_skip(run, model):
+        report.note(note)
     allreduce = build_allreduce(
         run.collective,
         rank_info.world,

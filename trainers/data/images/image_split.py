@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
-from trainers.data.images.crop import center_square, new_generator, random_box
+from trainers.data.images.crop import center_square, fixed_square, new_generator, random_box
 from trainers.data.images.decoder import UNREADABLE, decode_square
 from trainers.data.memory_store.sample_store import Files, SampleShard, SampleStore
 from trainers.data.split import SamplesOf
@@ -32,6 +32,7 @@ class Images:
     is_bad_N: Tensor  # bool, in shared memory, so that all worker processes of this rank see the bad images
     seed: int | None = None  # of random crops and mirror images; None: the central square
     crops: bool = True  # a random box, not the central square
+    is_fixed: bool = False  # the random box is a square of fixed size
     mirrors: bool = True  # every second image, at random
     epoch: int = 0
     store: SampleStore | None = None
@@ -80,7 +81,8 @@ class Images:
         if self.seed is None:
             return decode_square(content, center_square, self.size)
         draw = new_generator(self.seed, self.epoch, number)
-        choose = partial(random_box, draw=draw) if self.crops else center_square
+        random = fixed_square if self.is_fixed else random_box
+        choose = partial(random, draw=draw) if self.crops else center_square
         pixels_CHW = decode_square(content, choose, self.size)
         return pixels_CHW.flip(-1) if self.mirrors and draw.integers(2) else pixels_CHW
 
