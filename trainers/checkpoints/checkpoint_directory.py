@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 
 import torch
 
-from trainers.checkpoints.durable_file import FileChecksum, read_checksum, sync_folder, write_durably
+from trainers.checkpoints.durable_file import FileChecksum, read_whole, sync_folder, write_durably
 
 MANIFEST = "manifest.json"
 SHARED = "shared.pt"
@@ -96,12 +96,12 @@ class CheckpointDirectory:
         if expected is None:
             raise DamagedCheckpoint(f"{name}: there is no {part} in it")
         try:
-            found = read_checksum(path)
+            content, found = read_whole(path)
             if found.size_bytes != expected.size_bytes:
                 raise DamagedCheckpoint(f"{name}/{part}: {found.size_bytes:,} of {expected.size_bytes:,} bytes")
             if found != expected:
                 raise DamagedCheckpoint(f"{name}/{part}: its checksum differs")
-            state: PartState = torch.load(path, map_location="cpu", weights_only=True)
+            state: PartState = torch.load(content, map_location="cpu", weights_only=True)
         except OSError as error:
             raise DamagedCheckpoint(f"{name}/{part}: {error.strerror or error}") from error
         return state

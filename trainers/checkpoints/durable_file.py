@@ -1,6 +1,7 @@
 """Write files that are complete or absent after any crash: write a draft, sync, rename, sync the folder; and hash."""
 
 import hashlib
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -72,11 +73,13 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def read_checksum(path: Path) -> FileChecksum:
-    """Read a whole file and return its checksum; raise OSError if it cannot be read."""
-    digest, size = hashlib.sha256(), 0
+def read_whole(path: Path) -> tuple[io.BytesIO, FileChecksum]:
+    """Read a file once; return its content and its checksum. Raise OSError if it cannot be read."""
+    digest, content = hashlib.sha256(), io.BytesIO()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
-            size += len(chunk)
-    return FileChecksum(size, digest.hexdigest())
+            content.write(chunk)
+    size = content.tell()
+    content.seek(0)
+    return content, FileChecksum(size, digest.hexdigest())

@@ -18,7 +18,7 @@ from torch.distributed import PrefixStore  # type: ignore[attr-defined]  # not i
 from contract.folder.rank_failure import RankRoster
 from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.run_folder import RunFolder
-from trainers.collectives.wire.address import own_address
+from trainers.collectives.wire.address import own_address, use_reachable_address
 from trainers.collectives.wire.group_secret import register_secret
 from trainers.collectives.wire.handshake import SECRET_BYTES, Identity
 from trainers.ranks.rank_info import RankInfo
@@ -28,7 +28,9 @@ from trainers.ranks.rank_store.server import StoreServer
 
 RENDEZVOUS_TIMEOUT_S = 300  # Slurm may start the ranks of a large job minutes apart
 COLLECTIVE_TIMEOUT_S = 1800  # a collective that takes longer has lost a rank without an error
-FIRST_POLL_S, POLL_S = 0.002, 0.05
+# thousands of ranks wait for one file on a shared disk: from FIRST_POLL_S on, each waits half as long again
+FIRST_POLL_S, POLL_S, SLOWER = 0.002, 1.0, 1.5
+SCAN_AFTER_S, SCAN_SLOWER = 0.5, 2  # a scan for failed ranks reads a folder of all ranks, so it is rarer still
 LOOPBACK = "127.0.0.1"
 
 # torch holds only the C++ part of a store, and fails when it calls a method of a Python part that is gone
@@ -40,7 +42,9 @@ def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, 
     if rank_info.address == LOOPBACK:
         # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if sys.platform == "linux" else "lo0")
-    point = _serve_store(folder, attempt, rank_info) if rank_info.rank == 0 else _await_point(folder, attempt)
+    point = _serve_store(folder, attempt, rank_info) if rank_info.rank == 0 else await_point(folder, attempt)
+    if rank_info.address != LOOPBACK:
+        use_reachable_address(point.host)
     secret = bytes.fromhex(point.secret)
     identity = Identity(secret, protocol.PURPOSE, rank_info.rank)
     store = RankStore((point.host, point.port), identity, timeout_s=RENDEZVOUS_TIMEOUT_S)
@@ -83,13 +87,20 @@ def _serve_store(folder: RunFolder, attempt: int, rank_info: RankInfo) -> Rendez
     return point
 
 
-def _await_point(folder: RunFolder, attempt: int) -> RendezvousPoint:
-    deadline, poll_s = time.monotonic() + RENDEZVOUS_TIMEOUT_S, FIRST_POLL_S
+def await_point(folder: RunFolder, attempt: int) -> RendezvousPoint:
+    """Wait until rank 0 has published its address; in the long run one file is opened a second.
+
+    Raise TimeoutError after RENDEZVOUS_TIMEOUT_S, and ConnectionError if a rank has failed.
+    """
+    start = time.monotonic()
+    poll_s, scan_at = FIRST_POLL_S, start + SCAN_AFTER_S
     while (point := folder.read_rendezvous(attempt)) is None:
-        if time.monotonic() > deadline:
+        if (now := time.monotonic()) > start + RENDEZVOUS_TIMEOUT_S:
             raise TimeoutError(f"rank 0 has published no address in {folder.path} within {RENDEZVOUS_TIMEOUT_S} s")
-        if failures := folder.read_rank_failures(attempt):
-            raise ConnectionError(f"rank {failures[0].rank} failed before the rendezvous of the ranks")
+        if now >= scan_at:
+            if failures := folder.read_rank_failures(attempt):
+                raise ConnectionError(f"rank {failures[0].rank} failed before the rendezvous of the ranks")
+            scan_at = start + SCAN_SLOWER * (now - start)
         time.sleep(poll_s)
-        poll_s = min(2 * poll_s, POLL_S)  # ranks of one host start together; other hosts may take minutes
+        poll_s = min(SLOWER * poll_s, POLL_S)  # ranks of one host start together; other hosts may take minutes
     return point

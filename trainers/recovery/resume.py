@@ -17,6 +17,7 @@ from trainers.checkpoints.checkpoint_directory import (
 )
 from trainers.collectives.json_exchange import broadcast_json, gather_json
 from trainers.ranks.rank_info import RankInfo
+from trainers.recovery.mean_buffers import mean_buffers
 from trainers.training.state import StateDict, TrainingState
 
 # fields that may change between attempts: they decide where and how a run is computed, not its result; a run whose
@@ -69,14 +70,16 @@ def describe_run(run: RunSpec) -> dict[str, Any]:
 def _read_parts(
     directory: CheckpointDirectory, name: str, rank_info: RankInfo, *, replicas_differ: bool
 ) -> _Parts | str:
-    """Return the manifest, the shared part and this rank's part, or the parts of all ranks if the world has changed.
+    """Return the manifest, the shared part and this rank's part.
 
-    If replicas differ, this rank's part may be missing: the rank was lost when the others saved, or there were fewer
+    If the world has changed, every rank reads some of the parts, and all ranks together read each part once. If
+    replicas differ, this rank's part may be missing: the rank was lost when the others saved, or there were fewer
     ranks. Return a description of the damage if a part is damaged.
     """
     try:
         manifest = directory.read_manifest(name)
-        ranks = [rank_info.rank] if replicas_differ or manifest.world == rank_info.world else range(manifest.world)
+        is_same = replicas_differ or manifest.world == rank_info.world
+        ranks = [rank_info.rank] if is_same else range(rank_info.rank, manifest.world, rank_info.world)
         if replicas_differ and rank_part(rank_info.rank) not in manifest.parts:
             ranks = []
         shared = directory.read_part(name, manifest, SHARED)
@@ -94,7 +97,8 @@ def _load(parts: _Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState
     elif state.rule.replicas_differ or manifest.world == rank_info.world:
         state.load(manifest.step, shared, rank_states[0], device)
     else:
-        state.load_with_other_world(manifest.step, shared, rank_states, seed=run.seed, rank=rank_info.rank)
+        buffers = mean_buffers(state.buffers(), [own["buffers"] for own in rank_states], world=manifest.world)
+        state.load_with_other_world(manifest.step, shared, buffers, seed=run.seed, rank=rank_info.rank)
     return manifest.step
 
 

@@ -49,8 +49,12 @@ class TrainingState:
         If replicas differ, it includes the replica and its number of steps.
         """
         own: StateDict = {"rule": self.rule.state_dict(), "random": capture_rng_state(device)}
-        own["buffers"] = {name: buffer for net, each in self._nets() for name, buffer in each.named_buffers(prefix=net)}
+        own["buffers"] = self.buffers()
         return own | ({"replica": self._trained_state(), "step": self.step} if self.rule.replicas_differ else {})
+
+    def buffers(self) -> dict[str, Tensor]:
+        """Return this rank's batch norm statistics and other buffers by name."""
+        return {name: buffer for net, each in self._nets() for name, buffer in each.named_buffers(prefix=net)}
 
     def load(self, step: int, shared: StateDict, own: StateDict, device: torch.device) -> None:
         """Restore the same rank of the same world; raise ValueError if the checkpoint is of another model."""
@@ -60,10 +64,10 @@ class TrainingState:
         self.step, self.trained_s = own.get("step", step), shared["trained_s"]
 
     def load_with_other_world(
-        self, step: int, shared: StateDict, rank_states: Sequence[StateDict], *, seed: int, rank: int
+        self, step: int, shared: StateDict, buffers: Mapping[str, Tensor], *, seed: int, rank: int
     ) -> None:
-        """Restore a world of another size: average the statistics of the saved ranks, seed the generators anew."""
-        self._load_weights(shared, _mean([own["buffers"] for own in rank_states]))
+        """Restore a world of another size: `buffers` are means over the saved ranks, and the generators begin anew."""
+        self._load_weights(shared, buffers)
         seed_generators(seed, rank=rank, step=step)
         self.step, self.trained_s = step, shared["trained_s"]
 

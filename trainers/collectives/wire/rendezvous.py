@@ -26,7 +26,7 @@ class Endpoint(NamedTuple):
 
     host: str
     address: tuple[str, int]
-    shared_memory: tuple[str, str] | None
+    shared_memory: tuple[str, str, str] | None
 
 
 class Rendezvous:
@@ -71,7 +71,7 @@ class Rendezvous:
 
 def _read_endpoint(host: str, address: list[Any], shared_memory: list[str] | None) -> Endpoint:
     """Return an endpoint from its JSON; raise ValueError if it is malformed."""
-    memory = (str(shared_memory[0]), str(shared_memory[1])) if shared_memory else None
+    memory = (str(shared_memory[0]), str(shared_memory[1]), str(shared_memory[2])) if shared_memory else None
     return Endpoint(str(host), (str(address[0]), int(address[1])), memory)
 
 
