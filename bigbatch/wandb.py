@@ -18,6 +18,23 @@ from bigbatch.running.calls import log as _log
 from bigbatch.running.environment import read_environment
 
 MAX_DEPTH = 5  # of nested metrics
+LEFT_OUT = frozenset(
+    {
+        *("Artifact", "Audio", "Graph", "Histogram", "Html", "Image", "Molecule", "Object3D", "Plotly", "Table"),
+        *(
+            "Settings",
+            "Video",
+            "alert",
+            "link_artifact",
+            "log_artifact",
+            "log_code",
+            "log_model",
+            "mark_preempting",
+            "plot",
+        ),
+        *("require", "setup", "unwatch"),
+    }
+)
 
 
 class Store(dict[str, Any]):
@@ -33,8 +50,10 @@ class Store(dict[str, Any]):
         self[name] = value
 
     def update(self, *values: Any, allow_val_change: bool = True, **more: Any) -> None:
-        """Add items, or replace them."""
-        super().update(*values, **more)
+        """Add items, or replace them; of an object such as argparse's, its attributes."""
+        for one in values:
+            super().update(_mapping_of(one))
+        super().update(more)
 
     def setdefaults(self, values: Mapping[str, Any]) -> None:
         """Add the items that are absent."""
@@ -44,6 +63,34 @@ class Store(dict[str, Any]):
     def as_dict(self) -> dict[str, Any]:
         """Return a plain dictionary."""
         return dict(self)
+
+
+def _mapping_of(values: Any) -> Mapping[str, Any]:
+    """Return a mapping, or the attributes of another object; nothing of what has none, such as a file's name."""
+    return values if isinstance(values, Mapping) else getattr(values, "__dict__", {})
+
+
+class _Anything(type):
+    """The type of Ignored: it has functions of every name, as the module `wandb.plot`."""
+
+    def __getattr__(cls, name: str) -> Any:
+        return _left_out(name)
+
+
+class Ignored(metaclass=_Anything):
+    """What has no curve: an image, a table, an artifact. It accepts every argument and call, and is left out."""
+
+    def __init__(self, *values: Any, **options: Any) -> None:
+        """Take anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _left_out(name)
+
+
+def _left_out(name: str) -> type[Ignored]:
+    if name.startswith("_") or name == "item":  # what has `item` would count as a number
+        raise AttributeError(name)
+    return Ignored
 
 
 class Run:
@@ -85,14 +132,8 @@ class Run:
     def save(self, *paths: Any, **options: Any) -> None:
         """Do nothing: the run's folder has its files."""
 
-    def log_artifact(self, *artifacts: Any, **options: Any) -> None:
-        """Do nothing: the run's folder has its files."""
-
-    def log_code(self, *paths: Any, **options: Any) -> None:
-        """Do nothing."""
-
-    def alert(self, *texts: Any, **options: Any) -> None:
-        """Do nothing."""
+    def __getattr__(self, name: str) -> type[Ignored]:
+        return __getattr__(name)
 
     def __enter__(self) -> Run:
         return self
@@ -111,7 +152,7 @@ def init(project: str | None = None, *, config: Any = None, name: str | None = N
     run = run or _new_run()
     run.project, run.name = project or run.project, name or run.name
     if config is not None:
-        run.config.update(config if isinstance(config, Mapping) else vars(config))
+        run.config.update(config)
     run.config.update(bigbatch.config.to_dict())
     return run
 
@@ -144,6 +185,13 @@ def save(*paths: Any, **options: Any) -> None:
 def login(*names: Any, **options: Any) -> bool:
     """Return True: no account is needed."""
     return True
+
+
+def __getattr__(name: str) -> type[Ignored]:
+    """Return what takes the place of a name in LEFT_OUT; raise AttributeError for others."""
+    if name not in LEFT_OUT:
+        raise AttributeError(f"bigbatch.wandb has no {name!r}: it has the calls that log, not those that read or start")
+    return Ignored
 
 
 def _new_run() -> Run:

@@ -72,7 +72,10 @@ def _find_reasons(baseline: Trial, other: Trial) -> Iterator[str]:
             yield f"{one.name} is {one.state}, not done"
         elif one.best is None:
             yield f"{one.name} was never evaluated: a speed-up needs an accuracy"
-    for field in SAME:
+    programs = [one.name for one in (baseline, other) if not isinstance(one.spec, RunSpec)]
+    for name in programs:
+        yield f"{name} is of a program, whose net and data are not known: `bigbatch diff` shows how two runs differ"
+    for field in () if programs else SAME:
         a, b = getattr(baseline.spec, field), getattr(other.spec, field)
         for path, old, new in differences({field: a.model_dump(mode="json")}, {field: b.model_dump(mode="json")}):
             yield f"the runs solve different problems: {path} is {old} in {baseline.name}, {new} in {other.name}"

@@ -23,6 +23,7 @@ from bigbatch.terminal.run_tables import run_table, spread_table
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import ExperimentView, RunView
 from contract.lifecycle.state import State
+from contract.spec.grid.value_text import PARAMETERS
 from study.spread import Group, group_runs, repeated_field
 
 T = TypeVar("T", ExperimentView, RunView)
@@ -116,7 +117,7 @@ def show(
         found = _by_accuracy(found, worst_first=sort is RunOrder.ACCURACY_REVERSED)
     _print_runs(found, as_csv=as_csv, as_json=as_json)
     if not (as_csv or as_json) and (repeated := repeated_field(found)):
-        print(f"\nmean ± deviation over {repeated}, of runs that are done:")
+        print(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
         print_table(*spread_table(group_runs(found, repeated)))
 
 

@@ -17,10 +17,12 @@ from bigbatch.injected.step_timer import StepTimer
 from bigbatch.injected.times.time_split import TimeSplit
 from bigbatch.injected.torch_calls import TorchCalls
 from bigbatch.injected.watch import Watch, Writer
+from bigbatch.injected.whole_lines import write_whole_lines
 
 
 def start_in_program() -> None:
     """Wait for the program to load torch or Lightning; a program without them runs as it would without this call."""
+    write_whole_lines()
     switch_off_requeue()
     process = RankProcess.from_environment()
     if process is not None:

@@ -22,7 +22,7 @@ def make_backup(home: Path, folder: Path) -> int:
     The database first: then the archive may have newer events than the database, which a service reads again.
     """
     if not (home / DATABASE).is_file():
-        raise BigbatchError(f"'{home}' is not the home of a service: it has no {DATABASE}")
+        raise BigbatchError(f"'{home}' is not the home of a service: it has no {DATABASE}; name the home by --home")
     if folder.resolve().is_relative_to(home.resolve()):
         raise BigbatchError(f"'{folder}' is inside the home '{home}', which the backup would contain")
     _make_new(folder)

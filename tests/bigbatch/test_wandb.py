@@ -48,3 +48,40 @@ def test_a_script_that_logs_to_wandb_logs_into_its_run(folder: Path) -> None:
 def test_it_works_by_hand(tmp_path: Path) -> None:
     assert run_script(SCRIPT, environment_of(None), cwd=tmp_path) == ("first digits 0.5 8 0.25 3\n", "")
     assert list(tmp_path.iterdir()) == []
+
+
+MEDIA = """
+import argparse
+from bigbatch import wandb
+run = wandb.init(config=argparse.Namespace(lr=0.5), settings=wandb.Settings(silent=True))
+wandb.config.update(argparse.Namespace(batch=8), allow_val_change=True)
+table = wandb.Table(columns=["a"])
+table.add_data(1)
+wandb.log({"loss": 1.0, "picture": wandb.Image([[0]], caption="x"), "weights": wandb.Histogram([1]), "table": table})
+wandb.log({"matrix": wandb.plot.confusion_matrix(y_true=[1], preds=[1])})
+artifact = wandb.Artifact("model", type="model")
+artifact.add_file("model.pt")
+run.log_artifact(artifact)
+wandb.log_artifact(artifact)
+wandb.alert(title="done", text="done")
+wandb.unwatch()
+run.log_code(".")
+print(run.config.lr, wandb.config.batch)
+"""
+
+
+def test_what_has_no_curve_is_left_out_and_ends_no_script(folder: Path) -> None:
+    output, errors = run_script(MEDIA, environment_of(folder))
+    assert output == "0.5 8\n"
+    left_out = ["picture", "weights", "table", "matrix"]
+    assert errors.splitlines() == [
+        f"bigbatch: the value of '{name}' is no number, and is left out" for name in left_out
+    ]
+    assert points(folder) == {1: {"loss": 1.0}}
+
+
+@pytest.mark.parametrize("name", ["agent", "sweep", "Api", "use_artifact"])
+def test_what_would_start_or_read_something_is_refused(folder: Path, name: str) -> None:
+    script = f"from bigbatch import wandb\ntry:\n    wandb.{name}\nexcept AttributeError as error:\n    print(error)"
+    output, _ = run_script(script, environment_of(folder))
+    assert output.startswith(f"bigbatch.wandb has no {name!r}")

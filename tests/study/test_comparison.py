@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from contract.lifecycle.state import State
+from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 from study.comparison import Unfair, compare
 from study.trial import Mark, Trial, trial
@@ -78,3 +79,13 @@ def test_a_baseline_of_several_ranks_causes_a_remark() -> None:
     found = compare(done("run 1", 0.9, resources=wide), done("run 2", 0.9, resources=wide, seed=1))
     assert any("4 ranks" in remark for remark in found.remarks)
     assert found.differences == {"seed": (0, 1)}
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_programs_are_refused_because_their_net_and_data_are_not_known(both: bool) -> None:
+    program = Trial("run 2", State.DONE, ProgramSpec(command="true"), [Mark(10, 1.0, 1.0, 0.9)])
+    first = Trial("run 1", State.DONE, program.spec, program.marks) if both else done("run 1", 0.9)
+    with pytest.raises(Unfair) as caught:
+        compare(first, program)
+    assert len(caught.value.reasons) == 1 + both
+    assert "`bigbatch diff` shows how two runs differ" in caught.value.reasons[-1]

@@ -1,5 +1,6 @@
 """Build the splits of a data set."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -117,11 +118,9 @@ def _build_folder(
     bad = BadImages(bad_images, choice.max_bad_images)
     images = partial(Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, bad=bad)
     memory = _build_memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
-    random = {"crops": "crop" in first, "mirrors": "mirror" in first, "is_fixed": first.startswith("fixed")}
-    return (
-        images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory, **random),
-        images(heldout, is_bad_N=new_bad_marks(len(heldout))),
-    )
+    train_images = images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory)
+    chosen = replace(train_images, crops="crop" in first, mirrors="mirror" in first, is_fixed=first.startswith("fixed"))
+    return chosen, images(heldout, is_bad_N=new_bad_marks(len(heldout)))
 
 
 def _build_memory(choice: choices.InMemory, files: ImageList, *, shared: bool) -> SampleStore:
