@@ -64,6 +64,11 @@ class SampleShard:
         start, end = self.offset_S[slot : slot + 2].tolist()
         return self.blob[start:end].numpy().tobytes()
 
+    def size(self, number: int) -> int:
+        """Return the number of bytes of a sample."""
+        slot = int(self.slot_N[number])
+        return self.files.size(number) if slot < 0 else int(self.offset_S[slot + 1] - self.offset_S[slot])
+
     def path(self, number: int) -> object:
         """Return the path of a sample."""
         return self.files.path(number)
