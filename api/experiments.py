@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from api.code.absent_modules import absent_modules
 from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.errors import Conflict, Invalid
@@ -54,7 +55,6 @@ from contract.api.responses import (
 )
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.cluster import check_cluster
-from contract.spec.checks.imported import check_module
 from contract.spec.checks.program_files import check_programs
 from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
@@ -264,7 +264,7 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
         if need.kind in reports
         for issue in check_cluster(need, reports[need.kind], replica=replica)
     ]
-    issues += [issue for kind, issue in _module_issues(spec) if kind == "local"]
+    issues += [_with_hint(issue) for kind, issue in absent_modules(spec) if kind == "local"]
     if issues:
         message = (
             "the cluster's report or the service's Python contradicts the experiment; force=true (--force) submits it"
@@ -272,25 +272,14 @@ def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
         raise Invalid(message, issues[:MAX_ISSUES])
 
 
-def _module_issues(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
-    """Return the issues of imported parts, each with the kind of the cluster whose jobs would import the module."""
-    imports = {
-        (run.resources.kind, path, part.function): (number, part)
-        for number, (_, run) in enumerate(spec.points())
-        if run.kind == "engine"
-        for path, part in run.imports.items()
-    }
-    found = [(kind, number, check_module(path, part)) for (kind, path, _), (number, part) in imports.items()]
-    return [
-        (kind, issue.model_copy(update={"path": spec.grid.path_in_document(issue.path, number)}))
-        for kind, number, issue in found
-        if issue
-    ]
+def _with_hint(issue: ValidationIssue) -> ValidationIssue:
+    hint = "start the service with the module's folder on PYTHONPATH, or install the module (docs/own-parts.md)"
+    return issue.model_copy(update={"message": f"{issue.message}: {hint}"})
 
 
 def _warnings(spec: ExperimentSpec) -> list[str]:
     """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
-    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in _module_issues(spec)]
+    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in absent_modules(spec)]
     short = [
         f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
         for number, (_, run) in enumerate(spec.points())

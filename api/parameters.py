@@ -12,7 +12,7 @@ from api.errors import Invalid
 from contract.api.list_sort import ExperimentSort, RunSort
 from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
-from store.lifecycle.labels import has_text, visible
+from store.lifecycle.labels import has_text, run_has_text, visible
 from store.lifecycle.tags import experiments_with, runs_with
 from store.lists.order import ListOrder, UnknownRowError, order_rows
 from store.tables import Experiment, Run
@@ -140,6 +140,17 @@ SearchText = Annotated[
         examples=["lars"],
     ),
 ]
+RunText = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        pattern=NO_NUL,
+        description="Return only runs with this text in the notes, a tag or the name of the experiment; capitals and "
+        "small letters differ.",
+        examples=["lars"],
+    ),
+]
 TagName = Annotated[
     str | None,
     Query(
@@ -188,8 +199,10 @@ def _experiment_filter(
     return which + ([] if project is None else [Experiment.project == project])
 
 
-def _run_filter(tag: TagName = None, archived: Archived = False) -> list[ColumnElement[bool]]:
-    return visible(Run, archived=archived) + ([] if tag is None else [runs_with(tag)])
+def _run_filter(q: RunText = None, tag: TagName = None, archived: Archived = False) -> list[ColumnElement[bool]]:
+    which = visible(Run, archived=archived)
+    which += [] if q is None else [run_has_text(q)]
+    return which + ([] if tag is None else [runs_with(tag)])
 
 
 ExperimentFilter = Annotated[list[ColumnElement[bool]], Depends(_experiment_filter)]

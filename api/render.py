@@ -23,6 +23,7 @@ from contract.diagnosis.diagnose import EndedAttempt
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
 from contract.lifecycle.reason import Reason, RunPaused, SubmissionDeferred
@@ -114,10 +115,17 @@ def _attempt_view(job: Job) -> AttemptView:
         "ended_at": job.ended_at,
         "step": job.exit_step,
         "cause": job.exit_cause,
-        "reason": _sentence(job.exit_reason),
+        "reason": _attempt_sentence(job),
         "hosts": job.hosts,
     }
     return AttemptView.model_validate(values)
+
+
+def _attempt_sentence(job: Job) -> str | None:
+    """Return why an attempt ended: a cluster does not know who cancelled a job, and the service does."""
+    if job.exit_cause is ExitCause.CANCELLED and job.stop_requested_at is not None:
+        return "the service ended the job on request"
+    return _sentence(job.exit_reason)
 
 
 def _sentence(reason: Reason | None) -> str | None:

@@ -11,7 +11,19 @@ from sqlalchemy.orm import Session
 from api.database import Reading, Writing
 from api.errors import Invalid
 from api.http.statuses import ACTION, ITEM, LIST
-from api.parameters import AfterStep, Cursor, Limit, RunFilter, RunId, RunOrder, RunState, SeriesName, Since, list_order
+from api.parameters import (
+    MAX_INTEGER,
+    AfterStep,
+    Cursor,
+    Limit,
+    RunFilter,
+    RunId,
+    RunOrder,
+    RunState,
+    SeriesName,
+    Since,
+    list_order,
+)
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
 from api.rows import found_run
 from api.sentences.queue import queue_sentence
@@ -19,6 +31,7 @@ from contract.api.curves import Column, LogPart, RunPoints
 from contract.api.list_sort import RunSort
 from contract.api.responses import Page, RunDetail, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
+from contract.diagnosis.stacks import AttemptStacks, read_stacks
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
 from contract.lifecycle.state import State
@@ -109,6 +122,20 @@ def get_run_points(
 def get_rank_times(run_id: RunId, db: Reading, request: Request) -> RankTimes | None:
     """Return the time split of every rank over the newest steps; null if there is none yet."""
     return read_rank_times(_folder(request, found_run(db, run_id)).path, TIMES)
+
+
+@router.get("/{run_id}/stacks", responses=ITEM)
+def get_stacks(
+    run_id: RunId,
+    db: Reading,
+    request: Request,
+    after: Annotated[
+        int, Query(ge=-1, le=MAX_INTEGER, description="Return only ranks above this one.", examples=[63])
+    ] = -1,
+    limit: Annotated[int, Query(ge=1, le=64, description="Largest number of ranks.")] = 64,
+) -> AttemptStacks:
+    """Return the newest stacks of the ranks of a program's latest attempt; `after=next` gives further ranks."""
+    return read_stacks(_folder(request, found_run(db, run_id)).path, after=after, limit=limit)
 
 
 @router.get("/{run_id}/log", responses=ITEM)

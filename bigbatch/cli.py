@@ -14,6 +14,7 @@ from bigbatch.commands.compare import compare
 from bigbatch.commands.doctor import doctor
 from bigbatch.commands.dry_run import dry_run
 from bigbatch.commands.first_run import first_run
+from bigbatch.commands.lifecycle.backup import backup, restore
 from bigbatch.commands.lifecycle.delete import delete
 from bigbatch.commands.lifecycle.labels import archive, note, rename, tag
 from bigbatch.commands.lifecycle.repeat import clone, extend
@@ -71,6 +72,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "why": why,
     "clusters": clusters,
     "doctor": doctor,
+    "backup": backup,
+    "restore": restore,
     "price": price,
     "compare": compare,
     "diff": diff,

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 import httpx
 
 from bigbatch.connection import Connection, Parameters
-from bigbatch.frame import frame_of
+from bigbatch.frame import frame_of, rows_of, rows_of_curves, rows_of_groups
 from bigbatch.lifecycle_client import LifecycleClient
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.snapshot.take import SnapshotRef, take_snapshot
@@ -29,10 +29,13 @@ from contract.api.responses import (
 )
 from contract.api.service import ClusterView, Health, Readiness
 from contract.api.snapshots import Received, SnapshotState
+from contract.diagnosis.stacks import AttemptStacks, RankStacks
 from contract.folder.environment_record import EnvironmentRecord
 from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
+from study.spread import group_runs
 
+T = TypeVar("T")
 PAGE = 200  # items per request
 
 
@@ -96,7 +99,7 @@ class Client(LifecycleClient):
         ask: Parameters = {"limit": min(limit or PAGE, PAGE), "sort": sort, **(where or {})}
         if state is not None:
             ask = {**ask, "state": state}
-        return islice(self._experiments(ask, before), limit)
+        return islice(self._pages("/experiments", Page[ExperimentView], ask, before=before), limit)
 
     def experiment(self, experiment_id: int) -> ExperimentDetail:
         """Return one experiment."""
@@ -112,9 +115,26 @@ class Client(LifecycleClient):
             yield from page.items
             more = page.next
 
-    def to_frame(self, experiment_id: int) -> Any:
-        """Return the experiment's runs as a pandas DataFrame: a row per run, with its values and newest metrics."""
-        return frame_of(self.runs(experiment_id))
+    def rows(self, experiment_id: int, *, over: str | None = None) -> list[dict[str, Any]]:
+        """Return a row per run, with its values and newest metrics.
+
+        `over` is a field that the grid sets, usually `seed`: a row then stands for the runs that differ in this field
+        alone, with mean, deviation, least and most of each figure over the runs that are done.
+        """
+        found = list(self.runs(experiment_id))
+        return rows_of(found) if over is None else rows_of_groups(group_runs(found, over))
+
+    def to_frame(self, experiment_id: int, *, over: str | None = None) -> Any:
+        """Return the same rows as a pandas DataFrame."""
+        return frame_of(self.rows(experiment_id, over=over), None if over else "id")
+
+    def curves(self, experiment_id: int, names: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return a row per point of the named series, or of all series: run, values of the run, series, step, value."""
+        return rows_of_curves((run, self.points(run.id, names).series) for run in self.runs(experiment_id))
+
+    def curves_to_frame(self, experiment_id: int, names: Sequence[str] = ()) -> Any:
+        """Return the same rows as a pandas DataFrame."""
+        return frame_of(self.curves(experiment_id, names))
 
     def failures(self, experiment_id: int) -> Iterator[FailedRun]:
         """Yield the experiment's failed runs, each with its first failure."""
@@ -141,6 +161,21 @@ class Client(LifecycleClient):
                 after = max([after, *column.steps[-1:]])
             if not part.more:
                 return RunPoints(series=series, more=False)
+
+    def find_runs(self, where: Mapping[str, str], limit: int | None = None) -> Iterator[RunView]:
+        """Yield runs of all experiments, newest first, at most `limit`.
+
+        `where` filters: `q` (a text in the notes, a tag or the experiment's name), `tag`, `state`, `archived` ("true").
+        """
+        return islice(self._pages("/runs", Page[RunView], {"limit": min(limit or PAGE, PAGE), **where}), limit)
+
+    def stacks(self, run_id: int) -> Iterator[RankStacks]:
+        """Yield the newest stacks of each rank of a program's latest attempt that has any."""
+        after: int | None = -1
+        while after is not None:
+            part = self._connection.get(f"/runs/{run_id}/stacks", AttemptStacks, ask={"after": after})
+            yield from part.ranks
+            after = part.next
 
     def log(self, run_id: int, offset: int = 0) -> LogPart:
         """Return a part of the run's log from byte `offset`; a negative offset counts from the end."""
@@ -202,10 +237,10 @@ class Client(LifecycleClient):
             return Readiness.model_validate_json(response.content)
         return self._connection.read(response, Readiness)
 
-    def _experiments(self, ask: Parameters, before: int | None) -> Iterator[ExperimentView]:
+    def _pages(self, path: str, page_type: type[Page[T]], ask: Parameters, *, before: int | None = None) -> Iterator[T]:
         while True:
             place: Parameters = {} if before is None else {"before": before}
-            page = self._connection.get("/experiments", Page[ExperimentView], ask={**ask, **place})
+            page = self._connection.get(path, page_type, ask={**ask, **place})
             yield from page.items
             if page.next is None:
                 return

@@ -36,6 +36,7 @@ FIND_TOKEN = (
     "`bigbatch up` stores a token that it makes in the file 'token' of the service's home folder"
 )
 Parameters = dict[str, str | int | float | list[str]]
+USER_HEADER = "Bigbatch-User"
 
 
 class Connection:
@@ -68,7 +69,8 @@ class Connection:
             raise BigbatchError(f"the token of {self.url} is not known: {FIND_TOKEN}")
         code = sign(self._token, Purpose.CODE, now=time.time())
         # a browser does not send the fragment, so no log contains the code
-        return f"{self.url}/sign-in#{urlencode({'code': code, 'next': path}, safe='/')}"
+        fields = {"code": code, "user": _user_header().get(USER_HEADER, ""), "next": path}
+        return f"{self.url}/sign-in#{urlencode(fields, safe='/')}"
 
     def get(self, path: str, answer: type[T], *, ask: Parameters | None = None) -> T:
         """Send a GET request, with retries after transient errors; return the response as `answer`."""
@@ -168,7 +170,7 @@ def _user_header() -> dict[str, str]:
     with suppress(KeyError, OSError):  # an account without a name, as in some containers
         name = getpass.getuser()
         if re.fullmatch(r"[ -~]{1,100}", name):
-            return {"Bigbatch-User": name}
+            return {USER_HEADER: name}
     return {}
 
 

@@ -1,13 +1,18 @@
-"""Runs as a table: rows of plain values, and a pandas DataFrame."""
+"""Runs as tables: rows of plain values, and pandas DataFrames of runs, of groups of runs and of curves."""
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bigbatch.errors import BigbatchError
+from contract.api.curves import Column
 from contract.api.responses import RunView
+from contract.spec.grid.grid import Values
+from contract.spec.grid.value_text import describe_value
+from study.spread import RUN_S, Group, run_seconds
 
 COLUMNS = ("id", "number", "state", "attempt", "step", "steps", "best_accuracy", "started_at", "ended_at")
+PLAIN = (bool, int, float, str, type(None))
 
 
 class NoPandas(BigbatchError):
@@ -18,18 +23,46 @@ def rows_of(runs: Iterable[RunView]) -> list[dict[str, Any]]:
     """Return a row per run: its columns, the values of its point by dotted path, its newest metrics and its tags."""
     return [
         {name: getattr(run, name) for name in COLUMNS}
-        | run.values
+        | {"state": run.state.value, RUN_S: run_seconds(run)}
+        | plain_values(run.values)
         | {f"latest.{name}": value for name, value in run.latest.items()}
         | {"tags": " ".join(run.tags)}
         for run in runs
     ]
 
 
-def frame_of(runs: Iterable[RunView]) -> Any:
-    """Return the runs as a pandas DataFrame with their ids as index; raise NoPandas."""
+def rows_of_groups(groups: Iterable[Group]) -> list[dict[str, Any]]:
+    """Return a row per group: its values, its runs, and of each figure mean, deviation, least and most."""
+    rows = []
+    for group in groups:
+        row = {**plain_values(group.values), "runs": len(group.runs), "done": len(group.done)}
+        for name, spread in group.spreads().items():
+            parts = {"mean": spread.mean, "deviation": spread.deviation, "least": spread.least, "most": spread.most}
+            row |= {f"{name}.{part}": value for part, value in parts.items()}
+        rows.append(row)
+    return rows
+
+
+def rows_of_curves(runs: Iterable[tuple[RunView, Mapping[str, Column]]]) -> list[dict[str, Any]]:
+    """Return a row per point of each series: the run's id and values, the name of the series, step and value."""
+    return [
+        {"id": run.id, **plain_values(run.values), "series": name, "step": step, "value": value}
+        for run, series in runs
+        for name, column in series.items()
+        for step, value in zip(column.steps, column.values, strict=True)
+    ]
+
+
+def plain_values(values: Values) -> dict[str, Any]:
+    """Return the values of a point with text in place of each part, because tables group and compare plain values."""
+    return {path: value if isinstance(value, PLAIN) else describe_value(value) for path, value in values.items()}
+
+
+def frame_of(rows: Sequence[dict[str, Any]], index: str | None = None) -> Any:
+    """Return the rows as a pandas DataFrame; raise NoPandas."""
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
         raise NoPandas("a frame needs pandas: pip install pandas (client.runs() needs nothing)") from error
-    frame = pandas.DataFrame(rows_of(runs))
-    return frame.set_index("id") if len(frame) else frame
+    frame = pandas.DataFrame(rows)
+    return frame.set_index(index) if index and len(frame) else frame

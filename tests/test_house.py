@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "trainers/losses": BENCH,
     "trainers/models": BENCH,
     "trainers/tasks": BENCH,
-    "trainers/data": {*BENCH, "PIL"},
+    "trainers/data": {*BENCH, "PIL", "simplejpeg"},
     "lab": set(),
     "agent": set(),  # it runs in the user's environment
     "bigbatch/running": set(),  # and so does this

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.app import create_app
+from bigbatch.cli import main
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from contract.settings import Settings
@@ -53,9 +54,13 @@ def block(title: str, number: int = 0) -> list[str]:
 
 
 def carry_out(lines: list[str], **folders: Path) -> None:
-    """Run the commands with other folders; those of `bigbatch` need a service."""
+    """Run the commands with other folders; those that need a service are left out."""
     own = [f"{name}='{folder}'" for name, folder in folders.items()]
-    commands = [line for line in lines if not line.startswith("bigbatch ") and not re.match(r"\w+=\S", line)]
+    commands = [
+        line
+        for line in lines
+        if not line.startswith(("bigbatch up", "bigbatch list")) and not re.match(r"\w+=\S", line)
+    ]
     script = "\n".join(["set -e", f'PATH="{Path(sys.executable).parent}:$PATH"', *own, *commands])
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -83,6 +88,30 @@ def test_a_backup_by_the_page_is_restored_by_the_page(home: Path, tmp_path: Path
     assert not (restored / "broker").exists()
     assert restored.stat().st_mode & 0o077 == 0
     check_home(restored)
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "complaint"),
+    [
+        ("backup", ["{tmp}/full", "--home", "{home}"], "is not empty: name a new folder"),
+        ("backup", ["{home}/backup", "--home", "{home}"], "is inside the home"),
+        ("backup", ["{tmp}/new", "--home", "{tmp}/full"], "is not the home of a service: it has no bigbatch.db"),
+        ("restore", ["{tmp}/full", "--home", "{tmp}/new"], "is not a backup: it has no bigbatch.db"),
+        ("restore", ["{tmp}/good", "--home", "{home}"], "is not empty: name a new folder"),
+    ],
+)
+def test_a_wrong_folder_is_refused_and_stays_as_it_was(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, words: list[str], complaint: str
+) -> None:
+    for name in ("full/file", "good/bigbatch.db", "good/files.tar"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    before = sorted(path.as_posix() for path in tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as left:
+        main([command, *(word.format(tmp=tmp_path, home=home) for word in words)])
+    assert left.value.code == 1
+    assert complaint in capsys.readouterr().err
+    assert sorted(path.as_posix() for path in tmp_path.rglob("*")) == before
 
 
 def test_a_home_is_moved_by_the_page(home: Path, tmp_path: Path) -> None:

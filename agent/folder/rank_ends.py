@@ -19,8 +19,8 @@ PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
 CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no program, or absent
 MAX_REASON = 2_000
 LOG_BYTES = 1 << 16
-ECHO_WAIT_S = 1.5  # for the last lines of a rank under srun
 RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for an exit status that a full disk rejects
+ECHO_WAIT_S = 1.5  # for the last lines of a rank under srun
 # errors of gloo, NCCL and the store whose cause is another rank's failure (trainers/ranks/rank_failures.py)
 ECHO_TEXTS = (
     "Connection closed by peer",

@@ -1,6 +1,7 @@
 """The sign-in page: a form for the token, and a script that sends the one-time code of a sign-in link.
 
 The code is in the link's fragment, which a browser does not send: no log of a server or a proxy contains the code.
+The page stores the user's name in the browser, where the dashboard finds it (web/src/shared/api/user.ts).
 The page loads no file, because the dashboard's files need a session; its colors are those of web/src/shared/theme.
 """
 
@@ -43,7 +44,11 @@ SCRIPT = """
 const root = document.documentElement;
 const fragment = new URLSearchParams(location.hash.slice(1));
 const form = document.forms[0];
+const user = form.elements.user;
 const theme = localStorage.getItem("theme");
+user.value = fragment.get("user") || localStorage.getItem("user") || "";
+const remember = () => localStorage.setItem("user", user.value.trim());
+form.addEventListener("submit", remember);
 if (theme) root.dataset.theme = theme;
 if ("again" in root.dataset) {
   location.replace(location.pathname + location.search);
@@ -53,6 +58,7 @@ if ("again" in root.dataset) {
   form.querySelector("h1").textContent = "Signing in …";
   form.elements.code.value = fragment.get("code");
   form.elements.next.value = fragment.get("next") ?? "/";
+  remember();
   form.submit();
 }
 """
@@ -65,6 +71,8 @@ Bigbatch</header>
 <form method="post" action="/sign-in"><h1>Sign in</h1>{message}
 <label for="token">Enter the token of this Bigbatch service</label>
 <input id="token" name="token" type="password" autocomplete="current-password" autofocus required>
+<label for="user">Your name, which others see beside your changes (optional)</label>
+<input id="user" name="user" maxlength="100" autocomplete="username">
 <input name="code" type="hidden"><input name="next" type="hidden" value="{next}">
 <button>Sign in</button></form>
 <div class="note"><p>Without the token: <code>bigbatch sign-in</code>, on the machine of the service and by the user who

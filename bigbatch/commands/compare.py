@@ -8,6 +8,7 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
+from bigbatch.commands.program.compare import compare_programs
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import format_percent, print_table
@@ -31,8 +32,14 @@ def compare(
     *,
     as_json: Json = False,
 ) -> None:
-    """Show a run's speed-up to the same accuracy and the specs of both runs; refuse misleading comparisons."""
+    """Show a run's speed-up to the same accuracy and the specs of both runs; of programs their metrics side by side."""
     with Client() as client:
+        runs = client.run(baseline), client.run(other)
+        if {run.spec.kind for run in runs} == {"engine", "program"}:
+            raise UnfairComparison("no fair comparison: one run is of your own program, the other of the engine")
+        if runs[0].spec.kind == "program":
+            compare_programs(client, *runs, as_json=as_json)
+            return
         first, second = fetch_trial(client, baseline), fetch_trial(client, other)
     try:
         found = compare_trials(first, second, accuracy)

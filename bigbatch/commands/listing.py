@@ -1,6 +1,7 @@
 """`bigbatch list`, `search` and `show`: list experiments, or the runs of one experiment."""
 
 import csv
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -10,19 +11,19 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.frame import rows_of
+from bigbatch.errors import BigbatchError
+from bigbatch.frame import rows_of, rows_of_groups
 from bigbatch.terminal.output import (
-    format_accuracy,
     format_age,
     format_percent,
-    format_steps,
-    format_values,
     print_json,
     print_table,
 )
+from bigbatch.terminal.run_tables import run_table, spread_table
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import ExperimentView, RunView
 from contract.lifecycle.state import State
+from study.spread import Group, group_runs, repeated_field
 
 T = TypeVar("T", ExperimentView, RunView)
 
@@ -46,7 +47,7 @@ class RunOrder(StrEnum):
     ACCURACY_REVERSED = "-accuracy"
 
 
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number of experiments.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of items.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values, for spreadsheets.")]
 Tag = Annotated[str | None, typer.Option(help="Only experiments with this tag.")]
 Owner = Annotated[str | None, typer.Option(help="Only experiments of this owner.")]
@@ -77,12 +78,19 @@ def search(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A part of a name, description, note, tag or owner.")],
     limit: Limit = 20,
     *,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="List runs with TEXT in the notes, a tag or the name of the experiment.")
+    ] = False,
     archived: Archived = False,
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
     """List experiments with TEXT in the name, the description, the notes, a tag, the owner or the project."""
     where = _labels(q=text, archived="true" if archived else None)
+    if runs:
+        with Client() as client:
+            _print_runs(list(client.find_runs(where, limit)), as_csv=as_csv, as_json=as_json)
+        return
     _print_experiments(_find(where, limit, None, ListSort.NEWEST), as_csv=as_csv, as_json=as_json)
 
 
@@ -91,21 +99,50 @@ def show(
     state: Annotated[State | None, typer.Option(help="Only runs in this state.")] = None,
     *,
     sort: Annotated[RunOrder, typer.Option(help="Order of the runs; accuracy: the best first.")] = RunOrder.GRID,
+    over: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Show mean and deviation over the runs that differ in FIELD alone: seed."),
+    ] = None,
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
-    """Show the runs of one experiment."""
+    """Show the runs of one experiment, and mean and deviation over its seeds."""
     with Client() as client:
         found = list(client.runs(experiment_id, state=state))
+    if over is not None:
+        _show_groups(_groups(found, over), as_csv=as_csv, as_json=as_json)
+        return
     if sort is not RunOrder.GRID:
         found = _by_accuracy(found, worst_first=sort is RunOrder.ACCURACY_REVERSED)
+    _print_runs(found, as_csv=as_csv, as_json=as_json)
+    if not (as_csv or as_json) and (repeated := repeated_field(found)):
+        print(f"\nmean ± deviation over {repeated}, of runs that are done:")
+        print_table(*spread_table(group_runs(found, repeated)))
+
+
+def _print_runs(found: Sequence[RunView], *, as_csv: bool, as_json: bool) -> None:
     if as_csv:
         _print_csv(rows_of(found))
     elif as_json:
         print_json(found)
     else:
-        heads = ("run", "values", "state", "step", "last accuracy", "best accuracy", "reason")
-        print_table(heads, [_run_row(run) for run in found])
+        print_table(*run_table(found))
+
+
+def _groups(found: Sequence[RunView], over: str) -> list[Group]:
+    try:
+        return group_runs(found, over)
+    except ValueError as error:
+        raise BigbatchError(f"--over: {error}") from error
+
+
+def _show_groups(groups: Sequence[Group], *, as_csv: bool, as_json: bool) -> None:
+    if as_csv:
+        _print_csv(rows_of_groups(groups))
+    elif as_json:
+        print(json.dumps(rows_of_groups(groups), indent=2))
+    else:
+        print_table(*spread_table(groups))
 
 
 def _find(where: dict[str, str], limit: int, state: State | None, sort: ListSort) -> list[ExperimentView]:
@@ -145,14 +182,6 @@ def _experiment_fields(one: ExperimentView) -> dict[str, object]:
 def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
     figures = (format_percent(one.progress), str(one.runs), format_percent(one.best_accuracy, 2))
     return (str(one.id), one.name, one.state, *figures, " ".join(one.tags), format_age(one.created_at))
-
-
-def _run_row(run: RunView) -> tuple[str, ...]:
-    steps, accuracy = format_steps(run), format_percent(run.best_accuracy, 2)
-    return (
-        *(str(run.id), format_values(run.values), run.state, steps, format_accuracy(run), accuracy),
-        run.reason or "",
-    )
 
 
 def _print_csv(rows: Iterable[dict[str, object]]) -> None:

@@ -1,4 +1,4 @@
-"""`bigbatch stop`: stop an experiment or a run."""
+"""`bigbatch stop`: stop experiments or runs."""
 
 from typing import Annotated
 
@@ -7,20 +7,23 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.terminal.output import format_count, print_json
+from contract.api.responses import Stopped
 
 
 def stop(
-    number: Annotated[int, typer.Argument(metavar="ID", help="Id of the experiment, or of the run with --run.")],
-    run: Annotated[bool, typer.Option("--run", help="ID is the id of a run.")] = False,
+    numbers: Annotated[list[int], typer.Argument(metavar="ID...", help="Experiments, or runs with --run.")],
+    run: Annotated[bool, typer.Option("--run", help="The ids are of runs.")] = False,
     *,
     as_json: Json = False,
 ) -> None:
-    """Request the stop of one run, or of all runs of an experiment; ended runs do not change."""
+    """Request the stop of runs, or of all runs of experiments; ended runs do not change."""
     with Client() as client:
-        stopped = client.stop_run(number) if run else client.stop_experiment(number)
+        results = [client.stop_run(one) if run else client.stop_experiment(one) for one in numbers]
     if as_json:
-        print_json(stopped)
-    elif stopped.stopping:
-        print(f"requested the stop of {format_count(stopped.stopping, 'run')}")
-    else:
-        print(f"{'run' if run else 'experiment'} {number} has already ended")
+        print_json(Stopped(stopping=sum(result.stopping for result in results)))
+        return
+    for number, result in zip(numbers, results, strict=True):
+        if not result.stopping:
+            print(f"{'run' if run else 'experiment'} {number} has already ended")
+    if count := sum(result.stopping for result in results):
+        print(f"requested the stop of {format_count(count, 'run')}")

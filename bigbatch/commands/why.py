@@ -1,17 +1,22 @@
 """`bigbatch why`: show the first failed rank, the kind of failure and the log lines that show it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from textwrap import indent
 from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.terminal.output import format_count, format_steps, format_values, print_json, print_table
+from bigbatch.terminal.control_characters import show_control_characters
+from bigbatch.terminal.output import format_count, format_steps, print_json, print_table
 from contract.api.responses import FailedRun, RunDetail
+from contract.diagnosis.stacks import RankStacks
 from contract.lifecycle.failure import Failure, FailureKind, RankFailureView
 from contract.lifecycle.state import State
+from contract.spec.grid.value_text import describe_values
 
 KIND_TEXTS = {
     FailureKind.OUT_OF_MEMORY: "out of memory",
@@ -29,6 +34,9 @@ def why(
     number: Annotated[int, typer.Argument(metavar="ID", help="Id of the run, or of the experiment with --experiment.")],
     experiment: Annotated[bool, typer.Option("--experiment", "-e", help="ID is the id of an experiment.")] = False,
     *,
+    stacks: Annotated[
+        bool, typer.Option("--stacks", help="Print the newest stacks of each rank of a program, as after a stall.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show why a run failed, or why each run of an experiment failed: first rank, kind and evidence."""
@@ -38,11 +46,23 @@ def why(
             failed = list(client.failures(number))
             print_json(failed) if as_json else _print_all(failed)
             return
-        run = client.run(number)
-    if as_json:
+        run, found = client.run(number), list(client.stacks(number)) if stacks else []
+    if stacks and as_json:
+        print_json(found)
+    elif as_json:
         print_json(run.failure) if run.failure else print("null")
     else:
         _print_one(run)
+        if stacks:
+            _print_stacks(found)
+
+
+def _print_stacks(found: Sequence[RankStacks]) -> None:
+    if not found:
+        print("no rank has left stacks: only Python programs do, and not with `time_split: false`")
+    for one in found:
+        print(f"rank {one.rank}, written {datetime.fromtimestamp(one.written_at, UTC):%Y-%m-%d %H:%M:%S} UTC:")
+        print(show_control_characters(indent(one.text.rstrip(), "    ")))
 
 
 def _print_one(run: RunDetail) -> None:
@@ -120,7 +140,7 @@ def _print_all(failed: list[FailedRun]) -> None:
 def _row(run: FailedRun) -> tuple[str, ...]:
     failure = run.failure
     if failure is None:
-        return str(run.id), format_values(run.values), str(run.step), "never began", "-", run.reason or ""
+        return str(run.id), describe_values(run.values), str(run.step), "never began", "-", run.reason or ""
     who = "-" if failure.rank is None else f"{failure.rank}{f' on {failure.host}' if failure.host else ''}"
     last = failure.evidence.splitlines()[-1:] or [""]
-    return str(run.id), format_values(run.values), str(run.step), kind_label(failure), who, last[0]
+    return str(run.id), describe_values(run.values), str(run.step), kind_label(failure), who, last[0]

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from contract.api.responses import RunView
-from contract.metric_names import HELDOUT_ACCURACY, TIME_PARTS
-from contract.spec.grid.grid import Values
+from contract.metric_names import HELDOUT_ACCURACY, SLOWEST_RANK, TIME_PARTS
+from contract.spec.grid.value_text import describe_values
 
+Cells = tuple[str, ...]
 SHOWN_SERIES = 3  # of a program
 DEFAULT_WIDTH = 250  # columns if the output is not a terminal
 
@@ -69,10 +70,32 @@ def format_steps(run: RunView, separator: str = "/") -> str:
 
 def format_result(run: RunView) -> str:
     """Return the run's held-out accuracy, or the newest values of what a program reports."""
-    own = [(name, value) for name, value in run.latest.items() if name not in TIME_PARTS and "/rank-" not in name]
-    if HELDOUT_ACCURACY in run.latest or not own:
+    own = own_series(run)
+    if HELDOUT_ACCURACY in run.latest or (run.steps and not own):
         return f"held-out accuracy {format_accuracies(run)}"
-    return ", ".join(f"{name} {'-' if value is None else f'{value:.4g}'}" for name, value in own[:SHOWN_SERIES])
+    if not own:
+        return "no metrics"
+    return ", ".join(f"{name} {format_figure(run.latest[name])}" for name in own[:SHOWN_SERIES])
+
+
+def own_series(run: RunView) -> list[str]:
+    """Return the names of the series that a program reports itself, without time splits and series of single ranks."""
+    return [name for name in run.latest if name not in (*TIME_PARTS, SLOWEST_RANK) and "/rank-" not in name]
+
+
+def format_figure(value: float | None) -> str:
+    """Return a number with four significant digits; "-" for None."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def format_seconds(seconds: float | None) -> str:
+    """Return a duration: seconds below two minutes, then minutes, then hours; "-" for None."""
+    if seconds is None:
+        return "-"
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
 
 
 def format_age(moment: datetime) -> str:
@@ -86,13 +109,4 @@ def format_age(moment: datetime) -> str:
 
 def run_name(run: RunView) -> str:
     """Return the run's id and values."""
-    return f"run {run.id} {format_values(run.values)}".rstrip()
-
-
-def format_values(values: Values) -> str:
-    """Return the values of a point of the grid."""
-    return " ".join(f"{path}={_format_value(value)}" for path, value in values.items())
-
-
-def _format_value(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return f"run {run.id} {describe_values(run.values)}".rstrip()

@@ -1,5 +1,6 @@
 """The spec of an experiment: a base run and the axes of its grid."""
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, Self
 
@@ -10,10 +11,15 @@ from contract.spec.base import Spec
 from contract.spec.checks.new_run import check_new_run
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
 from contract.spec.checks.stored_size import check_stored_size
+from contract.spec.grid.base_fields import complete_base
 from contract.spec.grid.grid import Grid, Values
+from contract.spec.grid.value_text import describe_value
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
+from contract.spec.program.run import ProgramSpec
+from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue, issues_of, validation_error
 
+REQUIRED = {name for run in (RunSpec, ProgramSpec) for name, field in run.model_fields.items() if field.is_required()}
 MAX_ISSUES = 100  # a longer list does not help a person
 
 
@@ -79,6 +85,12 @@ class ExperimentSpec(Spec):
         spec._points, spec._was_checked = points, True
         return spec
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_base(cls, document: Any) -> Any:
+        """Give the base the first value of each required field that it lacks and that the grid sets as a whole."""
+        return complete_base(document, REQUIRED) if isinstance(document, Mapping) else document
+
     @model_validator(mode="after")
     def _check_every_point(self) -> Self:
         if self._was_checked:  # pydantic validates a spec again as part of a response
@@ -123,7 +135,7 @@ def _expand(base: dict[str, Any], grid: Grid) -> tuple[list[tuple[Values, AnyRun
         if run is not None:
             points.append((values, run))
             continue
-        where = ", ".join(f"{path}={str(value)[:80]}" for path, value in values.items())
+        where = ", ".join(f"{path}={describe_value(value)[:80]}" for path, value in values.items())
         new = [issue for issue in of_point if (issue.path, issue.message) not in found]
         found.update((issue.path, issue.message) for issue in new)
         for issue in new[: MAX_ISSUES - len(issues)]:

@@ -9,13 +9,12 @@ from contract.spec.base import Spec
 from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.batch_size import BatchStage, check_batch_share, check_batch_stages
 from contract.spec.checkpoint import Checkpoint, InitialWeights
-from contract.spec.checks.easgd import check_averaging, check_easgd
+from contract.spec.checks.easgd import check_averaging, check_easgd, check_sgd
 from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
 from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.checks.memory import ReplicaMemory, check_memory, count_vectors, data_memory_bytes
 from contract.spec.checks.model import check_model
 from contract.spec.checks.model_size import model_size_of
-from contract.spec.checks.sgd import check_sgd
 from contract.spec.checks.world_size import check_data_groups, check_world_size
 from contract.spec.choices.augmentations import Augmentation
 from contract.spec.choices.collectives import Collective, Native

@@ -1,8 +1,11 @@
 """The cgroups by which the lab limits the memory of jobs: whether the machine has them, and their removal."""
 
+import errno
 import os
+import time
 from pathlib import Path
 
+from lab.errors import LabError
 from lab.layout import Layout
 
 ROOT = Path("/sys/fs/cgroup")
@@ -21,9 +24,23 @@ def missing(root: Path = ROOT) -> list[str]:
     return [] if os.access(folder, os.W_OK) else [f"This user may not make cgroups in {folder}."]
 
 
-def remove(layout: Layout, root: Path = ROOT) -> None:
-    """Remove what slurmd leaves of cgroups version 1; no process is in them any more."""
+def remove(layout: Layout, root: Path = ROOT, *, patience_s: float = 10) -> None:
+    """Remove what slurmd leaves of cgroups version 1; a process that has just ended may be in them for a moment."""
+    deadline = time.monotonic() + patience_s
     for host in layout.hosts:
         top = root / "memory" / f"slurm_{host.name}"
         for folder, _, _ in os.walk(top, topdown=False):
-            os.rmdir(folder)
+            while not _is_removed(folder):
+                if time.monotonic() > deadline:
+                    raise LabError(f"{folder} cannot be removed within {patience_s:.0f} s: a process is still in it")
+                time.sleep(0.05)
+
+
+def _is_removed(folder: str) -> bool:
+    try:
+        os.rmdir(folder)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        return False
+    return True

@@ -13,6 +13,7 @@ from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import Values
+from contract.spec.grid.value_text import describe_values
 from contract.spec.many_core import ManyCore
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.local import Local
@@ -50,7 +51,7 @@ def describe_submissions(
 
 
 def _describe_run(values: Values, run: AnyRun) -> str:
-    chosen = " ".join(f"{path}={value}" for path, value in values.items()) or "as in base"
+    chosen = describe_values(values) or "as in base"
     need = run.resources
     line = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {_describe_work(run)}"
     return f"{line}; {_describe_chip(need.many_core, run.replica)}" if need.kind == "slurm" and need.many_core else line

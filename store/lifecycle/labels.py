@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from contract.api.labels import ExperimentChange, RunChange
 from contract.spec.labels import MAX_TAGS
 from store.lifecycle import tags
-from store.lifecycle.tags import ExperimentTag
+from store.lifecycle.tags import ExperimentTag, RunTag
 from store.tables import Experiment, Run, now
 
 TEXTS = ("name", "description", "owner", "project")
@@ -60,6 +60,13 @@ def has_text(text: str) -> ColumnElement[bool]:
         ExperimentTag.experiment_id == Experiment.id, func.replace(tag, text, "") != tag
     )
     return or_(*in_columns, in_tags.exists())
+
+
+def run_has_text(text: str) -> ColumnElement[bool]:
+    """Return the condition for runs with `text` in the notes, a tag or the name of the experiment; case differs."""
+    in_tags = select(RunTag.run_id).where(RunTag.run_id == Run.id, func.replace(RunTag.tag, text, "") != RunTag.tag)
+    named = select(Experiment.id).where(func.replace(Experiment.name, text, "") != Experiment.name)
+    return or_(func.replace(Run.notes, text, "") != Run.notes, in_tags.exists(), Run.experiment_id.in_(named))
 
 
 def visible(table: type[Experiment] | type[Run], *, archived: bool) -> list[ColumnElement[bool]]:

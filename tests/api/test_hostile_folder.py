@@ -12,7 +12,7 @@ from tests.testing.hostile_files import HUGE, HUGE_BYTES, IRREGULAR, PLANTS, SEC
 
 pytestmark = pytest.mark.timeout(60)  # a FIFO would block its reader for good
 RUN = "/api/v1/runs/1"
-PATHS = [RUN, f"{RUN}/log", f"{RUN}/log?offset=-100", f"{RUN}/ranks", "/api/v1/experiments/1/failures"]
+PATHS = [RUN, f"{RUN}/log", f"{RUN}/log?offset=-100", f"{RUN}/ranks", f"{RUN}/stacks", "/api/v1/experiments/1/failures"]
 FILES = [
     "out.log",
     "times.csv",
@@ -23,6 +23,7 @@ FILES = [
     "attempts/1.log",
     "attempts/2.log",
     "attempts/1.rank-0.json",
+    "attempts/1.stacks-0.txt",
 ]
 
 

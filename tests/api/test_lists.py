@@ -171,3 +171,22 @@ def test_lists_begin_at_a_moment_in_any_zone(both: TestClient, path: str) -> Non
     numbers = ("1795400000", "1.8e9")  # pydantic takes seconds since 1970 for a moment
     for bad in ("2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "x", *numbers):
         assert both.get(f"/api/v1/{path}", params={"since": bad}).status_code == 422
+
+
+def test_runs_are_found_by_a_text_in_notes_tags_or_the_experiments_name(both: TestClient) -> None:
+    assert post(both, GRID).status_code == post(both, GRID.replace("three", "needle", 1)).status_code == 201
+    named = [run["id"] for run in both.get("/api/v1/runs?q=needle").json()["items"]]
+    every = [run["id"] for run in both.get("/api/v1/runs").json()["items"]]
+    others = [run_id for run_id in every if run_id not in named]
+    assert named
+    assert others
+    assert both.patch(f"/api/v1/runs/{others[0]}", json={"notes": "a Needle of 10 %"}).status_code == 200
+    assert both.patch(f"/api/v1/runs/{others[1]}", json={"add_tags": ["needles"]}).status_code == 200
+
+    def found(text: str) -> list[int]:
+        return [run["id"] for run in both.get("/api/v1/runs", params={"q": text, "limit": 100}).json()["items"]]
+
+    assert found("needle") == sorted([*named, others[1]], reverse=True)
+    assert found("Needle of 10 %") == [others[0]]
+    assert found("eedle") == sorted([*named, *others[:2]], reverse=True)
+    assert found("needle_") == []

@@ -38,6 +38,7 @@ OPERATION_IDS = [
     "get_snapshot",
     "get_snapshot_differences",
     "get_snapshot_file",
+    "get_stacks",
     "list_clusters",
     "list_experiment_runs",
     "list_experiments",

@@ -89,7 +89,7 @@ def test_show_lists_the_runs(client: Client, site: Site, call: Call) -> None:
     heads, measured, _ = call("show", created.id).out.splitlines()
     assert "last accuracy" in heads
     assert heads.index("last accuracy") < heads.index("best accuracy")
-    assert measured.split("44")[-1].split() == ["90.00", "%", "91.25", "%"]
+    assert measured.split("44")[-1].split() == ["-", "90.00", "%", "91.25", "%"]
     assert [
         run["id"] for run in json.loads(call("show", "--json", "--state", "failed", created.id).out)
     ] == created.runs[1:]
@@ -105,6 +105,9 @@ def test_stop_takes_an_experiment_or_a_run(client: Client, site: Site, call: Cal
         seed_runs.move(site, run_id, [State.CANCELLED])
     assert call("stop", created.id).out == f"experiment {created.id} has already ended\n"
     assert json.loads(call("stop", "--json", created.id).out) == {"stopping": 0}
+    several = client.create(SPEC).runs
+    assert call("stop", "--run", *several).out == "requested the stop of 2 runs\n"
+    assert all(client.run(run_id).stopping for run_id in several)
 
 
 def test_clusters_show_partitions_and_what_went_wrong(client: Client, site: Site, call: Call) -> None:

@@ -121,3 +121,17 @@ def test_why_of_a_run_that_paused_before_its_time_limit_names_no_failure(
     explained = call("why", run_id).out
     assert explained.startswith(f"run {run_id} is failed: {sentence}; the limit of 1 min is too short: ")
     assert "submit the run with a larger resources.minutes" in explained
+
+
+def test_why_prints_the_stacks_of_each_rank_on_request(client: Client, site: Site, call: Call) -> None:
+    run_id = client.create(SPEC).runs[0]
+    assert "no rank has left stacks" in call("why", run_id, "--stacks").out
+    fall(site, run_id)
+    attempts = seed_runs.log_of(site, run_id).path / "attempts"
+    for rank in range(70):  # more than a page
+        (attempts / f"1.stacks-{rank}.txt").write_text(f'File "train.py", line {rank}\x1b[2J\n')
+    shown = call("why", run_id, "--stacks").out
+    assert "rank 1 on n2" in shown.splitlines()[0]
+    assert "rank 69, written 20" in shown
+    assert '    File "train.py", line 69^[[2J\n' in shown
+    assert len(json.loads(call("why", run_id, "--stacks", "--json").out)) == 70

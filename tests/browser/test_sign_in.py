@@ -1,5 +1,7 @@
 """Test sign-in and sign-out in a real browser: the content policy blocks every script that it does not allow."""
 
+import getpass
+
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
@@ -112,3 +114,19 @@ def test_no_page_runs_in_a_frame(chromium: Browser, dashboard: Dashboard) -> Non
         page.set_content(f'<iframe src="{dashboard.url}/sign-in"></iframe>')
         frame = page.frames[-1]
         expect(frame.get_by_label("Enter the token")).to_have_count(0)
+
+
+def test_changes_carry_the_name_of_who_signed_in(chromium: Browser, dashboard: Dashboard) -> None:
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(dashboard.url)
+        page.get_by_label("Your name").fill("ada")
+        page.get_by_label("Enter the token").fill(dashboard.token)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"{dashboard.url}/")
+        assert page.evaluate("localStorage.getItem('user')") == "ada"
+    with Client(dashboard.url, dashboard.token) as client, chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(client.sign_in_url("/"))
+        page.wait_for_url(f"{dashboard.url}/")
+        assert page.evaluate("localStorage.getItem('user')") == getpass.getuser()

@@ -40,8 +40,10 @@ def test_the_steps_of_the_page_lead_to_the_curves_of_a_sweep(embedded: Service, 
     assert fast < slow
     assert "after 100 steps" in shown["bigbatch logs 1"]
     followed = next(text for command, text in shown.items() if " run " in command)
-    assert re.search(r"^run 1 parameters.lr=0.1: loss 0\.\d+$", followed, re.M), followed
+    assert re.search(r"^run 1 lr=0.1: loss 0\.\d+$", followed, re.M), followed
     assert " 100 " in shown["bigbatch show 1"]
+    assert experiments[4]["name"] == "fit"
+    assert embedded.get("/runs/5/log")["text"].strip() == "200"  # what the run before it has prepared
     assert "kind: program" in shown["bigbatch export 1"]
 
 

@@ -10,7 +10,7 @@ from lab.__main__ import main
 from lab.errors import LabError
 from lab.layout import Layout
 from lab.requirements import PACKAGES, find_other_slurm, missing, missing_packages
-from lab.services import config_files
+from lab.services import cgroups, config_files
 from lab.state_folder import StateFolder, selected_folder
 
 FOLDER = StateFolder(Path("/somewhere/lab"))
@@ -64,6 +64,34 @@ def test_only_a_lab_with_a_submit_limit_enforces_limits() -> None:
     ]
     with pytest.raises(ValueError, match="at least 1, not 0"):
         Layout(max_submit_jobs=0)
+
+
+def test_only_a_lab_with_a_memory_limit_counts_and_limits_memory() -> None:
+    limited, layout = slurm_conf(Layout(limits_memory=True)), Layout()
+    assert {"SelectTypeParameters=CR_Core_Memory", "TaskPlugin=task/cgroup", "DefMemPerCPU=500"} <= set(limited)
+    assert {"SelectTypeParameters=CR_Core", "TaskPlugin=task/none"} <= set(slurm_conf(layout))
+    assert starting(slurm_conf(layout), "DefMem") == []
+    for unified in (True, False):
+        assert "ConstrainRAMSpace" not in config_files.cgroup_conf(layout, unified=unified)
+        assert "ConstrainRAMSpace=yes\n" in config_files.cgroup_conf(Layout(limits_memory=True), unified=unified)
+
+
+def test_a_machine_without_a_memory_limit_says_why(tmp_path: Path) -> None:
+    assert "no cgroup hierarchy for memory" in cgroups.missing(tmp_path)[0]
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.oom_control").touch()
+    assert cgroups.missing(tmp_path) == []
+    (tmp_path / "cgroup.controllers").write_text("cpu pids\n")
+    assert "no memory limit" in cgroups.missing(tmp_path)[0]
+    (tmp_path / "cgroup.controllers").write_text("cpu memory pids\n")
+    assert cgroups.missing(tmp_path) == []
+
+
+def test_the_cgroups_of_the_hosts_are_removed_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "memory" / "slurm_gpu1" / "uid_0" / "job_1").mkdir(parents=True)
+    (tmp_path / "memory" / "slurm_other").mkdir()
+    cgroups.remove(Layout(gpu_hosts=1, knl_hosts=0), tmp_path)
+    assert [path.name for path in (tmp_path / "memory").iterdir()] == ["slurm_other"]
 
 
 def test_all_paths_in_slurm_conf_are_in_the_state_folder() -> None:

@@ -30,6 +30,12 @@ def measure(site: Site, run_id: int, steps: int, **values: float | None) -> None
         points.put(db, run_id, [Points(attempt=1, at=0.0, step=step, values=values) for step in range(1, steps + 1)])
 
 
+def measure_at(site: Site, run_id: int, step: int, **values: float | None) -> None:
+    """Store the values at one step."""
+    with transaction(site.engine) as db:
+        points.put(db, run_id, [Points(attempt=1, at=0.0, step=step, values=values)])
+
+
 def log_of(site: Site, run_id: int) -> RunFolder:
     """The run's folder, with an empty log."""
     with transaction(site.engine) as db:

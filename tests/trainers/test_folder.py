@@ -16,7 +16,7 @@ from tests.testing.trainers.jobs import HOUSE
 from tests.testing.trainers.pictures import draw, tree
 from trainers.build.data import build_data
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
-from trainers.data.images.crop import RATIO, center_square, new_generator, random_box
+from trainers.data.images.crop import RATIO, center_square, fixed_square, new_generator, random_box
 from trainers.data.images.image_folder import check_counts, list_images
 from trainers.data.images.image_split import Images, new_bad_marks
 
@@ -215,6 +215,28 @@ def test_crops_and_mirror_images_are_a_choice_and_both_are_the_default(root: Pat
     assert not any(torch.equal(one, other) for one, other in zip(plain, crop, strict=True))
     turned = [torch.equal(one, other) or torch.equal(one, other.flip(2)) for one, other in zip(crop, both, strict=True)]
     assert all(turned)
+
+
+def test_the_fixed_crop_is_a_random_square_within_the_central_one() -> None:
+    boxes = [fixed_square(64, 48, new_generator(0, 0, number)) for number in range(200)]
+    for left, upper, right, lower in boxes:
+        assert 8 <= left <= right <= 56
+        assert 0 <= upper <= lower <= 48
+        assert (right - left, lower - upper) == pytest.approx((42, 42))
+    assert len({box[:2] for box in boxes}) == 200
+    assert {round(box[0]) for box in boxes} == set(range(8, 15))
+
+
+def test_the_fixed_crop_is_a_choice_with_and_without_mirror_images(root: Path) -> None:
+    shade_HW = np.random.default_rng(0).integers(0, 256, (40, 48), dtype=np.uint8)
+    for path in root.rglob("*.*g"):
+        Image.fromarray(shade_HW).save(path)
+    crop, both = (with_augmentation(root, kind) for kind in ("fixed_crop", "fixed_crop_mirror"))
+    turned = [torch.equal(one, other.flip(2)) for one, other in zip(crop, both, strict=True)]
+    assert all(torch.equal(one, other) or t for one, other, t in zip(crop, both, turned, strict=True))
+    assert any(turned)
+    for others in (with_augmentation(root, "none"), with_augmentation(root, "crop")):
+        assert not any(torch.equal(one, other) for one, other in zip(crop, others, strict=True))
 
 
 def test_without_augmentation_a_training_image_is_as_in_an_evaluation(root: Path) -> None:

@@ -17,6 +17,7 @@ from tests.testing.trainers.jobs import events, finish, prepare, start
 from tests.testing.trainers.pictures import tree
 from trainers.build import data
 from trainers.data.images.image_folder import list_images
+from trainers.data.loader import Loader
 from trainers.data.sampler import permutation, slices
 from trainers.ranks.rank_info import local_rank_info
 from trainers.training.data_feed import DataFeed
@@ -50,21 +51,26 @@ def fed_batches(folder: RunFolder) -> list[tuple[float, list[int]]]:
     """Iterate two epochs as a rank does, the first from its second step; return the batch of every step."""
     run, rank_info = folder.read_spec(), local_rank_info(dist.get_rank(), dist.get_world_size())
     train, _ = data.build_data(run.data, run.seed, bad_images=folder.bad_images)
-    workers = run.data.workers
     feed = DataFeed(
-        train, run.batch_schedule, seed=run.seed, rank_info=rank_info, device=torch.device("cpu"), workers=workers
+        train,
+        run.batch_schedule,
+        seed=run.seed,
+        rank_info=rank_info,
+        device=torch.device("cpu"),
+        loader=Loader(run.data.workers),
     )
     batches = []
     for position in (Position(epoch=0, step=1), Position(epoch=1, step=0)):
         for (x_BCHW,), y_B in feed.epoch_batches(position):
             batches.append((x_BCHW.double().sum().item(), y_B.tolist()))
+    feed.close()
     return batches
 
 
 def test_memory_and_workers_change_no_batch(tmp_path: Path, root: Path) -> None:
     plain = on_ranks(2, fed_batches, prepare_run(tmp_path / "plain", root))
     assert [len(rank) for rank in plain] == [7, 7]
-    for number, choices in enumerate(({"workers": 1, "in_memory": {}}, {"in_memory": {"group": 1}})):
+    for number, choices in enumerate(({"workers": 1, "in_memory": {}}, {"in_memory": {"group": 1}}, {"workers": 2})):
         assert on_ranks(2, fed_batches, prepare_run(tmp_path / str(number), root, **choices)) == plain
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tests.testing.trainers import loader_rank
 from tests.testing.trainers.jobs import HOUSE, until
-from trainers.data.loader import WorkerLost, WorkerTraceback, load
+from trainers.data.loader import Loader, WorkerLost, WorkerTraceback, load
 from trainers.data.split import Batch, TensorSplit
 
 BATCHES = list(torch.randperm(60, generator=torch.Generator().manual_seed(0)).split(4))
@@ -161,3 +161,77 @@ def test_workers_also_load_a_tensor_split() -> None:
         assert isinstance(x_BCHW, Tensor)
         assert torch.equal(x_BCHW, split.x_NCHW[index_B])
         assert torch.equal(y_B, index_B)
+
+
+def test_the_workers_of_an_epoch_serve_the_next_one() -> None:
+    with closing(Loader(2)) as loader:
+        first = [target for _, target in loader.batches(loader_rank.Slow(), torch.arange(20).split(2))]
+        workers = {child.pid for child in active_children()}
+        second = [target for _, target in loader.batches(Uneven(), torch.arange(20).split(2))]
+        assert {child.pid for child in active_children()} == workers
+    assert torch.equal(torch.cat(first), torch.arange(20))
+    assert torch.equal(torch.cat(second), torch.arange(20) + 1)
+
+
+def test_streams_may_be_read_in_turns() -> None:
+    with closing(Loader(2)) as loader:
+        streams = [loader.batches(Uneven(), BATCHES) for _ in range(3)]
+        for parts in zip(*streams, [index_B + 1 for index_B in BATCHES], strict=True):
+            assert all(torch.equal(part[1], parts[-1]) for part in parts[:-1])
+
+
+def test_batches_of_a_closed_stream_are_skipped(tmp_path: Path) -> None:
+    """The worker has two batches before it, and has begun the first when the stream is closed."""
+    with closing(Loader(1)) as loader:
+        closed = loader.batches(Recorded(tmp_path), torch.arange(20).split(1))
+        closed.fill()
+        until(lambda: (tmp_path / "0").exists())
+        closed.close()
+        (tmp_path / "go").touch()
+        assert torch.equal(next(loader.batches(loader_rank.Slow(), [torch.arange(2)]))[1], torch.arange(2))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "go"]
+
+
+class Recorded(Uneven):
+    """A batch makes a file with its number, and then waits for the file "go"."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def batch(self, index_B: Tensor) -> Batch:
+        (self.folder / str(int(index_B))).touch()
+        until(lambda: (self.folder / "go").exists())
+        return index_B, index_B
+
+
+class Repeated(Uneven):
+    """A split with a large part that must travel to a worker once; each message contains `epoch`."""
+
+    def __init__(self, part: "CountsPickles", epoch: int) -> None:
+        self.part, self.epoch = part, epoch
+
+    @property
+    def constants(self) -> tuple[object, ...]:
+        return (self.part,)
+
+    def batch(self, index_B: Tensor) -> Batch:
+        return index_B + self.epoch, index_B + self.part.offset
+
+
+class CountsPickles:
+    def __init__(self) -> None:
+        self.offset, self.pickled = 7, 0
+
+    def __getstate__(self) -> dict[str, int]:
+        self.pickled += 1
+        return {"offset": self.offset, "pickled": self.pickled}
+
+
+def test_the_constant_part_of_a_split_travels_once_to_each_worker() -> None:
+    part = CountsPickles()
+    with closing(Loader(2)) as loader:
+        for epoch in range(3):
+            for inputs, target in loader.batches(Repeated(part, epoch), torch.arange(8).split(2)):
+                assert isinstance(inputs, Tensor)
+                assert torch.equal(target - 7, inputs - epoch)
+    assert part.pickled == 2

@@ -1,6 +1,8 @@
 """Properties of all optimizers: exemptions, clipping, averages, and resuming from a saved state."""
 
 import io
+from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,20 +10,25 @@ import torch
 from pydantic import ValidationError
 from torch import nn
 
+from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
+from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.oracles import flat, trained
-from trainers.build.optimizers import build_optimizer
+from trainers.build.optimizers import build_optimizer, note_on_skip
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import Exempt, adapting_groups, decaying_groups
 from trainers.optimizers.rate_inside import RateInsideSGD
+from trainers.progress.reporter import Reporter
+from trainers.ranks.rank_info import local_rank_info
+from trainers.training.engine import make_loop
 
 CHOICES: list[dict[str, Any]] = [
     {"kind": "sgd", "weight_decay": 0.1, "no_weight_decay": "bias_and_norm"},
     {"kind": "sgd", "weight_decay": 0.1, "nesterov": True},
     {"kind": "sgd", "weight_decay": 0.1, "form": "rate_inside", "no_weight_decay": "bias_and_norm"},
-    {"kind": "lars"},
-    {"kind": "lars", "form": "larc_clip", "skip": "none"},
+    {"kind": "lars", "skip": "bias_and_norm"},
+    {"kind": "lars", "form": "larc_clip"},
     {"kind": "lamb"},
     {"kind": "adam", "weight_decay": 0.1, "no_weight_decay": "bias_and_norm"},
     {"kind": "adamw"},
@@ -133,6 +140,40 @@ def test_tied_weights_are_updated_once() -> None:
     second.weight = first.weight
     groups = adapting_groups(nn.Sequential(first, second), "bias_and_norm")
     assert [len(group["params"]) for group in groups] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("net", "skip", "note"),
+    [
+        (
+            nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)),
+            None,
+            "LARS adapts the rate of 2 parameters",
+        ),
+        (nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)), "bias_and_norm", None),
+        (nn.Linear(2, 2), None, None),
+        (nn.Linear(2, 2), "one_dimensional", "the net has no normalization, and optimizer.skip"),
+    ],
+)
+def test_the_log_says_what_skip_means_for_the_net(net: nn.Module, skip: str | None, note: str | None) -> None:
+    found = note_on_skip(run_with({"kind": "lars", **({"skip": skip} if skip else {})}), net)
+    assert (found or "").startswith(note or "")
+    assert bool(found) == bool(note)
+    assert note_on_skip(run_with({"kind": "sgd"}), net) is None
+
+
+def printed_at_the_start(folder: str) -> str:
+    """Return what rank 0 prints while it builds a run of LARS with the small net."""
+    here = local_rank_info(0, 1)
+    report, log = Reporter(RunFolder(Path(folder)), 1, rank=0), io.StringIO()
+    with redirect_stdout(log):
+        make_loop(run_with({"kind": "lars"}), here, device=torch.device("cpu"), report=report)
+    return log.getvalue()
+
+
+def test_a_run_prints_the_note(tmp_path: Path) -> None:
+    [log] = on_ranks(1, printed_at_the_start, str(tmp_path))
+    assert log.startswith("LARS adapts the rate of 6 parameters of normalization too; optimizer.skip bias_and_norm")
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: "-".join(str(value) for value in choice.values()))

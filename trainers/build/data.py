@@ -117,9 +117,9 @@ def _build_folder(
     bad = BadImages(bad_images, choice.max_bad_images)
     images = partial(Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, bad=bad)
     memory = _build_memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
-    crops, mirrors = first in ("crop", "crop_mirror"), first in ("mirror", "crop_mirror")
+    random = {"crops": "crop" in first, "mirrors": "mirror" in first, "is_fixed": first.startswith("fixed")}
     return (
-        images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory, crops=crops, mirrors=mirrors),
+        images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory, **random),
         images(heldout, is_bad_N=new_bad_marks(len(heldout))),
     )
 

@@ -6,15 +6,24 @@ import torch
 from torch import nn
 
 from contract.spec.choices import optimizers as choices
+from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
 from trainers.build.imported import describe, make_part
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
-from trainers.optimizers.exempt import adapting_groups, decaying_groups
+from trainers.optimizers.exempt import NORMS, adapting_groups, decaying_groups
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
 from trainers.optimizers.rate_inside import RateInsideSGD
-from trainers.training.precision import LossScale
+from trainers.training.precision import WIRE_SCALE, LossScale
+
+
+def build_loss_scale(run: RunSpec) -> LossScale | None:
+    """Return the loss scale of a run whose gradients are float16 in the passes or in the messages, else None."""
+    if run.precision == "float16":
+        return LossScale()
+    sends = isinstance(run.rule, Sync) and run.resources.world > 1
+    return LossScale(WIRE_SCALE) if sends and getattr(run.collective, "wire", None) == "float16" else None
 
 
 def build_optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = None) -> torch.optim.Optimizer:
@@ -25,6 +34,23 @@ def build_optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = No
     if run.clip_norm is not None:
         clip(built, run.clip_norm)
     return built
+
+
+def note_on_skip(run: RunSpec, model: nn.Module) -> str | None:
+    """Return what LARS's `skip` means for this net, if results are known to depend on it."""
+    choice = run.optimizer
+    if not isinstance(choice, choices.LARS):
+        return None
+    norms = [module for module in model.modules() if isinstance(module, NORMS)]
+    if norms and choice.skip == "none":
+        count = sum(len(list(norm.parameters(recurse=False))) for norm in norms)
+        return f"LARS adapts the rate of {count} parameters of normalization too; optimizer.skip bias_and_norm does not"
+    if not norms and choice.skip != "none":
+        return (
+            f"the net has no normalization, and optimizer.skip {choice.skip} gives its biases the schedule's whole "
+            "rate: if the run diverges, choose none"
+        )
+    return None
 
 
 def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:

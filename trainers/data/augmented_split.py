@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trainers.data.sample_seed import sample_generators
 from trainers.data.split import Batch, SamplesOf, Split, StagedSplit
+from trainers.data.workers.messages import HasConstants
 
 Augment = Callable[[Tensor], Tensor]  # x_CHW -> x_CHW
 
@@ -30,6 +31,16 @@ class AugmentedSplit:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the function out: each loader process makes its own, since a local function cannot be pickled."""
         return {**self.__dict__, "_augment": None}
+
+    @property
+    def is_exchanged(self) -> bool:
+        """Return whether the split below exchanges samples."""
+        return isinstance(self.split, StagedSplit) and self.split.is_exchanged
+
+    @property
+    def constants(self) -> tuple[object, ...]:
+        """Return the constant parts of the split below."""
+        return self.split.constants if isinstance(self.split, HasConstants) else ()
 
     def stage(self, epoch: int, samples_of: SamplesOf) -> "AugmentedSplit":
         """Return the split with the random numbers of an epoch; all ranks call this together."""

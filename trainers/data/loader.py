@@ -1,30 +1,24 @@
 """Load batches in worker processes, in order, while the previous step runs.
 
-This module adds to torch's DataLoader: workers ignore the signals that a whole job gets, which their rank handles, and
-exit when their rank has ended for any reason; an exception in a worker reaches the rank unchanged, with the worker's
-traceback; and the rank's random number generators stay unchanged, so that a resumed run draws the same numbers.
+The workers start once and serve all epochs and evaluations, and a stream can be filled before it is read, so an epoch
+begins with batches that were loaded during the epoch before. An exception in a worker reaches the rank unchanged, with
+the worker's traceback; the rank's random number generators stay unchanged, so a resumed run draws the same numbers.
 """
 
-import os
-import pickle
-import signal
-import threading
-import traceback
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
-from multiprocessing import forkserver, get_context, parent_process, resource_tracker
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from typing import Protocol
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from trainers.data.split import Batch, Split
+from trainers.data.workers.messages import Failure
+from trainers.data.workers.pool import WorkerLost, WorkerPool
 
-PREFETCH = 2  # batches that each worker loads ahead of the current batch
-IGNORED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+__all__ = ["PREFETCH", "Batches", "Loader", "WorkerLost", "WorkerTraceback", "load"]
+
+PREFETCH = 2  # batches of a stream that each worker loads ahead of the current batch
 
 
 class WorkerTraceback(Exception):
@@ -34,108 +28,121 @@ class WorkerTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-class WorkerLost(RuntimeError):
-    """A worker process has ended unexpectedly."""
+class Batches(Protocol):
+    """Batches in order, until `close`."""
+
+    def __iter__(self) -> Iterator[Batch]: ...
+    def __next__(self) -> Batch: ...
+
+    def fill(self) -> None:
+        """Begin to load the first batches."""
+        ...
+
+    def close(self) -> None:
+        """Forget the batches that were not read."""
+        ...
+
+
+class Loader:
+    """The source of all batches of a rank; with `workers` > 0 that many processes load them."""
+
+    def __init__(self, workers: int = 0) -> None:
+        self._workers = workers
+        self._pool: WorkerPool | None = None
+
+    @property
+    def loads_ahead(self) -> bool:
+        """Return whether other processes load batches."""
+        return self._workers > 0
+
+    def start(self) -> None:
+        """Start the workers, which take a second or two until they can load."""
+        if self._workers and self._pool is None:
+            self._pool = WorkerPool(self._workers)
+
+    def batches(self, split: Split, indices: Iterable[Tensor], *, at_last: Callable[[], None] | None = None) -> Batches:
+        """Return `split.batch(index_B)` for every index_B, in order.
+
+        `at_last` is called while the batches are read, once the workers have got all of them: the time to fill the next
+        stream. A worker that dies raises WorkerLost within seconds.
+        """
+        self.start()
+        if self._pool is None:
+            return _OwnBatches(split, indices)
+        return _Stream(self._pool, split, indices, at_last=at_last)
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
 
 def load(split: Split, indices: Iterable[Tensor], *, workers: int) -> Generator[Batch]:
-    """Yield `split.batch(index_B)` for every index_B, in order; with `workers` > 0 that many processes load batches.
-
-    Closing the iterator ends the processes. A worker that dies raises WorkerLost within seconds.
-    """
-    if not workers:
-        yield from map(split.batch, indices)
-        return
-    context = get_context("forkserver")  # a fork of this process would inherit locks that gloo's threads hold
-    context.set_forkserver_preload([__name__])
-    _start_server()
-    loader: DataLoader[Loaded] = DataLoader(
-        _BatchDataset(split),
-        batch_size=None,
-        sampler=(index_B.numpy() for index_B in indices),
-        num_workers=workers,
-        prefetch_factor=PREFETCH,
-        collate_fn=_identity,
-        pin_memory=torch.cuda.is_available(),
-        worker_init_fn=_initialize_worker,
-        multiprocessing_context=context,
-        generator=torch.Generator(),  # DataLoader draws a seed from this generator instead of the rank's
-    )
-    batches: Any = iter(loader)
-    try:
-        while (loaded := _next(batches)) is not None:
-            if isinstance(loaded, _Failure):
-                raise loaded.error from WorkerTraceback(loaded.trace)
-            yield loaded
-    finally:
-        batches._shutdown_workers()  # torch does this with the last reference, which a traceback may hold
+    """Yield the batches of one stream; closing the iterator ends the workers."""
+    with closing(Loader(workers)) as loader, closing(loader.batches(split, indices)) as batches:
+        yield from batches
 
 
-def _start_server() -> None:
-    """Start the forkserver with the signals blocked, so that its workers start with blocked signals."""
-    resource_tracker.ensure_running()  # otherwise the server starts the tracker, which unblocks the signals
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED_SIGNALS)
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # signals that arrived meanwhile are delivered now
+class _OwnBatches:
+    """Batches that the rank itself loads when they are read."""
+
+    def __init__(self, split: Split, indices: Iterable[Tensor]) -> None:
+        self._batches: Iterator[Batch] = map(split.batch, indices)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        return next(self._batches)
+
+    def fill(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self._batches = iter(())
 
 
-def _next(batches: "Iterator[Loaded]") -> "Loaded | None":
-    try:
-        return next(batches, None)
-    except (EOFError, OSError, RuntimeError) as error:  # the type depends on the interrupted operation
-        message = (
-            f"a worker process that loads batches for this rank has ended ({error}); it may have run out of memory"
-        )
-        raise WorkerLost(message) from error
+class _Stream:
+    """Batches from the workers, some of them ahead of the reader."""
 
+    def __init__(
+        self, pool: WorkerPool, split: Split, indices: Iterable[Tensor], *, at_last: Callable[[], None] | None
+    ) -> None:
+        self._pool, self._indices, self._at_last = pool, iter(indices), at_last
+        self._numbers: deque[int] = deque()
+        self._is_drained = self._is_closed = False
+        self._stream = pool.open_stream(split)
 
-@dataclass(frozen=True)
-class _Failure:
-    error: Exception
-    trace: str
+    def __iter__(self) -> Iterator[Batch]:
+        return self
 
+    def __next__(self) -> Batch:
+        if self._is_closed:
+            raise StopIteration
+        self.fill()
+        if self._is_drained and self._at_last is not None:
+            at_last, self._at_last = self._at_last, None
+            at_last()
+        if not self._numbers:
+            raise StopIteration
+        batch = self._pool.take(self._numbers.popleft())
+        if isinstance(batch, Failure):
+            raise batch.error from WorkerTraceback(batch.trace)
+        self.fill()
+        return batch
 
-Loaded = Batch | _Failure
+    def fill(self) -> None:
+        """Let the workers load batches until PREFETCH for each worker are ahead of the reader."""
+        while not self._is_drained and len(self._numbers) < PREFETCH * len(self._pool):
+            index_B = next(self._indices, None)
+            if index_B is None:
+                self._is_drained = True
+            else:
+                self._numbers.append(self._pool.submit(self._stream, index_B))
 
-
-class _BatchDataset(Dataset[Loaded]):
-    """Map an index tensor to a batch, or to the exception that it raised."""
-
-    def __init__(self, split: Split) -> None:
-        self._split = split
-
-    def __getitem__(self, index_B: NDArray[np.int64]) -> Loaded:
-        try:
-            return self._split.batch(torch.from_numpy(index_B))
-        except Exception as error:
-            trace = traceback.format_exc()
-            return _Failure(_picklable(error), trace)
-
-
-def _picklable(error: Exception) -> Exception:
-    """Return the error, or a RuntimeError with its text if it cannot be pickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    error.__cause__ = error.__context__ = error.__traceback__ = None
-    return error
-
-
-def _identity(loaded: Any) -> Any:
-    return loaded
-
-
-def _initialize_worker(worker: int) -> None:
-    for number in IGNORED_SIGNALS:  # needed if another part of the rank had started the forkserver before
-        signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-
-
-def _exit_with_parent() -> None:
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
+    def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            self._pool.close_stream(self._stream, self._numbers)
+            self._numbers.clear()

@@ -23,6 +23,16 @@ class SampleSplit:
     def __len__(self) -> int:
         return len(self.dataset)
 
+    @property
+    def is_exchanged(self) -> bool:
+        """Return False: every rank has the data set."""
+        return False
+
+    @property
+    def constants(self) -> tuple[object, ...]:
+        """Return the data set, which is the same in every epoch."""
+        return (self.dataset,)
+
     def stage(self, epoch: int, samples_of: SamplesOf) -> "SampleSplit":
         """Return the same samples with the random numbers of an epoch."""
         return replace(self, epoch=epoch)

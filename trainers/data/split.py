@@ -47,6 +47,11 @@ class OrderedSplit(Split, Protocol):
 class StagedSplit(Split, Protocol):
     """A split that is prepared for every epoch, such as random crops or samples in the ranks' memory."""
 
+    @property
+    def is_exchanged(self) -> bool:
+        """Whether `stage` exchanges samples between the ranks, and so must wait for the end of an epoch."""
+        ...
+
     def stage(self, epoch: int, samples_of: SamplesOf) -> Split:
         """Return the split for an epoch in which ranks use samples_of(ranks); all ranks must call this."""
         ...

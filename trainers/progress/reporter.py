@@ -45,6 +45,11 @@ class Reporter:
             )
         )
 
+    def note(self, text: str) -> None:
+        """Print a line to the log."""
+        if self._file is not None:
+            print(text, flush=True)
+
     def chose(self, choices: CollectiveChoices, is_reused: bool, note: str | None) -> None:
         """Report the choices of `auto`; `is_reused`: an earlier attempt made them; `note`: why it did not."""
         self._append(

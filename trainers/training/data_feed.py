@@ -1,7 +1,8 @@
 """DataFeed: this rank's part of every global batch, pass by pass, in the run's order, on the rank's device."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -9,7 +10,7 @@ from torch import Tensor
 from contract.spec.batch_schedule import BatchSchedule, Position
 from contract.spec.batch_size import split_into_passes
 from trainers.data import sampler
-from trainers.data.loader import load
+from trainers.data.loader import Batches, Loader
 from trainers.data.split import DeviceBatch, OrderedSplit, Split, StagedSplit, to_device
 from trainers.ranks.rank_info import RankInfo
 
@@ -27,12 +28,15 @@ class DataFeed:
         device: torch.device,
         micro_batch: int | None = None,
         channels_last: bool = False,
-        workers: int = 0,
+        loader: Loader | None = None,
+        before_next: Callable[[], None] | None = None,
     ) -> None:
-        """`workers`: number of processes that prepare batches while the previous step runs."""
-        self._split, self._batch_schedule, self._seed, self._workers = split, batch_schedule, seed, workers
+        """`before_next`: called before the first batches of the next epoch are loaded, while an epoch still runs."""
+        self._split, self._batch_schedule, self._seed = split, batch_schedule, seed
         self._rank_info, self._device = rank_info, device
         self._micro_batch, self._channels_last = micro_batch, channels_last
+        self.loader, self._before_next = loader or Loader(), before_next
+        self._next: tuple[Position, Batches] | None = None  # the batches of the next epoch, which are loaded ahead
 
     def samples_per_step(self, epoch: int) -> int:
         """Return the number of this rank's samples in each step of an epoch."""
@@ -44,24 +48,47 @@ class DataFeed:
 
     def epoch_batches(self, start: Position) -> Generator[DeviceBatch]:
         """Yield the batches of an epoch from a position on, one batch per pass."""
-        if isinstance(self._split, StagedSplit):
-            split = self._split.stage(start.epoch, lambda ranks: self._shares(start, ranks).flatten(1))
-        else:
-            split = self._split
-        yield from self._load_batches(split, start)
+        ahead, self._next = self._next, None
+        if ahead is not None and ahead[0] == start:
+            yield from self._read(ahead[1])
+            return
+        if ahead is not None:
+            ahead[1].close()
+        yield from self._read(self._open(start))
 
     def sample_batches(self, samples: int) -> Iterator[DeviceBatch]:
         """Yield the first batches of this rank's first epoch, until they have `samples` samples or the epoch ends."""
         # do not stage the split, because a single rank may call this
-        with closing(self._load_batches(self._split, Position(0, 0))) as batches:
+        with closing(self._read(self.loader.batches(self._split, self._indices(Position(0, 0))))) as batches:
             for batch in batches:
                 yield batch
                 samples -= len(batch[1])
                 if samples <= 0:
                     return
 
-    def _load_batches(self, split: Split, start: Position) -> Generator[DeviceBatch]:
-        with closing(load(split, self._indices(start), workers=self._workers)) as batches:
+    def close(self) -> None:
+        """End the processes that load batches."""
+        self.loader.close()
+
+    def _open(self, start: Position) -> Batches:
+        """Return the batches of an epoch from a position on, not yet on the device."""
+        split = self._split
+        if isinstance(split, StagedSplit):
+            split = split.stage(start.epoch, lambda ranks: self._shares(start, ranks).flatten(1))
+        return self.loader.batches(split, self._indices(start), at_last=partial(self._load_ahead, start.epoch + 1))
+
+    def _load_ahead(self, epoch: int) -> None:
+        """Begin to load the first batches of the next epoch."""
+        if self._before_next is not None:
+            self._before_next()
+        is_exchanged = isinstance(self._split, StagedSplit) and self._split.is_exchanged
+        if epoch < self._batch_schedule.epochs and not is_exchanged:
+            start = Position(epoch, 0)
+            self._next = start, self._open(start)
+            self._next[1].fill()
+
+    def _read(self, batches: Batches) -> Generator[DeviceBatch]:
+        with closing(batches):
             for batch in batches:
                 yield to_device(batch, self._device, channels_last=self._channels_last)
 

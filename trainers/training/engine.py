@@ -1,5 +1,6 @@
 """Train one rank of a run, from the rendezvous of the ranks to the end of their process group."""
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -16,12 +17,13 @@ from trainers.build.data import build_data
 from trainers.build.losses import build_loss
 from trainers.build.models import build_model
 from trainers.build.normalization import set_up_batch_norm
-from trainers.build.optimizers import build_optimizer
+from trainers.build.optimizers import build_loss_scale, build_optimizer, note_on_skip
 from trainers.build.rules import build_rule
 from trainers.build.schedules import build_schedule
 from trainers.build.tasks import build_metrics, build_task, numbers_per_sample
 from trainers.checkpoints.rng_state import seed_generators
 from trainers.collectives.runners.timeout import BackendCollectives
+from trainers.data.loader import Loader
 from trainers.data.split import Split
 from trainers.progress.rank_stats import RankStats
 from trainers.progress.reporter import Reporter
@@ -37,7 +39,7 @@ from trainers.recovery.preemption_signal import PreemptionSignal
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
 from trainers.training.loop import TrainingLoop
-from trainers.training.precision import LossScale, Precision
+from trainers.training.precision import Precision
 from trainers.training.state import TrainingState
 from trainers.training.step import TrainingStep
 
@@ -77,6 +79,8 @@ def train(
 
 def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report: Reporter) -> TrainingLoop:
     """Build the parts that a spec chooses, in the same order on all ranks, and return this rank's training loop."""
+    loader = Loader(run.data.workers)
+    loader.start()  # first, so that the workers start while this rank builds its parts
     timer, precision = Timer(device), Precision(DTYPES[run.precision], device)
     watch = BackendCollectives(timeout_s=run.collective.timeout_s)
     train_split, heldout = build_data(
@@ -84,30 +88,41 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
     )
     state = _make_state(run, rank_info, device=device, report=report, timer=timer)
     model, rule = state.model, state.rule
-    batch = max(EVALUATION_NUMBERS // numbers_per_sample(run), run.micro_batch or run.batch_per_rank)
+    evaluation_batch = max(EVALUATION_NUMBERS // numbers_per_sample(run), run.micro_batch or run.batch_per_rank)
+    evaluation = Evaluation(
+        heldout,
+        build_task(run, device),
+        evaluation_batch,
+        precision,
+        device,
+        loader=loader,
+        watch=watch,
+        metrics=build_metrics(run),
+    )
+    evaluates = rule.is_synchronous or rank_info.rank == 0
+    load_evaluation = partial(evaluation.load_ahead, alone=not rule.is_synchronous) if evaluates else None
     return TrainingLoop(
         run,
         state,
         step=TrainingStep(model, build_loss(run, model), rule, precision=precision, scale=state.scale),
-        feed=make_feed(run, train_split, rank_info, device=device),
+        feed=make_feed(run, train_split, rank_info, device=device, loader=loader, before_next=load_evaluation),
         schedule=build_schedule(run),
-        evaluation=Evaluation(
-            heldout,
-            build_task(run, device),
-            batch,
-            precision,
-            device,
-            workers=run.data.workers,
-            watch=watch,
-            metrics=build_metrics(run),
-        ),
+        evaluation=evaluation,
         timer=timer,
         metrics=StepMetrics(report, world=rank_info.world if rule.is_synchronous else 1, device=device, watch=watch),
         report=report,
     )
 
 
-def make_feed(run: RunSpec, split: Split, rank_info: RankInfo, *, device: torch.device) -> DataFeed:
+def make_feed(
+    run: RunSpec,
+    split: Split,
+    rank_info: RankInfo,
+    *,
+    device: torch.device,
+    loader: Loader | None = None,
+    before_next: Callable[[], None] | None = None,
+) -> DataFeed:
     """Return the feed of this rank's training samples."""
     return DataFeed(
         split,
@@ -116,7 +131,8 @@ def make_feed(run: RunSpec, split: Split, rank_info: RankInfo, *, device: torch.
         rank_info=rank_info,
         device=device,
         micro_batch=run.micro_batch,
-        workers=run.data.workers,
+        loader=loader,
+        before_next=before_next,
         channels_last=run.channels_last,
     )
 
@@ -130,8 +146,10 @@ def _make_state(
     set_up_batch_norm(model, run.batch_norm, timed=time_communication)
     # each rank its own seed, because equal dropout masks on all ranks would not average out
     seed_generators(run.seed, rank=rank_info.rank, step=0)
-    scale = LossScale() if run.precision == "float16" else None
+    scale = build_loss_scale(run)
     optimizer = build_optimizer(run, model, scale)
+    if note := note_on_skip(run, model):
+        report.note(note)
     allreduce = build_allreduce(
         run.collective,
         rank_info.world,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import torch
@@ -11,7 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from contract import metric_names
 from trainers.collectives.runners.timeout import BackendCollectives
-from trainers.data.loader import load
+from trainers.data.loader import Batches, Loader
 from trainers.data.split import DeviceBatch, Split, to_device
 from trainers.tasks.own_metrics import OwnMetrics
 from trainers.tasks.task import Task
@@ -27,9 +28,16 @@ class Evaluation:
     batch: int
     precision: Precision
     device: torch.device
-    workers: int = 0  # number of processes that prepare batches
+    loader: Loader = field(default_factory=Loader)
     metrics: OwnMetrics = field(default_factory=OwnMetrics)
     watch: BackendCollectives = field(default_factory=BackendCollectives)
+    _ahead: list[Batches] = field(default_factory=list)  # the batches of the next evaluation, if they are loaded ahead
+
+    def load_ahead(self, *, alone: bool = False) -> None:
+        """Begin to load the first batches of the next evaluation, which has the same `alone`."""
+        if self.loader.loads_ahead and not self._ahead:
+            self._ahead.append(self._open(alone=alone))
+            self._ahead[0].fill()
 
     def __call__(self, model: nn.Module, *, alone: bool = False) -> dict[str, float]:
         """Return the held-out loss, the accuracy of classes, and the user's metrics.
@@ -47,23 +55,27 @@ class Evaluation:
     @torch.no_grad()
     def _measure(self, model: nn.Module, *, alone: bool) -> dict[str, float]:
         """Return the means over all held-out samples; rank r of n takes samples r, r + n, r + 2n, ..."""
-        rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
         own = len(self.metrics.names)
         # the task's loss, correct answers and count; the user's metrics and their count, if there are any
         sums_N = torch.zeros(3 + own + (own > 0), dtype=torch.float64, device=self.device)
-        mine_N = torch.arange(len(self.heldout))[rank::world]
-        parts = torch.split(mine_N, self.batch) if len(mine_N) else ()  # with fewer samples than ranks some have none
-        for made in load(self.heldout, parts, workers=self.workers):
-            inputs, target = to_device(made, self.device)
-            with self.precision.passes():
-                output = model(*inputs)
-            sums_N[:3] += self.task.tally(output, target)
-            sums_N[3:] += self.metrics.tally(output, target)
+        with closing(self._ahead.pop() if self._ahead else self._open(alone=alone)) as batches:
+            for made in batches:
+                inputs, target = to_device(made, self.device)
+                with self.precision.passes():
+                    output = model(*inputs)
+                sums_N[:3] += self.task.tally(output, target)
+                sums_N[3:] += self.metrics.tally(output, target)
         if not alone:
             self.watch.all_reduce(sums_N)
         loss, right, count, *own_sums = sums_N.tolist()
         accuracy = {} if math.isnan(right) else {metric_names.HELDOUT_ACCURACY: right / count}
         return {metric_names.HELDOUT_LOSS: loss / count} | accuracy | self.metrics.means(own_sums)
+
+    def _open(self, *, alone: bool) -> Batches:
+        rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
+        mine_N = torch.arange(len(self.heldout))[rank::world]
+        parts = torch.split(mine_N, self.batch) if len(mine_N) else ()  # with fewer samples than ranks some have none
+        return self.loader.batches(self.heldout, parts)
 
 
 @torch.no_grad()

@@ -64,6 +64,7 @@ class TrainingLoop:
                 self.coordinator.finish()
         finally:
             self.metrics.close()
+            self.feed.close()
         return True
 
     def _train_epoch(self, start: Position) -> bool:
@@ -129,12 +130,13 @@ class TrainingLoop:
     def _explain_divergence(self, loss: float, rate: float, at: Position) -> str:
         together = self.state.rule.is_synchronous and not self.state.rule.replicas_differ
         message = f"at step {self.state.step} the loss is {loss}, with a learning rate of {rate:g}"
+        precision = self.evaluation.precision
         if not together:  # other ranks may not be available to make the step's batches again
-            return f"{message}; {diagnose(self.state.model, (), together=False)}"
+            return f"{message}; {diagnose(self.state.model, (), precision=precision, together=False)}"
         self.metrics.flush()
         with closing(self.feed.epoch_batches(at)) as batches:
             repeated = islice(batches, self.feed.passes_per_step(at.epoch))
-            return f"{message}; {diagnose(self.state.model, repeated)}"
+            return f"{message}; {diagnose(self.state.model, repeated, precision=precision)}"
 
     def _evaluate_weights(self) -> None:
         """Evaluate the weights as they are, at step 0."""

@@ -11,24 +11,28 @@ from torch import Tensor, nn
 
 from trainers.collectives.json_exchange import gather_json
 from trainers.data.split import DeviceBatch
+from trainers.training.precision import Precision
 
 LARGEST = 3  # number of layers in the diagnosis
 
 
 @torch.no_grad()
-def diagnose(model: nn.Module, passes: Iterable[DeviceBatch], *, together: bool = True) -> str:
-    """Repeat the passes of the failed step and describe the cause; `together`: all ranks do, and share the result."""
-    found = [_find_in_pass(model, inputs) for inputs, _ in passes]
+def diagnose(model: nn.Module, passes: Iterable[DeviceBatch], *, precision: Precision, together: bool = True) -> str:
+    """Repeat the passes of the failed step in its precision, and describe the cause.
+
+    `together`: all ranks do, and share the result.
+    """
+    found = [_find_in_pass(model, inputs, precision) for inputs, _ in passes]
     own = next((layer for layer in found if layer), None)
     of_rank = {dist.get_rank(): own} if not together else dict(enumerate(gather_json(own)))
     first = next((f"{layer} on rank {rank}" for rank, layer in of_rank.items() if layer), "the loss")
     return f"the first that is not finite is {first}; {_sizes(model)}"
 
 
-def _find_in_pass(model: nn.Module, inputs: tuple[Tensor, ...]) -> str | None:
+def _find_in_pass(model: nn.Module, inputs: tuple[Tensor, ...], precision: Precision) -> str | None:
     if not all(bool(part.isfinite().all()) for part in inputs):
         return "the input itself"
-    with _record_not_finite(model) as not_finite:
+    with _record_not_finite(model) as not_finite, precision.passes():
         model(*inputs)
     return not_finite[0] if not_finite else None
 

@@ -3,6 +3,7 @@
 Small gradients vanish in float16, so the loss is multiplied by a scale s before the backward pass and the gradients are
 divided by it before the update. A step whose gradients are not all finite is skipped and s is halved; after
 DOUBLING_STEPS steps in a row that were not skipped, s is doubled. bfloat16 has float32's range and needs no scale.
+Messages in float16 need a scale too, also after passes in float32.
 """
 
 from contextlib import AbstractContextManager
@@ -13,6 +14,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 FIRST_SCALE = 2.0**16
+WIRE_SCALE = 2.0**10  # of float16 messages: gradients from 6e-11 to 64 arrive, so that no first step is skipped
 LEAST_SCALE = 2.0**-10  # gradients that overflow at this scale are not finite at any scale
 DOUBLING_STEPS = 2000
 
@@ -41,7 +43,7 @@ class LossScale:
     """
 
     def __init__(self, scale: float = FIRST_SCALE) -> None:
-        self.scale = scale
+        self.scale = self._first = scale
         self._clean_steps = 0
         self._skipped: list[tuple[Tensor, Tensor]] = []  # parameters and gradients of a skipped step
 
@@ -85,7 +87,7 @@ class LossScale:
             self.scale /= 2
             if self.scale < LEAST_SCALE:
                 raise Overflow(
-                    f"the gradients are not finite at any loss scale from {FIRST_SCALE:g} to {LEAST_SCALE:g}"
+                    f"the gradients are not finite at any loss scale from {self._first:g} to {LEAST_SCALE:g}"
                 )
             return
         self._clean_steps += 1

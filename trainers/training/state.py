@@ -101,7 +101,7 @@ class TrainingState:
         self.optimizer.load_state_dict(saved["optimizer"])
         if self.average is not None:
             self.average.n_averaged.fill_(saved["averaged"])
-        if self.scale is not None:
+        if self.scale is not None and saved["scale"] is not None:  # earlier versions had none for float16 messages
             self.scale.load_state_dict(saved["scale"])
 
 

@@ -178,3 +178,35 @@ test("the page of programs has columns and tabs of what they report, and the fir
     screen.getByText("python train.py --lr {lr} --name {name} --out {run_folder} {{again}} {unknown}"),
   ).toBeVisible();
 });
+
+test("the stacks of the ranks are open after a stall, and asked for on a click otherwise", async () => {
+  const failure = {
+    kind: "collective_timeout",
+    rank: 1,
+    falls: [],
+    reason: "",
+    evidence: "",
+    source: "rank 1",
+  };
+  const stalled = { failure, state: "failed" } as unknown as Partial<RunDetail>;
+  const ranks = [0, 1].map((rank) => ({
+    rank,
+    written_at: 1_795_420_800,
+    text: `File "train.py", line ${rank}`,
+  }));
+  for (const change of [stalled, {}]) {
+    const service = program(change);
+    service.answers["GET /runs/7/stacks"] = () => ({ attempt: 2, ranks, next: null });
+    const { unmount } = openPage("/runs/7");
+    const panel = await screen.findByRole("region", { name: "Stacks" });
+    if (change !== stalled) {
+      expect(service.requests.filter((request) => request.includes("stacks"))).toEqual([]);
+      await userEvent.click(within(panel).getByRole("button", { name: /Stacks of the ranks/ }));
+    }
+    expect(await within(panel).findByLabelText("Stacks of rank 1")).toHaveTextContent(
+      'File "train.py", line 1',
+    );
+    expect(panel).toHaveTextContent("of attempt 2");
+    unmount();
+  }
+});

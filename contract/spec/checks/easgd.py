@@ -1,4 +1,4 @@
-"""Checks of elastic averaging: stability of the exchanges with the center, and options that the rule cannot use.
+"""Checks of SGD and elastic averaging: options that do not go together, and stability of the exchanges with the center.
 
 With alpha = eta rho and no gradient, an exchange reduces the distance to the center if
     2 alpha - 1 < 1           one replica at a time: replica and center each move by alpha of their distance
@@ -60,3 +60,17 @@ def check_averaging(rule: Rule, *, clips: bool, averages: bool) -> Iterator[Vali
     yield ValidationIssue(
         path="ema_decay", message=f"{rule.kind} evaluates its weights directly: {what}; remove ema_decay"
     )
+
+
+def check_sgd(optimizer: Optimizer, rule: Rule) -> Iterator[ValidationIssue]:
+    """Yield an issue for each option of SGD that does not go with another option or with the rule."""
+    if not isinstance(optimizer, SGD):
+        return
+    if optimizer.nesterov and not optimizer.momentum:
+        yield ValidationIssue(path="optimizer.nesterov", message="Nesterov momentum needs a momentum above 0")
+    if optimizer.nesterov and optimizer.form == "rate_inside":
+        message = "Nesterov momentum is defined here with the rate outside of the velocity only: use rate_outside"
+        yield ValidationIssue(path="optimizer.form", message=message)
+    if isinstance(rule, AsyncSGD) and optimizer.form == "rate_outside":
+        message = "the center of async_sgd has the velocity, with each gradient's own rate inside: use rate_inside"
+        yield ValidationIssue(path="optimizer.form", message=message)

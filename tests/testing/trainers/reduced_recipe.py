@@ -25,6 +25,7 @@ def reduced(run: RunSpec) -> RunSpec:
         "train_samples": 8 * RANKS * SHARE,
         "heldout_samples": 1,
     }
+    spec["augmentation"] = None  # generated images have none
     if scaling := spec["schedule"]["scaling"]:
         scaling["reference_batch"] = max(1, scaling["reference_batch"] // factor)
     spec["collective"] = _for_two(spec["collective"])
@@ -34,4 +35,4 @@ def reduced(run: RunSpec) -> RunSpec:
 
 def _for_two(collective: dict[str, Any]) -> dict[str, Any]:
     """Return the same collective; its parameters that count ranks become the number of ranks."""
-    return {name: RANKS if name in ("rows", "group") and value else value for name, value in collective.items()}
+    return {name: RANKS if name in ("rows", "group", "k") and value else value for name, value in collective.items()}

@@ -13,6 +13,9 @@ from tests.testing.trainers.attempts import attempt
 from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.jobs import events, prepare
 from trainers.training.loss_diagnosis import diagnose
+from trainers.training.precision import Precision
+
+PLAIN = Precision(torch.float32, torch.device("cpu"))
 
 
 def diagnose_one() -> str:
@@ -22,7 +25,7 @@ def diagnose_one() -> str:
         nn.init.constant_(layer.weight, 1e20)
     small, large = torch.full((3, 2), 1e-9), torch.full((3, 2), 1e6)
     passes = [((small,), small), ((large if dist.get_rank() == 1 else small,), small)]
-    return diagnose(net, passes)
+    return diagnose(net, passes, precision=PLAIN)
 
 
 def test_every_rank_reports_the_first_layer_and_its_rank() -> None:
@@ -34,12 +37,26 @@ def test_every_rank_reports_the_first_layer_and_its_rank() -> None:
 
 
 def poisoned() -> str:
-    return diagnose(nn.Linear(2, 2), [((torch.tensor([[1.0, math.nan]]),), torch.zeros(1))])
+    return diagnose(nn.Linear(2, 2), [((torch.tensor([[1.0, math.nan]]),), torch.zeros(1))], precision=PLAIN)
 
 
 def test_an_input_that_is_not_finite_is_reported_as_input() -> None:
     (results,) = on_ranks(1, poisoned)
     assert "the first that is not finite is the input itself on rank 0" in results
+
+
+def diagnose_float16() -> str:
+    """Diagnose a second layer whose outputs of 1e5 are above float16's range and within float32's."""
+    net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
+    nn.init.constant_(net[0].weight, 1.0)
+    nn.init.constant_(net[2].weight, 500.0)
+    passes = [((torch.full((3, 2), 100.0),), torch.zeros(1))]
+    return diagnose(net, passes, precision=Precision(torch.float16, torch.device("cpu")))
+
+
+def test_an_overflow_of_float16_is_found_in_float16() -> None:
+    (results,) = on_ranks(1, diagnose_float16)
+    assert "the first that is not finite is 2 (Linear) on rank 0" in results
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

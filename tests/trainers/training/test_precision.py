@@ -9,14 +9,27 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
+from contract.spec.run import RunSpec
 from tests.testing.trainers.forked_ranks import on_ranks
+from trainers.build.optimizers import build_loss_scale, build_optimizer
+from trainers.build.rules import build_rule
+from trainers.collectives.plans import ring
 from trainers.collectives.runners import native
+from trainers.collectives.runners.allreduce import make_allreduce
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
 from trainers.rules.sync import Sync
-from trainers.training.precision import DOUBLING_STEPS, FIRST_SCALE, LEAST_SCALE, LossScale, Overflow, Precision
+from trainers.training.precision import (
+    DOUBLING_STEPS,
+    FIRST_SCALE,
+    LEAST_SCALE,
+    WIRE_SCALE,
+    LossScale,
+    Overflow,
+    Precision,
+)
 from trainers.training.step import TrainingStep
 
 CPU = torch.device("cpu")
@@ -102,6 +115,45 @@ def test_all_ranks_skip_a_step_that_overflows_on_one_rank(kind: str) -> None:
     assert first == second
     assert first[1] == [FIRST_SCALE, FIRST_SCALE / 2, FIRST_SCALE / 2]
     assert first[2] == {"scale": FIRST_SCALE / 2, "clean_steps": 1}
+
+
+def send_in_float16() -> list[float]:
+    """Take three steps with float32 passes and float16 messages: tiny gradients, then an overflow on rank 1, then none.
+
+    Return the weight and the scale after each step.
+    """
+    run = RunSpec.model_validate(
+        {
+            "optimizer": {"kind": "sgd", "momentum": 0.0},
+            "schedule": {"kind": "constant", "rate": 1.0},
+            "collective": {"kind": "ring", "wire": "float16"},
+            "resources": {"kind": "local", "ranks_per_node": 2},
+            "batch": 64,
+            "epochs": 1,
+        }
+    )
+    net = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(net.weight)
+    scale = build_loss_scale(run)
+    assert scale is not None
+    optimizer = build_optimizer(run, net, scale)
+    allreduce = make_allreduce(ring.allreduce(range(2), range(2)), chunks=2, wire=torch.float16)
+    rule = build_rule(run, net, optimizer, allreduce=allreduce, scale=scale)
+    seen = []
+    for gradient in (2.0**-26, 1e5 if dist.get_rank() else 0.0, 0.0):
+        for group in optimizer.param_groups:
+            group["lr"] = 1.0
+        net.weight.grad = torch.full((1, 1), gradient * scale.scale)
+        rule.step(torch.tensor(1.0))
+        seen += [net.weight.item(), scale.scale]
+    return seen
+
+
+def test_float16_messages_have_a_loss_scale_after_float32_passes() -> None:
+    """2^-26 is less than half of float16's smallest number; 1e5 is above its largest."""
+    first, second = on_ranks(2, send_in_float16)
+    assert first == second
+    assert first == [-(2.0**-26), WIRE_SCALE, -(2.0**-26), WIRE_SCALE / 2, -(2.0**-26), WIRE_SCALE / 2]
 
 
 def test_the_scale_doubles_and_is_restored_from_its_state() -> None:

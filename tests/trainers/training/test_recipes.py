@@ -1,6 +1,7 @@
 """The papers' recipes have the papers' numbers of steps and rates, and each takes two steps in the engine."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,14 @@ import torch.distributed as dist
 
 from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
+from contract.settings import Settings
 from contract.spec.choices.collectives import Torus
+from contract.spec.choices.optimizers import LARS, SGD
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.grid import Values
 from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
+from scheduler.submit.dry_run import describe_submissions
 from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.reduced_recipe import RANKS, reduced
 from trainers.build import schedules
@@ -29,12 +34,27 @@ STEPS = {  # of the whole run: E floor(n / B), batch by batch
     "firecaffe-googlenet": 72 * 1251,
     "firecaffe-nin": 47 * 1251,
     "sony-34k-68k": 30 * 36 + 60 * 18,
+    "sony-54k": 90 * 23,
+    "you-alexnet-8k": 100 * 156,
+    "you-alexnet-16k": 100 * 78,
+    "you-resnet50-v2-32k": 90 * 39,
+    "kumar-resnet50": 90 * 156,
 }
+OTHERS = ["gnmt-lars", "knl-16"]
+SOURCES = (
+    *("paper", "file", "solver", "recalled", "derived", "chosen here", "ImageNet-1k", "CIFAR-10", "Titan's", "Goyal"),
+    *("et al.", "released", "MLPerf"),
+)
+NUMBER = re.compile(r"(?<![\w-])\d")
+
+
+def points(name: str) -> list[tuple[Values, RunSpec]]:
+    experiment = ExperimentSpec.model_validate(read_document((RECIPES / f"{name}.yaml").read_bytes()))
+    return [(values, run) for values, run in experiment.points() if isinstance(run, RunSpec)]
 
 
 def recipe(name: str) -> RunSpec:
-    experiment = ExperimentSpec.model_validate(read_document((RECIPES / f"{name}.yaml").read_bytes()))
-    ((_, run),) = experiment.points()
+    ((_, run),) = points(name)
     return run
 
 
@@ -58,16 +78,52 @@ def test_sony_s_batches_are_16_and_32_images_for_each_of_2176_gpus_on_a_34_by_64
     ("name", "rates"),
     [
         ("goyal-8k", {0: 0.1, 5: 3.2, 29: 3.2, 30: 0.32, 60: 0.032, 80: 0.0032}),
-        ("you-resnet50-32k", {0: 0.0, 2.5: 14.5, 45: 29 / 4}),
-        ("you-alexnet-bn-32k", {0: 1.0, 10: 32 * 0.9**2, 50: 8.0}),
+        ("you-resnet50-32k", {0: 0.0, 2.5: 1.45, 45: 2.9 / 4}),
+        ("you-resnet50-v2-32k", {0: 0.0, 2.5: 1.45, 45: 2.9 / 4}),
+        ("you-alexnet-bn-32k", {0: 1.0, 10: 22 * 0.9**2, 50: 5.5}),
+        ("you-alexnet-8k", {0: 1.0, 50: 2.5}),
+        ("you-alexnet-16k", {0: 1.0, 50: 3.5}),
+        ("kumar-resnet50", {0: 0.1, 5: 3.2, 30: 0.32, 60: 0.032, 80: 0.0032}),
         ("firecaffe-googlenet", {0: 0.08, 54: 0.04}),
         ("firecaffe-nin", {0: 0.04, 21: 0.004, 42: 0.0004}),
         ("sony-34k-68k", {0: 0.2, 15: 29 * (75 / 90) ** 2, 30: 50 * (60 / 90) ** 2}),
+        ("sony-54k", {0: 0.2, 15: 29 * (75 / 90) ** 2, 45: 29 / 4}),
     ],
 )
 def test_a_recipe_has_the_paper_s_learning_rates(name: str, rates: dict[float, float]) -> None:
     rate = schedules.build_schedule(recipe(name))
     assert {epoch: rate(epoch) for epoch in rates} == pytest.approx(rates, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [*STEPS, *OTHERS])
+def test_every_number_of_a_paper_s_recipe_has_its_source(name: str) -> None:
+    _, _, base = (RECIPES / f"{name}.yaml").read_text().partition("\nbase:\n")
+    assert base
+    for line in base.splitlines():
+        value, _, comment = line.partition("  # ")
+        if NUMBER.search(value.partition(": ")[2]):
+            assert any(source in comment for source in SOURCES), line
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_recipe_has_a_dry_run(path: Path) -> None:
+    spec = ExperimentSpec.model_validate(read_document(path.read_bytes()))
+    assert len(list(describe_submissions(spec, Settings(home=Path("/h"))))) >= 1
+
+
+def test_the_recipes_have_the_papers_forms() -> None:
+    for name in ("firecaffe-googlenet", "firecaffe-nin", "knl-16"):
+        ((_, run), *_) = points(name)
+        assert isinstance(run.optimizer, SGD)
+        assert run.optimizer.form == "rate_inside"
+    elastic = [run for _, run in points("easgd")]
+    assert all(isinstance(run.optimizer, SGD) and run.optimizer.form == "rate_inside" for run in elastic)
+    assert [run.optimizer.momentum for run in elastic].count(0.9) == 1  # MEASGD
+    for name in ("sony-34k-68k", "sony-54k"):
+        run = recipe(name)
+        assert isinstance(run.optimizer, LARS)
+        assert (run.optimizer.skip, run.channels_last) == ("none", True)
+    assert recipe("goyal-8k").collective.kind == "hierarchical"
 
 
 class Two:

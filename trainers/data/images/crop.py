@@ -1,7 +1,8 @@
 """The part of an image that a net gets: a random box in training, the center in an evaluation.
 
 Random-resized-crop (Szegedy et al., 2015, "Going deeper with convolutions", section 6): a box of 8 to 100 % of the area
-with an aspect ratio from 3/4 to 4/3, resized to the net's input size, and mirrored with probability 1/2.
+with an aspect ratio from 3/4 to 4/3, resized to the net's input size, and mirrored with probability 1/2. Caffe's nets
+have the older, weaker augmentation: a random square of fixed size (Krizhevsky, Sutskever & Hinton, 2012, section 4.1).
 """
 
 from math import exp, log, sqrt
@@ -31,6 +32,14 @@ def random_box(width: int, height: int, draw: Generator) -> Box:
             left, upper = int(draw.integers(width - w + 1)), int(draw.integers(height - h + 1))
             return left, upper, left + w, upper + h
     return _central_box(width, height, w=min(width, height * RATIO[1]), h=min(height, width / RATIO[0]))
+
+
+def fixed_square(width: int, height: int, draw: Generator) -> Box:
+    """Return a random square of 7/8 of the shorter side within the central square (Krizhevsky et al., 2012)."""
+    short = min(width, height)
+    side = MARGIN * short
+    left, upper = (draw.uniform(0, short - side) + (length - short) / 2 for length in (width, height))
+    return left, upper, left + side, upper + side
 
 
 def center_square(width: int, height: int) -> Box:

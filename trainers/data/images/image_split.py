@@ -6,25 +6,18 @@ the same sample. An image that cannot be decoded is recorded (bad_images.py) and
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
+from functools import partial
 
-import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
-from trainers.data.images.crop import Box, center_square, new_generator, random_box
-from trainers.data.memory_store.sample_store import Files, SampleStore
+from trainers.data.images.crop import center_square, fixed_square, new_generator, random_box
+from trainers.data.images.decoder import UNREADABLE, decode_square
+from trainers.data.memory_store.sample_store import Files, SampleShard, SampleStore
 from trainers.data.split import SamplesOf
 
 Color = Sequence[float]  # of red, green, blue, from 0 to 1
-UNREADABLE = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    Image.DecompressionBombError,
-)  # Pillow's errors on damaged files
 
 
 @dataclass(frozen=True)
@@ -39,12 +32,23 @@ class Images:
     is_bad_N: Tensor  # bool, in shared memory, so that all worker processes of this rank see the bad images
     seed: int | None = None  # of random crops and mirror images; None: the central square
     crops: bool = True  # a random box, not the central square
+    is_fixed: bool = False  # the random box is a square of fixed size
     mirrors: bool = True  # every second image, at random
     epoch: int = 0
     store: SampleStore | None = None
 
     def __len__(self) -> int:
         return len(self.source.labels)
+
+    @property
+    def is_exchanged(self) -> bool:
+        """Return whether the ranks exchange images before every epoch."""
+        return self.store is not None
+
+    @property
+    def constants(self) -> tuple[object, ...]:
+        """Return the list of files, which is the same in every epoch."""
+        return (self.source.files if isinstance(self.source, SampleShard) else self.source,)
 
     def stage(self, epoch: int, samples_of: SamplesOf) -> "Images":
         """Return the same images with the crops of an epoch, read from the memory store if there is one."""
@@ -53,12 +57,14 @@ class Images:
 
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """Return x_BCHW and y_B; raise TooManyBadImages with the last bad image's name."""
-        pixels, classes = zip(*(self._next_good(int(number)) for number in index_B), strict=True)
-        x_BCHW = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2).float()
+        pixels_BCHW = torch.empty(len(index_B), 3, self.size, self.size, dtype=torch.uint8)
+        y_B = torch.empty(len(index_B), dtype=self.source.labels.dtype)
+        for place, number in enumerate(index_B.tolist()):
+            pixels_BCHW[place], y_B[place] = self._next_good(number)
         mean_C11, deviation_C11 = (255 * torch.tensor(part).view(-1, 1, 1) for part in (self.mean, self.deviation))
-        return x_BCHW.sub_(mean_C11).div_(deviation_C11).contiguous(), torch.stack(classes)
+        return pixels_BCHW.float().sub_(mean_C11).div_(deviation_C11), y_B
 
-    def _next_good(self, number: int) -> tuple[np.ndarray, Tensor]:
+    def _next_good(self, number: int) -> tuple[Tensor, Tensor]:
         for _ in range(len(self)):
             if not self.is_bad_N[number]:
                 try:
@@ -69,29 +75,18 @@ class Images:
             number = (number + 1) % len(self)
         raise TooManyBadImages(f"none of {len(self)} images can be decoded")
 
-    def _decode(self, number: int) -> np.ndarray:
-        """Return the pixels, uint8 of shape (size, size, 3)."""
-        with Image.open(BytesIO(self.source.read(number))) as image:
-            if self.seed is None:
-                return _crop(image, center_square(*image.size), self.size)
-            draw = new_generator(self.seed, self.epoch, number)
-            box = random_box(*image.size, draw) if self.crops else center_square(*image.size)
-            pixels = _crop(image, box, self.size)
-            return pixels[:, ::-1] if self.mirrors and draw.integers(2) else pixels
+    def _decode(self, number: int) -> Tensor:
+        """Return the pixels, uint8 of shape (3, size, size)."""
+        content = self.source.read(number)
+        if self.seed is None:
+            return decode_square(content, center_square, self.size)
+        draw = new_generator(self.seed, self.epoch, number)
+        random = fixed_square if self.is_fixed else random_box
+        choose = partial(random, draw=draw) if self.crops else center_square
+        pixels_CHW = decode_square(content, choose, self.size)
+        return pixels_CHW.flip(-1) if self.mirrors and draw.integers(2) else pixels_CHW
 
 
 def new_bad_marks(samples: int) -> Tensor:
     """Return the marks of a split without bad images, in shared memory."""
     return torch.zeros(samples, dtype=torch.bool).share_memory_()  # type: ignore[no-untyped-call,no-any-return]
-
-
-def _crop(image: Image.Image, box: Box, size: int) -> np.ndarray:
-    """Decode a box of an image and resize it to size x size."""
-    width, height = image.size
-    # Pillow can decode a JPEG at 1/2, 1/4 or 1/8 of its size; the box must keep at least size x size pixels.
-    factor = max(1, int(min(box[2] - box[0], box[3] - box[1]) // size))
-    image.draft("RGB", (width // factor, height // factor))
-    shrunk = image.size[0] / width, image.size[1] / height
-    scaled = (box[0] * shrunk[0], box[1] * shrunk[1], box[2] * shrunk[0], box[3] * shrunk[1])
-    square = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR, box=scaled, reducing_gap=2.0)
-    return np.asarray(square)

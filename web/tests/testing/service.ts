@@ -16,6 +16,7 @@ export class Service {
   readonly refused: Record<string, Problem> = {};
   readonly requests: string[] = [];
   readonly bodies: string[] = []; // "POST /path {...}"
+  readonly users = new Map<string, string | null>(); // request: the user that it names
 
   constructor(readonly answers: Record<string, Answer>) {
     vi.stubGlobal("fetch", (request: Request) => this.answer(request));
@@ -26,6 +27,7 @@ export class Service {
     const key = `${request.method} ${url.pathname.replace("/api/v1", "")}`;
     const body = await request.clone().text();
     if (body) this.bodies.push(`${key} ${body}`);
+    this.users.set(key, request.headers.get("Bigbatch-User"));
     this.requests.push(key + decodeURIComponent(url.search));
     if (this.down) return Promise.reject(new TypeError("Failed to fetch"));
     if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));

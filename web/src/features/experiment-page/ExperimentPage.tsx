@@ -19,6 +19,7 @@ import { ExperimentHeader } from "./ExperimentHeader";
 import styles from "./ExperimentPage.module.css";
 import { lineStylesOf } from "./lineStyles";
 import { RunTable } from "./runs/RunTable";
+import { SpreadTable } from "./runs/SpreadTable";
 import { useSelection } from "./useSelection";
 
 const MOST_METRICS = 3;
@@ -49,7 +50,10 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
       <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
       {kind !== "program" && <CheckpointAdvice experimentId={id} />}
       {data ? (
-        <RunTable {...{ runs, metrics, axes, lineStyles, selection }} />
+        <>
+          <SpreadTable {...{ runs, metrics, axes }} />
+          <RunTable {...{ runs, metrics, axes, lineStyles, selection }} />
+        </>
       ) : (
         <QueryStatus error={error} />
       )}

@@ -6,6 +6,7 @@ export interface Axis {
   path: string;
   name: string;
   values: unknown[];
+  base: unknown; // the value of a run that was added outside the grid and does not set the field
 }
 
 /** Return the fields that the experiment varies: first those that its variants set together, then its axes. */
@@ -17,7 +18,31 @@ export function axesOf(experiment: ExperimentDetail): Axis[] {
   ]);
   const columns = [...together, ...Object.entries(axes)];
   const names = axisNames(columns.map(([path]) => path));
-  return columns.map(([path, values]) => ({ path, name: names.get(path) ?? path, values }));
+  return columns.map(([path, values]) => {
+    const base = fieldOf(experiment.spec.base, path);
+    const same = values.find((value) => isPartOf(value, base));
+    return { path, name: names.get(path) ?? path, values, base: same ?? base };
+  });
+}
+
+/** Return a run's value at an axis. */
+export function axisValue(run: RunView | undefined, axis: Axis): unknown {
+  return run && axis.path in run.values ? run.values[axis.path] : axis.base;
+}
+
+/** Return the field of a document at a dotted path. */
+function fieldOf(document: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), document);
+}
+
+/** Return whether the complete value has every field of a value: {kind: sgd, momentum: 0.9} has those of {kind: sgd}. */
+function isPartOf(value: unknown, complete: unknown): boolean {
+  if (!isObject(value) || !isObject(complete)) return valueText(value) === valueText(complete);
+  return Object.entries(value).every(([name, inner]) => isPartOf(inner, complete[name]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 /** Return the values without repeats: two variants may have one value in common. */
@@ -27,7 +52,7 @@ function distinct(values: unknown[]): unknown[] {
 
 /** Return the runs whose value at `axis` is `value`. */
 export function runsWith(runs: RunView[], axis: Axis, value: unknown): RunView[] {
-  return runs.filter((run) => valueText(run.values[axis.path]) === valueText(value));
+  return runs.filter((run) => valueText(axisValue(run, axis)) === valueText(value));
 }
 
 /** Return numbers in ascending order, other values in their own order. */

@@ -3,7 +3,7 @@ import type { RunView } from "@/shared/api/types";
 import { valueText } from "@/shared/format/value";
 import { category, DASHES, ramp } from "@/shared/plot/palette";
 import type { Theme } from "@/shared/theme/theme";
-import { areNumbers, type Axis, sortValues } from "./axes";
+import { areNumbers, type Axis, axisValue, sortValues } from "./axes";
 
 /** The axes of color and dashes, the style of each of their values, and the style of each run. */
 export interface LineStyles {
@@ -22,8 +22,8 @@ export function lineStylesOf(axes: Axis[], path: string | null, theme: Theme): L
   const color = (value: unknown) => (colored ? colorOf(colored.values, value, theme) : category(0, theme));
   const dash = (value: unknown) => DASHES[dashed ? indexOf(sortValues(dashed.values), value) : 0] ?? [];
   const of = (run: RunView | undefined) => ({
-    color: color(colored && run?.values[colored.path]),
-    dash: dash(dashed && run?.values[dashed.path]),
+    color: color(colored && axisValue(run, colored)),
+    dash: dash(dashed && axisValue(run, dashed)),
   });
   return { colored, dashed, color, dash, of };
 }

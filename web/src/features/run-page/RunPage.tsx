@@ -19,6 +19,7 @@ import { RemovalList } from "./history/RemovalList";
 import { RestartList } from "./history/RestartList";
 import { StateTimeline } from "./history/StateTimeline";
 import { ProgramPanel } from "./program/ProgramPanel";
+import { StacksPanel } from "./program/StacksPanel";
 import styles from "./RunPage.module.css";
 import { RunHeader } from "./summary/RunHeader";
 import { RunMetrics } from "./summary/RunMetrics";
@@ -54,7 +55,10 @@ function Run({ run }: { run: RunDetail }) {
       <RunCurves run={run} points={points} />
       <StepTimePanel run={run} series={series} />
       {spec.kind === "program" ? (
-        <ProgramPanel run={run} spec={spec} />
+        <>
+          <ProgramPanel run={run} spec={spec} />
+          <StacksPanel run={run} />
+        </>
       ) : (
         <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />
       )}

@@ -2,6 +2,7 @@
 import createClient from "openapi-fetch";
 import { recordAnswer, recordServerError, recordSignedOut, recordUnreachable } from "./connection";
 import type { components, paths } from "./schema";
+import { userHeader } from "./user";
 
 export const client = createClient<paths>({
   baseUrl: window.location.origin,
@@ -9,6 +10,10 @@ export const client = createClient<paths>({
 });
 
 client.use({
+  onRequest({ request }) {
+    if (request.method === "GET") return;
+    for (const [name, value] of Object.entries(userHeader())) request.headers.set(name, value);
+  },
   async onResponse({ request, response }) {
     const { pathname } = new URL(request.url);
     if (response.status === 401) recordSignedOut();

@@ -28,6 +28,7 @@ export const keys = {
   attemptPoints: (id: number, attempt: number): QueryKey => [...keys.runPoints(id), attempt],
   runLog: (id: number): QueryKey => ["run", id, "log"],
   runDifferences: (id: number, other: number | null): QueryKey => ["run", id, "differences", other],
+  runStacks: (id: number, attempt: number): QueryKey => ["run", id, "stacks", attempt],
   runRankTimes: (id: number): QueryKey => ["run", id, "rank-times"],
 };
 

@@ -505,6 +505,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/stacks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Stacks
+         * @description Return the newest stacks of the ranks of a program's latest attempt; `after=next` gives further ranks.
+         */
+        get: operations["get_stacks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/stop": {
         parameters: {
             query?: never;
@@ -952,6 +972,29 @@ export interface components {
              * @enum {string}
              */
             variant: "async" | "hogwild";
+        };
+        /**
+         * AttemptStacks
+         * @description The stacks of ranks of one attempt.
+         */
+        AttemptStacks: {
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1; 0 if no attempt has any.
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * Next
+             * @description `after` of the next request; null: no more ranks.
+             * @example 63
+             */
+            next: number | null;
+            /**
+             * Ranks
+             * @description The ranks, in ascending order.
+             */
+            ranks: components["schemas"]["RankStacks"][];
         };
         /**
          * AttemptView
@@ -2840,15 +2883,17 @@ export interface components {
         };
         /**
          * ImageAugmentation
-         * @description Random crops (Szegedy et al., 2015) and mirror images of image folders.
+         * @description Random crops (Szegedy et al., 2015, or of fixed size as in Caffe) and mirror images of image folders.
          */
         ImageAugmentation: {
             /**
              * @description `crop`: a random box of each image instead of its central square; `mirror`: every second image is mirrored;
-             *     `crop_mirror`: both; `none`: images as in an evaluation. All but `none` need an image folder. (enum property replaced by openapi-typescript)
+             *     `crop_mirror`: both; `fixed_crop`: a random square of 7/8 of the shorter side within the image's central square,
+             *     which with mirror images, `fixed_crop_mirror`, is the weak augmentation of Caffe's nets; `none`: images as in an
+             *     evaluation. All but `none` need an image folder. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
-            kind: "crop" | "crop_mirror" | "mirror" | "none";
+            kind: "crop" | "crop_mirror" | "fixed_crop" | "fixed_crop_mirror" | "mirror" | "none";
         };
         /**
          * Import
@@ -2894,7 +2939,7 @@ export interface components {
              * @default none
              * @enum {string}
              */
-            first: "none" | "mirror" | "crop" | "crop_mirror";
+            first: "none" | "mirror" | "crop" | "crop_mirror" | "fixed_crop" | "fixed_crop_mirror";
             /**
              * Function
              * @description `package.module:name` of a function or class, in the Python of the jobs.
@@ -3229,7 +3274,8 @@ export interface components {
             kind: "lamb";
             /**
              * Skip
-             * @description Parameters that use Adam without weight decay.
+             * @description Parameters that use Adam without weight decay. Adam's steps do not depend on the gradient's size, so this choice
+             *     made no difference on small nets with and without normalization.
              * @default bias_and_norm
              * @enum {string}
              */
@@ -3275,8 +3321,10 @@ export interface components {
             momentum: number;
             /**
              * Skip
-             * @description Parameters that use momentum SGD without weight decay.
-             * @default bias_and_norm
+             * @description Parameters that use momentum SGD at the schedule's rate, without weight decay. none, as the authors' Caffe: right
+             *     for nets without normalization, whose exempt biases diverge at LARS's rates; bias_and_norm, as MLPerf's reference:
+             *     for nets with normalization it was equal on small nets, at the best rate of each.
+             * @default none
              * @enum {string}
              */
             skip: "none" | "bias_and_norm" | "one_dimensional";
@@ -4283,6 +4331,31 @@ export interface components {
              * @example rank 3 on n2: OutOfMemoryError: CUDA out of memory
              */
             reason: string;
+        };
+        /**
+         * RankStacks
+         * @description The newest stacks of one rank.
+         */
+        RankStacks: {
+            /**
+             * Rank
+             * @description Number of the rank, from 0.
+             * @example 3
+             */
+            rank: number;
+            /**
+             * Text
+             * @description The stacks as text, at most 32 KiB; bytes that are no UTF-8 are replaced by U+FFFD.
+             * @example Thread 0x7f (most recent call first):
+             *       File "train.py", line 12 in <module>
+             */
+            text: string;
+            /**
+             * Written At
+             * @description When the file was written, by the clock of the file's server: seconds since 1970.
+             * @example 1795420800
+             */
+            written_at: number;
         };
         /**
          * RankTime
@@ -7902,6 +7975,8 @@ export interface operations {
                 sort?: components["schemas"]["RunSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
+                /** @description Return only runs with this text in the notes, a tag or the name of the experiment; capitals and small letters differ. */
+                q?: string | null;
                 /** @description Return only items with this tag. */
                 tag?: string | null;
                 /** @description Return what is archived, instead of what is not. */
@@ -8978,6 +9053,95 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoredSize"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_stacks: {
+        parameters: {
+            query?: {
+                /** @description Return only ranks above this one. */
+                after?: number;
+                /** @description Largest number of ranks. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptStacks"];
                 };
             };
             /** @description The response has not changed since the one with the ETag in If-None-Match. */

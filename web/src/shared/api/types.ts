@@ -4,6 +4,7 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 
 export type Advice = Schemas["Advice"];
+export type AttemptStacks = Schemas["AttemptStacks"];
 export type ClusterView = Schemas["ClusterView"];
 export type Column = Schemas["Column"];
 export type Created = Schemas["Created"];

@@ -8,7 +8,7 @@ import { LineSwatch } from "@/shared/plot/LineSwatch";
 import { HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
 import { stepShare } from "@/shared/state/progress";
 import { StateMark } from "@/shared/state/StateMark";
-import type { Axis } from "../axes";
+import { type Axis, axisValue } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import styles from "./RunTable.module.css";
@@ -57,7 +57,7 @@ export function RunRow({ run, metrics, axes, lineStyles, selection, best }: Prop
         </span>
       </th>
       {axes.map((axis) => (
-        <td key={axis.path}>{valueText(run.values[axis.path])}</td>
+        <td key={axis.path}>{valueText(axisValue(run, axis))}</td>
       ))}
       <ResultCells {...{ run, metrics, best }} />
     </tr>

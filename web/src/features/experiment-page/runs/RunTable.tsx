@@ -4,7 +4,7 @@ import type { RunView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
 import { stepShare } from "@/shared/state/progress";
-import type { Axis } from "../axes";
+import { type Axis, axisValue } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import { RunRow } from "./RunRow";
@@ -64,7 +64,7 @@ export function RunTable({ runs, metrics, axes, lineStyles, selection }: Props) 
 function columnsOf(axes: Axis[], metrics: string[]): Column[] {
   return [
     { id: "Run", title: "Run", key: (run) => run.number },
-    ...axes.map(({ path, name }) => ({ id: path, title: name, key: (run: RunView) => run.values[path] })),
+    ...axes.map((axis) => ({ id: axis.path, title: axis.name, key: (run: RunView) => axisValue(run, axis) })),
     { id: "State", title: "State", key: (run) => run.state },
     { id: "Progress", title: "Progress", key: (run) => stepShare(run) ?? 0 },
     ...metrics.map((name) => ({

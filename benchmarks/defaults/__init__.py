@@ -1,0 +1,1 @@
+"""Measurements that decide defaults of the spec."""

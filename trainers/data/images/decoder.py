@@ -1,0 +1,87 @@
+"""Decode a box of an encoded image and resize it to a square.
+
+A JPEG is decoded by libjpeg-turbo (simplejpeg), at 1/2, 1/4 or 1/8 of its size if the box keeps at least as many pixels
+as the square needs, and resized by torch's SIMD code with antialiasing. Pillow, whose results differ by less than the
+JPEG's own error (docs/decisions/0033-a-fast-decoder.md), decodes all other files, JPEGs that libjpeg-turbo finds fault
+with, and everything where simplejpeg is not installed.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from io import BytesIO
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from trainers.data.images.crop import Box
+
+try:
+    import simplejpeg
+except ImportError:  # no wheel for this machine
+    simplejpeg = None
+
+Pixels = NDArray[np.uint8]  # of shape HWC
+ChooseBox = Callable[[int, int], Box]  # (width, height) of the image -> the box
+COLOR_SPACES = ("YCbCr", "RGB", "Gray")  # of JPEGs that have the same colors in libjpeg-turbo and Pillow
+# Pillow's errors on damaged files
+UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+
+
+def decode_square(content: bytes, choose: ChooseBox, size: int) -> Tensor:
+    """Return a box of an image as uint8 of shape (3, size, size); raise one of UNREADABLE for a damaged image."""
+    choose = cache(choose)  # both decoders get the same box, though it is drawn at random
+    decoded = _decode_jpeg(content, choose, size) if simplejpeg is not None and simplejpeg.is_jpeg(content) else None
+    return _decode_by_pillow(content, choose, size) if decoded is None else decoded
+
+
+def _decode_jpeg(content: bytes, choose: ChooseBox, size: int) -> Tensor | None:
+    """Return the box, or None if Pillow must decode the image."""
+    try:
+        height, width, color, _ = simplejpeg.decode_jpeg_header(content)
+        if color not in COLOR_SPACES or height * width > (Image.MAX_IMAGE_PIXELS or height * width):
+            return None
+        box = choose(width, height)
+        factor = _reduction(box, size)
+        # a scale of k/8 other than these powers of two is slower than no scale
+        least = {"min_height": height // factor, "min_width": width // factor} if factor > 1 else {}
+        pixels_HWC = simplejpeg.decode_jpeg(content, min_factor=1, **least)
+    except ValueError:  # Pillow reads more of a damaged file, and has the last word
+        return None
+    return _resize(pixels_HWC, _scale(box, pixels_HWC.shape[1] / width, pixels_HWC.shape[0] / height), size)
+
+
+def _resize(pixels_HWC: Pixels, box: Box, size: int) -> Tensor:
+    """Resize a box: by torch, or by Pillow if the box has a fraction of a pixel, which torch would round away."""
+    if not all(float(edge).is_integer() for edge in box):
+        return _resize_by_pillow(Image.fromarray(pixels_HWC), box, size)
+    left, upper, right, lower = (int(edge) for edge in box)
+    part_1CHW = torch.from_numpy(pixels_HWC[upper:lower, left:right]).permute(2, 0, 1).unsqueeze(0)
+    return interpolate(part_1CHW, (size, size), mode="bilinear", antialias=True)[0]
+
+
+def _reduction(box: Box, size: int) -> int:
+    """Return the largest of 1, 2, 4 and 8 by which the box can shrink and keep size x size pixels."""
+    shortest = min(box[2] - box[0], box[3] - box[1])
+    return max(factor for factor in (1, 2, 4, 8) if factor == 1 or shortest >= factor * size)
+
+
+def _decode_by_pillow(content: bytes, choose: ChooseBox, size: int) -> Tensor:
+    with Image.open(BytesIO(content)) as image:
+        width, height = image.size
+        box = choose(width, height)
+        factor = _reduction(box, size)
+        image.draft("RGB", (width // factor, height // factor))
+        return _resize_by_pillow(image.convert("RGB"), _scale(box, image.size[0] / width, image.size[1] / height), size)
+
+
+def _resize_by_pillow(image: Image.Image, box: Box, size: int) -> Tensor:
+    square = image.resize((size, size), Image.Resampling.BILINEAR, box=box, reducing_gap=2.0)
+    return torch.frombuffer(bytearray(square.tobytes()), dtype=torch.uint8).view(size, size, 3).permute(2, 0, 1)
+
+
+def _scale(box: Box, across: float, down: float) -> Box:
+    return box[0] * across, box[1] * down, box[2] * across, box[3] * down

@@ -1,0 +1,1 @@
+"""The worker processes that load a rank's batches."""

@@ -1,0 +1,90 @@
+/** The table of mean and deviation over the seeds of an experiment, of the runs that are done. */
+import type { RunView } from "@/shared/api/types";
+import { classNames } from "@/shared/page/classNames";
+import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
+import type { Axis } from "../axes";
+import styles from "./RunTable.module.css";
+import { type Group, groupRuns, repeatedAxis, type Spread, spreadOf } from "./spread";
+
+interface Props {
+  runs: RunView[];
+  metrics: string[]; // the series with a column
+  axes: Axis[];
+}
+
+interface Figure {
+  title: string;
+  of: (run: RunView) => number | null | undefined;
+  format: (value: number) => string;
+}
+
+export function SpreadTable({ runs, metrics, axes }: Props) {
+  const over = repeatedAxis(axes);
+  if (!over) return null;
+  const others = axes.filter((axis) => axis !== over);
+  const figures = figuresOf(metrics);
+  return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
+    <section className={classNames("scroll panel", styles.runs)} aria-label="Mean and deviation" tabIndex={0}>
+      <PanelHeader>
+        <h2>Mean ± deviation over {over.name}</h2>
+        <span className="small muted">of the runs that are done</span>
+      </PanelHeader>
+      <table>
+        <thead>
+          <tr>
+            {others.map(({ path, name }) => (
+              <th key={path} scope="col">
+                {name}
+              </th>
+            ))}
+            <th scope="col">Done</th>
+            {figures.map(({ title }) => (
+              <th key={title} scope="col" className="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {groupRuns(runs, axes, over).map((group) => (
+            <GroupRow key={JSON.stringify(group.values)} {...{ group, others, figures }} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function GroupRow({ group, others, figures }: { group: Group; others: Axis[]; figures: Figure[] }) {
+  return (
+    <tr>
+      {others.map(({ path }, index) => (
+        <td key={path}>{group.values[index]}</td>
+      ))}
+      <td>{`${group.done.length} of ${group.runs}`}</td>
+      {figures.map(({ title, of, format }) => (
+        <td key={title} className="number">
+          {spreadText(spreadOf(group.done, of), format)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** Return the figures of the columns: the newest values of series, and the best accuracy where there are accuracies. */
+function figuresOf(metrics: string[]): Figure[] {
+  const latest = metrics.map((name): Figure => {
+    const { title, format } = seriesKind(name);
+    return { title: name === LOSS ? "Loss" : title, of: (run) => run.latest[name], format };
+  });
+  if (!metrics.includes(HELDOUT_ACCURACY)) return latest;
+  const { format } = seriesKind(HELDOUT_ACCURACY);
+  return [...latest, { title: "Best accuracy", of: (run) => run.best_accuracy, format }];
+}
+
+function spreadText(spread: Spread | null, format: Figure["format"]): string {
+  if (!spread) return "–";
+  return format(spread.mean) + (spread.deviation === null ? "" : ` ± ${format(spread.deviation)}`);
+}

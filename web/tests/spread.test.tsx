@@ -1,0 +1,62 @@
+import { screen, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { RunView } from "@/shared/api/types";
+import { openPage } from "./testing/openPage";
+import { anExperiment, aRun, Service } from "./testing/service";
+
+const SGD = { kind: "sgd" };
+const LARS = { kind: "lars" };
+
+function run(
+  number: number,
+  values: RunView["values"],
+  accuracy: number,
+  change: Partial<RunView> = {},
+): RunView {
+  return aRun({
+    id: 10 + number,
+    number,
+    values,
+    state: "done",
+    latest: { heldout_accuracy: accuracy, loss: 1 - accuracy },
+    best_accuracy: accuracy + 0.01,
+    ...change,
+  });
+}
+
+function open(runs: RunView[]) {
+  const experiment = anExperiment();
+  const base = { epochs: 2, optimizer: { kind: "sgd", momentum: 0.9 }, seed: 0 };
+  const axes = { optimizer: [SGD, LARS], seed: [0, 1] };
+  new Service({
+    "GET /experiments/3": () =>
+      anExperiment({ spec: { ...experiment.spec, base, axes } as unknown as typeof experiment.spec }),
+    "GET /experiments/3/runs": () => ({ items: runs, next: null }),
+    "GET /experiments/3/points": () => ({ name: "loss", curves: [], more: false }),
+    "GET /experiments/3/checkpoints": () => [],
+  });
+  openPage("/experiments/3");
+}
+
+test("the page shows mean and deviation over the seeds, of the runs that are done", async () => {
+  open([
+    run(0, { optimizer: SGD, seed: 0 }, 0.9),
+    run(1, { optimizer: SGD, seed: 1 }, 0.94),
+    run(2, { optimizer: LARS, seed: 0 }, 0.5),
+    run(3, { optimizer: LARS, seed: 1 }, 0.1, { state: "running" }),
+  ]);
+  const table = await screen.findByRole("region", { name: "Mean and deviation" });
+  const [, sgd, lars] = within(table).getAllByRole("row");
+  expect(sgd).toHaveTextContent(/^sgd2 of 2/);
+  expect(sgd).toHaveTextContent("92.00% ± 2.83%");
+  expect(sgd).toHaveTextContent("93.00% ± 2.83%");
+  expect(lars).toHaveTextContent(/^lars1 of 2/);
+  expect(lars).toHaveTextContent("50.00%");
+  expect(lars).not.toHaveTextContent("±");
+});
+
+test("a run that was added without a value at an axis shows that of the base", async () => {
+  open([run(0, { optimizer: LARS, seed: 0 }, 0.9), run(1, { seed: 7 }, 0.8)]);
+  const row = (await screen.findByRole("link", { name: "Run 11" })).closest("tr");
+  expect(row).toHaveTextContent(/Run 11sgd7/);
+});
