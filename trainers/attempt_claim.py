@@ -1,5 +1,6 @@
 """Claim an attempt for a job before any work: each attempt belongs to one job, and no outdated attempt starts."""
 
+from contract.folder.job_identity import is_another_start
 from contract.folder.run_folder import RunFolder
 
 
@@ -15,7 +16,7 @@ def claim_attempt(folder: RunFolder, attempt: int | None, *, job: str) -> int:
     if attempt is None:
         attempt = _claim_next(folder, job)
     holder = folder.claim(attempt, job)
-    if job.startswith(f"{holder} (restart "):  # only the scheduler may begin the next attempt after a requeue
+    if is_another_start(job, holder):  # only the scheduler may begin the next attempt after a requeue
         folder.write_second_start(attempt, job)
     if holder != job:
         raise ClaimRefused(f"attempt {attempt} of {folder.path} belongs to job {holder}; this is job {job}")

@@ -12,7 +12,12 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from contract.folder.job_identity import CLAIM_REFUSED_EXIT_CODE, JOB_MEMBER_VARIABLE, current_job_id
+from contract.folder.job_identity import (
+    CLAIM_REFUSED_EXIT_CODE,
+    JOB_MEMBER_VARIABLE,
+    JOB_START_VARIABLE,
+    current_job_id,
+)
 from contract.folder.run_folder import RunFolder
 from contract.spec.resources import Local, Slurm
 from contract.spec.run import RunSpec
@@ -80,17 +85,19 @@ def _run_slurm_rank(folder: RunFolder, attempt: int | None, run: RunSpec) -> int
 def _slurm_job_name() -> str:
     """Return the name by which this job claims an attempt.
 
-    A requeued job and a second job step get names of their own, because the claim belongs to the first start. Runs
-    that share a job are job steps too; their member number identifies them.
+    Each start of a job and a second job step get names of their own, because the claim belongs to the first start.
+    Runs that share a job are job steps too; their member number identifies them.
     """
     restarts, step = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_STEP_ID", "0")
     restart = f" (restart {restarts})" if restarts != "0" else ""
+    start = f" (start {mark})" if (mark := os.environ.get(JOB_START_VARIABLE)) else ""
     member = os.environ.get(JOB_MEMBER_VARIABLE)
     array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return (
         (f"{array}_{task}" if array and task else os.environ["SLURM_JOB_ID"])
         + (f" (member {member})" if member else "")
         + restart
+        + start
         + (f" (step {step})" if step != "0" and not member else "")
     )
 

@@ -17,6 +17,7 @@ JOB_FAULTS: dict[str, Callable[[ClusterState, str], None]] = {
     "hold": faults.hold,
     "release": faults.release,
     "requeue": faults.requeue,
+    "start-again": faults.start_again,
     "preempt": faults.preempt,
 }
 

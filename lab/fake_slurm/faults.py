@@ -26,6 +26,11 @@ def requeue(cluster: ClusterState, full_id: str) -> None:
     _request_end(cluster, _active_job(cluster, full_id), "requeue")
 
 
+def start_again(cluster: ClusterState, full_id: str) -> None:
+    """Kill a job and start it anew without counting a restart, as a controller does that has lost its state."""
+    _request_end(cluster, _active_job(cluster, full_id), "again")
+
+
 def preempt(cluster: ClusterState, full_id: str) -> None:
     """Preempt a job, as a job of a higher partition does: SIGTERM, then SIGKILL."""
     _request_end(cluster, _active_job(cluster, full_id), "preempt")

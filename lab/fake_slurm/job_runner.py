@@ -20,7 +20,7 @@ FINAL_STATES = {  # requested end -> final state
     "cancel": "CANCELLED by 0",
     "kill": "FAILED",
 }
-WITHOUT_GRACE = ("kill", "fail")  # requested ends that send SIGKILL at once
+WITHOUT_GRACE = ("kill", "fail", "again")  # requested ends that send SIGKILL at once
 
 
 class JobRunner:
@@ -91,9 +91,10 @@ class JobRunner:
 
     def _record_end(self, job: Job, status: int | None) -> None:
         self._signalled -= {job.row, -job.row}
-        if job.requested_end == "requeue" or (job.requested_end in ("preempt", "fail") and job.requeue):
+        if job.requested_end in ("requeue", "again") or (job.requested_end in ("preempt", "fail") and job.requeue):
             eligible = time.time() + REQUEUE_DELAY_S
-            again = {"restarts": job.restarts + 1, "eligible": eligible, "requested_end": "", "pid": 0}
+            restarts = job.restarts + (job.requested_end != "again")
+            again = {"restarts": restarts, "eligible": eligible, "requested_end": "", "pid": 0}
             self._cluster.update(job, state=PENDING, reason="BeginTime", started=0, hosts="", **again)
         elif job.requested_end:
             self._cluster.end(job, FINAL_STATES[job.requested_end], "0:15")

@@ -85,6 +85,16 @@ def test_a_job_that_slurm_requeues_is_the_next_attempt_of_its_run(on: OnStandIn,
     assert (run["attempt"], run["attempts"][0]["cause"]) == (2, "preempted")
 
 
+def test_a_job_that_slurm_starts_twice_without_a_word_is_the_next_attempt_of_its_run(on: OnStandIn) -> None:
+    """Forces the fault: a controller that lost its state starts a job anew, and SLURM_RESTART_COUNT stays 0."""
+    run_id = training(on)
+    job = on.job_of(run_id)
+    on.befall("start-again", job.full_id)
+    wait_for("the second attempt", lambda: on.service.get(f"/runs/{run_id}")["attempt"] == 2, 150)
+    goes_on_to_its_end(on, run_id)
+    assert on.service.get(f"/runs/{run_id}")["attempts"][0]["cause"] == "preempted"
+
+
 def test_a_job_cancelled_by_hand_cancels_its_run(on: OnStandIn) -> None:
     """Forces the fault: scancel from somebody's shell."""
     run_id = training(on)

@@ -119,11 +119,12 @@ def test_a_program_whose_host_fails_goes_on_elsewhere(on: OnStandIn) -> None:
     assert (run["attempt"], run["attempts"][0]["cause"]) == (2, "node_failure")
 
 
-def test_a_requeued_program_runs_as_the_next_attempt(on: OnStandIn) -> None:
-    """Forces the fault: somebody requeues the job by hand, and Slurm starts it a second time."""
+@pytest.mark.parametrize("fault", ["requeue", "start-again"])
+def test_a_program_that_slurm_starts_twice_runs_as_the_next_attempt(on: OnStandIn, fault: str) -> None:
+    """Forces the fault: somebody requeues the job by hand, or a controller lost its state; Slurm starts it again."""
     (run_id,) = post(on)
     begun(on, run_id, 1)
-    on.befall("requeue", on.job_of(run_id).full_id)
+    on.befall(fault, on.job_of(run_id).full_id)
     begun(on, run_id, 1, attempt=2)
     let_go(on, [run_id])
     assert starts(on, run_id) == {"starts-0": ["1", "2"]}

@@ -17,7 +17,7 @@ from typing import Any
 from submitit.slurm.slurm import SlurmExecutor
 
 from contract.folder.bounds import HOST_NAME
-from contract.folder.job_identity import time_limit_warning_s
+from contract.folder.job_identity import JOB_START_VARIABLE, time_limit_warning_s
 from contract.settings import SLURM_TOKEN
 from contract.spec.checks.packing import combined_resources
 from contract.spec.resources import Slurm as SlurmResources
@@ -27,6 +27,8 @@ from scheduler.clusters.slurm.launch import MEMBER, Launch, find_launch
 
 # sbatch copies its own environment into the job's; the program that replaces the shell has the token nowhere in /proc
 _WITHOUT_SLURM_TOKEN = f'[ -z "${{{SLURM_TOKEN}-}}" ] || exec env -u {SLURM_TOKEN} "$BASH" "$0"'
+
+_MARK_START = f'export {JOB_START_VARIABLE}="$(date +%s%N)-$$"'  # of every start, also one that Slurm does not count
 
 
 class _Executor(SlurmExecutor):
@@ -54,7 +56,7 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
         job_name=job.name,
         comment=job.comment or job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
-        setup=[_WITHOUT_SLURM_TOKEN, *setup],
+        setup=[_WITHOUT_SLURM_TOKEN, _MARK_START, *setup],
         stderr_to_stdout=True,
         wckey=None,  # clusters that enforce wckeys refuse submitit's default
         # names stored by an earlier version were not checked, and a comma or a line break would end the option

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from contract.folder.job_identity import CLAIM_REFUSED_EXIT_CODE, PAUSED_EXIT_CODE
+from contract.folder.job_identity import CLAIM_REFUSED_EXIT_CODE, JOB_START_VARIABLE, PAUSED_EXIT_CODE
 from contract.folder.run_folder import RunFolder
 from trainers.attempt_claim import ClaimRefused, claim_attempt
 from trainers.job import SPEC_WAIT_S, wait_for_spec
@@ -102,7 +102,8 @@ def _set_clock(ahead_s: float) -> None:
 def job_name() -> str:
     restarts, array = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_ARRAY_JOB_ID")
     name = f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
-    return name + (f" (restart {restarts})" if restarts != "0" else "")
+    name += f" (restart {restarts})" if restarts != "0" else ""
+    return f"{name} (start {os.environ[JOB_START_VARIABLE]})" if JOB_START_VARIABLE in os.environ else name
 
 
 if __name__ == "__main__":

@@ -92,6 +92,16 @@ def test_a_requeued_job_does_not_repeat_its_attempt(tmp_path: Path) -> None:
     assert "belongs to job 77; this is job 77 (restart 1)" in errors
 
 
+def test_a_job_that_slurm_starts_anew_without_counting_does_not_repeat_its_attempt(tmp_path: Path) -> None:
+    """A controller that lost its state starts the job a second time, with the restart count of the first."""
+    folder = slurm_folder(tmp_path / "run")
+    folder.claim(1, "77 (start 1-2)")
+    status, errors = finish(start(folder, "--attempt", "1", environment=srun_variables(0, BIGBATCH_START="3-4")))
+    assert status == 3
+    assert "belongs to job 77 (start 1-2); this is job 77 (start 3-4)" in errors
+    assert folder.has_started_again(1)
+
+
 def test_a_run_of_a_shared_job_is_identified_by_its_member_number(tmp_path: Path) -> None:
     """Slurm starts the same job id again, and its steps have other numbers."""
     folder = slurm_folder(tmp_path / "run")
