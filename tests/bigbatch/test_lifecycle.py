@@ -83,6 +83,17 @@ def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list
     assert call("clone", number, "--set", "base.epochs").code == 2
 
 
+def test_rerun_and_clone_keep_the_present_project_and_tags(
+    client: Client, runs: tuple[int, list[int]], call: Call
+) -> None:
+    number, (first, _) = runs
+    call("assign", number, "--project", "vision")
+    call("tag", number, "late")
+    for again in (client.rerun(first), client.clone(number, {})):
+        found = client.experiment(again.id)
+        assert (found.project, found.tags, found.notes) == ("vision", ["late"], "")
+
+
 def test_extend_adds_points_and_epochs(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
     assert "2 new runs, 2 points were there before" in call("extend", number, "--axis", "batch=[256, 512]").out
