@@ -16,7 +16,7 @@ from bigbatch.commands.dry_run import dry_run
 from bigbatch.commands.first_run import first_run
 from bigbatch.commands.lifecycle.backup import backup, restore
 from bigbatch.commands.lifecycle.delete import delete
-from bigbatch.commands.lifecycle.labels import archive, note, rename, tag
+from bigbatch.commands.lifecycle.labels import archive, assign, note, rename, tag
 from bigbatch.commands.lifecycle.repeat import clone, extend
 from bigbatch.commands.lifecycle.retry import retry
 from bigbatch.commands.listing import list_experiments, search, show
@@ -65,6 +65,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "clone": clone,
     "extend": extend,
     "rename": rename,
+    "assign": assign,
     "note": note,
     "tag": tag,
     "archive": archive,

@@ -26,7 +26,6 @@ Kind = Literal["experiments", "runs"]
 Retried = Sequence[Literal["failed", "cancelled"]]
 BOTH: Retried = ("failed", "cancelled")
 POLL_INTERVAL_S = 1.0
-NEW_LABELS = {"owner": None, "notes": ""}  # of a repeated experiment: its owner is who repeats it
 
 
 class WaitTimeout(BigbatchError):
@@ -51,9 +50,10 @@ class LifecycleClient:
     def rerun(self, run_id: int, *, force: bool = False) -> Created:
         """Carry a run out again as a new experiment: the same spec, seed and code snapshot, from the first step on."""
         run = self._connection.get(f"/runs/{run_id}", RunDetail)
-        name = self._detail(run.experiment_id).name
+        origin = self._detail(run.experiment_id)
         document = {
-            "name": f"rerun of run {run_id}: {name}"[:200],
+            **_labels(origin),
+            "name": f"rerun of run {run_id}: {origin.name}"[:200],
             "description": f"The same spec and code as run {run_id} of experiment {run.experiment_id}.",
             "base": run.spec.model_dump(mode="json"),
         }
@@ -66,7 +66,7 @@ class LifecycleClient:
     def clone(self, experiment_id: int, changes: Mapping[str, Any], *, force: bool = False) -> Created:
         """Submit an experiment with changes: dotted path in its document, such as "base.batch", to the new value."""
         origin = self._detail(experiment_id)
-        document = {**origin.spec.model_dump(mode="json"), "name": origin.name, **NEW_LABELS}
+        document = {**origin.spec.model_dump(mode="json"), **_labels(origin)}
         created = self._connection.create(set_paths(document, changes), force=force, origin=experiment_id)
         if origin.added_points:
             added = self.add_points(created.id, points=origin.added_points, force=force)
@@ -125,6 +125,12 @@ class LifecycleClient:
 
     def _detail(self, experiment_id: int) -> ExperimentDetail:
         return self._connection.get(f"/experiments/{experiment_id}", ExperimentDetail)
+
+
+def _labels(origin: ExperimentDetail) -> dict[str, Any]:
+    """Return the labels of a repeated experiment: those that the origin has now; the owner is who repeats it."""
+    kept = {"name": origin.name, "description": origin.description, "project": origin.project, "tags": origin.tags}
+    return {**kept, "owner": None, "notes": ""}
 
 
 def set_paths(document: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

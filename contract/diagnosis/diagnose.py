@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from contract.diagnosis.log_patterns import LogLine, find_failure_line
+from contract.diagnosis.log_patterns import LogLine, find_failure_line, find_last_output
 from contract.folder.rank_failure import RankFailure, RankRoster
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.exit_cause import ExitCause
@@ -40,11 +40,14 @@ def diagnose_failure(folder: RunFolder, attempt: EndedAttempt, *, log_bytes: int
     failures = [] if attempt.paused else folder.read_rank_failures(attempt.number)
     first = next((failure for failure in failures if not failure.echo), None)
     needs_log = not attempt.paused and (not first or first.kind in SYMPTOM_KINDS)
-    line = _find_line(folder, attempt, failures, log_bytes) if needs_log else None
+    log = folder.read_attempt_log(attempt.number, log_bytes) if needs_log else ""
+    line = _find_line(log, failures) if needs_log else None
     kind = _kind(first, line, CLUSTER_KINDS.get(attempt.cause))
     rank, host = _first_rank(first, line, _missed_rank(failures))
     host = host or _host_of(rank, folder.read_roster(attempt.number), attempt)
     evidence, source = _evidence(first, line, attempt, kind)
+    if first and kind is FailureKind.UNKNOWN and (output := find_last_output(log, rank)):
+        evidence, source = output, "the end of the log"  # argparse's error, say, which no pattern knows
     return Failure(
         attempt=attempt.number,
         kind=kind,
@@ -59,11 +62,9 @@ def diagnose_failure(folder: RunFolder, attempt: EndedAttempt, *, log_bytes: int
     )
 
 
-def _find_line(
-    folder: RunFolder, attempt: EndedAttempt, failures: Sequence[RankFailure], log_bytes: int
-) -> LogLine | None:
+def _find_line(log: str, failures: Sequence[RankFailure]) -> LogLine | None:
     """Return the log's failure line; prefer a line of the missed rank to lines of ranks that were ended later."""
-    log, echoes = folder.read_attempt_log(attempt.number, log_bytes), {one.rank for one in failures if one.echo}
+    echoes = {one.rank for one in failures if one.echo}
     return find_failure_line(log, missed=_missed_rank(failures), echoes=echoes)
 
 

@@ -16,6 +16,8 @@ from contract.lifecycle.failure import FailureKind
 LOG_CHARS = 256_000  # of a log's end
 EVIDENCE_CHARS = 500  # of a line
 BUDGET_S = 5.0  # a hundred times the time that a log of LOG_CHARS takes
+LAST_CHARS, LAST_LINES = 20_000, 5  # of a log's end that no pattern knows
+TOOLS = ("srun: ", "slurmstepd", "bigbatch: ")  # print lines of their own into the log
 LABEL = r"^(?:(?P<label>\d{1,9}): )?+"  # srun --label: the rank that printed the line
 TASK = r"srun: error: (?P<host>[\w.-]++): tasks? (?P<ranks>[\d,-]++): "
 CRASHES = "Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception"
@@ -82,6 +84,27 @@ def find_failure_line(log: str, *, missed: int | None = None, echoes: Collection
         if first or time.monotonic() > until:
             return first
     return None
+
+
+def find_last_output(log: str, rank: int | None) -> str:
+    """Return the last lines that the rank printed, at most LAST_LINES; empty if there are none.
+
+    Lines with the label of another rank, and those of srun, Slurm and the agent, do not count.
+    """
+    found: list[str] = []
+    for line in reversed(log[-LAST_CHARS:].split("\n")):
+        label, text = _split_label(line[:LINE_CHARS])
+        if text.strip() and not text.startswith(TOOLS) and (label is None or rank in (None, label)):
+            found.append(printable(text.rstrip()[:EVIDENCE_CHARS])[:EVIDENCE_CHARS])
+        if len(found) == LAST_LINES:
+            break
+    return "\n".join(reversed(found))
+
+
+def _split_label(line: str) -> tuple[int | None, str]:
+    label, separator, text = line.partition(": ")
+    is_label = bool(separator) and len(label) < 10 and label.isascii() and label.isdigit()
+    return (int(label), text) if is_label else (None, line)
 
 
 def _matching_lines(kind: FailureKind, pattern: re.Pattern[str], log: str, missed: int | None) -> Iterator[LogLine]:

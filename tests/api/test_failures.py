@@ -123,6 +123,19 @@ def test_where_no_rank_left_a_word_the_log_tells(
     assert (answer["kind"], answer["rank"], answer["evidence"]) == (kind, rank, line)
 
 
+def test_a_plain_exit_status_is_shown_with_the_last_lines_of_the_rank(folder: RunFolder, fail: Fail) -> None:
+    """A program that argparse refuses leaves with status 2, and no pattern knows its line."""
+    left = RankFailure(at=1000.0, rank=1, host="gpu1", reason="left with status 2", kind=FailureKind.UNKNOWN)
+    folder.write_rank_failure(1, left)
+    folder.log.write_text(
+        "0: waiting\n1: usage: train.py\n1: train.py: error: no --lr\n"
+        "1: bigbatch: rank 1 on gpu1: left with status 2\nsrun: error: gpu1: task 1: Exited with exit code 2\n"
+    )
+    answer = fail()
+    assert (answer["kind"], answer["rank"], answer["source"]) == ("unknown", 1, "the end of the log")
+    assert answer["evidence"] == "usage: train.py\ntrain.py: error: no --lr"
+
+
 def test_before_the_frame_of_a_library_stands_who_called_it(folder: RunFolder, fail: Fail) -> None:
     frames = [("/home/ada/net.py", "ctypes.CDLL(name)"), ("/usr/lib/python3.11/ctypes/__init__.py", "_dlopen(name)")]
     answer = "".join(f'  File "{path}", line 7, in load\n    {code}\n    ^^^^^\n' for path, code in frames)

@@ -83,6 +83,17 @@ def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list
     assert call("clone", number, "--set", "base.epochs").code == 2
 
 
+def test_rerun_and_clone_keep_the_present_project_and_tags(
+    client: Client, runs: tuple[int, list[int]], call: Call
+) -> None:
+    number, (first, _) = runs
+    call("assign", number, "--project", "vision")
+    call("tag", number, "late")
+    for again in (client.rerun(first), client.clone(number, {})):
+        found = client.experiment(again.id)
+        assert (found.project, found.tags, found.notes) == ("vision", ["late"], "")
+
+
 def test_extend_adds_points_and_epochs(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
     assert "2 new runs, 2 points were there before" in call("extend", number, "--axis", "batch=[256, 512]").out
@@ -103,12 +114,26 @@ def test_labels_by_commands(client: Client, runs: tuple[int, list[int]], call: C
     assert call("tag", number, "b", "a").out == "a b\n"
     assert call("tag", number, "--remove", "b").out == "a\n"
     assert call("tag", first, "look", "--run").out == "look\n"
+    assert call("note", first, "--run", "--clear").out == "\n"
+    assert call("note", first, "other", "--run", "--clear").code == 1
+    assert call("assign", number, "--owner", "ada", "--project", "vision").out.endswith("owner ada, project vision\n")
+    assert call("assign", number, "--project", "").out == f"experiment {number}: owner ada, project none\n"
     assert str(number) in call("search", "first").out
     assert str(number) not in call("search", "nowhere-to-be-found").out
     call("archive", number)
     assert [one.id for one in client.experiments(where={"archived": "true"})] == [number]
     call("archive", number, "--undo")
     assert not list(client.experiments(where={"archived": "true"}))
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [(("rename", 1, ""), "name: "), (("tag", 1, "two words"), "add_tags")],
+)
+def test_a_label_that_is_not_allowed_is_named(call: Call, words: tuple[object, ...], field: str) -> None:
+    refused = call(*words)
+    assert (refused.code, refused.err.removeprefix("bigbatch: ").startswith(field)) == (1, True), refused.err
+    assert "pydantic" not in refused.err
 
 
 def test_delete_shows_the_size_and_asks(

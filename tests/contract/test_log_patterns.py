@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from contract.diagnosis.log_patterns import LOG_CHARS, find_failure_line
+from contract.diagnosis.log_patterns import EVIDENCE_CHARS, LOG_CHARS, find_failure_line, find_last_output
 from contract.lifecycle.failure import FailureKind
 
 SIZE = 250_000
@@ -127,3 +127,22 @@ def test_control_characters_of_a_line_are_replaced() -> None:
     line = find_failure_line("KeyError: \x1b[31mred\x00\n")
     assert line is not None
     assert line.line == "KeyError: \ufffd[31mred\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("log", "rank", "output"),
+    [
+        (
+            "usage: train.py\ntrain.py: error: no lr\nbigbatch: rank 0 left\n",
+            0,
+            "usage: train.py\ntrain.py: error: no lr",
+        ),
+        ("0: fine\n1: no disk\n0: \nsrun: error: n1: task 1: Exited with exit code 2\n", 1, "no disk"),
+        ("0: a\n1: b\n", None, "a\nb"),
+        ("\n".join(map(str, range(9))), 0, "4\n5\n6\n7\n8"),
+        ("\x1b[2J" + "x" * 2_000, 0, "\ufffd[2J" + "x" * (EVIDENCE_CHARS - 4)),
+        ("", 0, ""),
+    ],
+)
+def test_the_last_output_is_that_of_the_rank(log: str, rank: int | None, output: str) -> None:
+    assert find_last_output(log, rank) == output

@@ -69,4 +69,4 @@ def test_the_point_of_a_grid_is_named() -> None:
         ExperimentSpec.model_validate(document)
     [issue] = issues_of(refused.value)
     assert issue.path == "base.collective.kind"
-    assert "(point 1: rule={'kind': 'async_sgd'})" in issue.message
+    assert "(point 1: rule=async_sgd)" in issue.message

@@ -1,13 +1,18 @@
-"""`bigbatch rename`, `note`, `tag` and `archive`: change labels of experiments and runs."""
+"""`bigbatch rename`, `assign`, `note`, `tag` and `archive`: change labels of experiments and runs."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import ValidationError
 
 from bigbatch.client import Client
 from bigbatch.commands.lifecycle.repeat import IsRun, Number
+from bigbatch.errors import BigbatchError
 from contract.api.labels import ExperimentChange, RunChange
+from contract.validation import issues_of
+
+Change = TypeVar("Change", RunChange, ExperimentChange)
 
 
 def rename(
@@ -15,8 +20,22 @@ def rename(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
 ) -> None:
     """Give an experiment another name; its spec stays as it was submitted."""
+    change = _checked(ExperimentChange, name=name)
     with Client() as client:
-        print(f"experiment {number}: {client.change_experiment(number, ExperimentChange(name=name)).name}")
+        print(f"experiment {number}: {client.change_experiment(number, change).name}")
+
+
+def assign(
+    number: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")],
+    *,
+    owner: Annotated[str | None, typer.Option(metavar="NAME", help="Its new owner.")] = None,
+    project: Annotated[str | None, typer.Option(metavar="NAME", help='Its new project; "": no project.')] = None,
+) -> None:
+    """Give an experiment another owner or project, and print both."""
+    change = _checked(ExperimentChange, owner=owner, project=project)
+    with Client() as client:
+        found = client.change_experiment(number, change)
+    print(f"experiment {number}: owner {found.owner or 'unknown'}, project {found.project or 'none'}")
 
 
 def note(
@@ -25,14 +44,17 @@ def note(
     run: IsRun = False,
     *,
     add: Annotated[bool, typer.Option("--add", help="Add TEXT below the present notes.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the notes.")] = False,
 ) -> None:
     """Print the notes of an experiment or a run, or with TEXT replace them."""
+    if clear and text:
+        raise BigbatchError("--clear removes the notes: give no TEXT with it")
     with Client() as client:
         present = client.run(number).notes if run else client.experiment(number).notes
         new = sys.stdin.read() if text == "-" else text
-        if new:
+        if new or clear:
             present = f"{present.rstrip()}\n\n{new}" if add and present.strip() else new
-            _change(client, number, RunChange(notes=present), is_run=run)
+            _change(client, number, _checked(RunChange, notes=present), is_run=run)
     print(present)
 
 
@@ -48,8 +70,9 @@ def tag(
     """Add and remove tags of an experiment or a run, and print its tags."""
     removed = [*(remove or []), *(word[1:] for word in words or [] if word.startswith("-"))]
     added = [word for word in words or [] if not word.startswith("-")]
+    change = _checked(RunChange, add_tags=added, remove_tags=removed)
     with Client() as client:
-        found = _change(client, number, RunChange(add_tags=added, remove_tags=removed), is_run=run)
+        found = _change(client, number, change, is_run=run)
     print(" ".join(found))
 
 
@@ -73,3 +96,11 @@ def _change(client: Client, number: int, change: RunChange, *, is_run: bool) -> 
         return client.change_run(number, change).tags
     wider = ExperimentChange.model_validate(change.model_dump(exclude_unset=True))
     return client.change_experiment(number, wider).tags
+
+
+def _checked(kind: type[Change], **values: Any) -> Change:
+    """Return the change; raise BigbatchError that names each value which is not allowed."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise BigbatchError("; ".join(f"{issue.path}: {issue.message}" for issue in issues_of(error))) from error

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from bigbatch.client import Client
+from bigbatch.commands.options import SnapshotMb
 from bigbatch.commands.program import options
 from bigbatch.commands.program.document import (
     make_document,
@@ -18,6 +19,7 @@ from bigbatch.commands.program.document import (
 )
 from bigbatch.commands.watch import watch_unless_interrupted
 from bigbatch.snapshot.attach import attach_snapshot, describe
+from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.terminal.output import format_count, make_console
 from contract.yaml_writer import write_yaml
 
@@ -50,6 +52,7 @@ def run(
     follow: options.Follow = False,
     force: options.Force = False,
     no_snapshot: options.NoSnapshot = False,
+    snapshot_mb: SnapshotMb = MAX_MB,
     as_yaml: options.Print = False,
 ) -> None:
     """Submit COMMAND; with --sweep each value is a run, which gets it as {NAME} in COMMAND.
@@ -60,7 +63,7 @@ def run(
     if as_yaml:
         print(write_yaml(document), end="")
     else:
-        _submit(document, force=force, follow=follow)
+        _submit(document, force=force, follow=follow, max_mb=snapshot_mb)
 
 
 def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,9 +85,9 @@ def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
     return make_document(words, name=given["name"], resources=resources, sweep=given["sweep"] or [], base=base)
 
 
-def _submit(document: dict[str, Any], *, force: bool, follow: bool) -> None:
+def _submit(document: dict[str, Any], *, force: bool, follow: bool, max_mb: float) -> None:
     with Client() as client:
-        document, taken = attach_snapshot(document, Path.cwd(), client)
+        document, taken = attach_snapshot(document, Path.cwd(), client, max_mb=max_mb)
         for line in (
             [describe(taken), *(f"warning: not in the snapshot: {one}" for one in taken.left_out)] if taken else []
         ):

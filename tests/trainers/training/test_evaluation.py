@@ -1,5 +1,7 @@
 """Evaluation over ranks counts every held-out image once, and averages the ranks' batch norm statistics."""
 
+from contextlib import closing
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -8,6 +10,7 @@ from torch import Tensor, nn
 from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.collectives.runners.timeout import BackendCollectives
+from trainers.data.loader import Loader
 from trainers.data.split import TensorSplit
 from trainers.tasks.classification import Classification
 from trainers.training.evaluation import Evaluation, average_statistics
@@ -42,8 +45,9 @@ def test_every_image_counts_once_if_the_world_does_not_divide_their_number(world
 
 def evaluate_two_images(workers: int) -> float:
     heldout, cpu = TensorSplit(torch.tensor([0.0, 1.0]).view(-1, 1, 1, 1), torch.tensor([0, 2])), torch.device("cpu")
-    evaluate = Evaluation(heldout, Classification(), 2, Precision(torch.float32, cpu), cpu, workers=workers)
-    return evaluate(Marked())[HELDOUT_ACCURACY]
+    with closing(Loader(workers)) as loader:
+        evaluate = Evaluation(heldout, Classification(), 2, Precision(torch.float32, cpu), cpu, loader=loader)
+        return evaluate(Marked())[HELDOUT_ACCURACY]
 
 
 @pytest.mark.parametrize("workers", [0, 1])

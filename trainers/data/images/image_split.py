@@ -24,7 +24,7 @@ Color = Sequence[float]  # of red, green, blue, from 0 to 1
 class Images:
     """A split of images (3, size, size)."""
 
-    source: Files
+    source: Files | SampleShard
     size: int
     mean: Color
     deviation: Color

@@ -54,7 +54,7 @@ class Exchange:
 
     def _gather(self, blob: Tensor, number_S: Tensor) -> Tensor:
         starts, lengths = self._old_N[number_S].tolist(), self._length_N[number_S].tolist()
-        memory = memoryview(blob.numpy())
+        memory = blob.numpy().data
         pieces = bytearray().join(
             [memory[start : start + length] for start, length in zip(starts, lengths, strict=True)]
         )
@@ -62,7 +62,7 @@ class Exchange:
 
     def _scatter(self, new: Tensor, arrived: Tensor, number_S: Tensor) -> None:
         starts, lengths = self._new_N[number_S].tolist(), self._length_N[number_S].tolist()
-        into, source, first = memoryview(new.numpy()), memoryview(arrived.numpy()), 0
+        into, source, first = new.numpy().data, arrived.numpy().data, 0
         for start, length in zip(starts, lengths, strict=True):
             into[start : start + length] = source[first : first + length]
             first += length

@@ -64,6 +64,11 @@ class SampleShard:
         start, end = self.offset_S[slot : slot + 2].tolist()
         return self.blob[start:end].numpy().tobytes()
 
+    def size(self, number: int) -> int:
+        """Return the number of bytes of a sample."""
+        slot = int(self.slot_N[number])
+        return self.files.size(number) if slot < 0 else int(self.offset_S[slot + 1] - self.offset_S[slot])
+
     def path(self, number: int) -> object:
         """Return the path of a sample."""
         return self.files.path(number)
@@ -112,7 +117,7 @@ class SampleStore:
             blob = self._empty_blob(int(length_S.sum()))
             end_S = length_S.cumsum(0)
             places = zip(own_S.tolist(), (end_S - length_S).tolist(), end_S.tolist(), strict=True)
-            for _ in threads.map(partial(self._read_into, memoryview(blob.numpy())), places):
+            for _ in threads.map(partial(self._read_into, blob.numpy().data), places):
                 pass  # the loop raises the first error of a thread
         self._length_N = torch.zeros(len(self._files.labels), dtype=torch.int64)
         self._length_N[own_S] = length_S
@@ -130,7 +135,7 @@ class SampleStore:
     def _empty_blob(self, size: int) -> Tensor:
         """Return uninitialized bytes; for worker processes in shared memory, so that they are never copied there."""
         blob = torch.empty(size, dtype=torch.uint8)
-        return blob.share_memory_() if self._shared else blob  # type: ignore[no-untyped-call,no-any-return]
+        return blob.share_memory_() if self._shared else blob  # type: ignore[no-untyped-call]
 
     def _shard_of(self, blob: Tensor, number_S: Tensor) -> SampleShard:
         offset_S = torch.cat([torch.zeros(1, dtype=torch.int64), self._length_N[number_S].cumsum(0)])
