@@ -129,6 +129,9 @@ def _keep(field: Field, place: Path) -> None:
     shutil.copytree(field.ledger, place / "ledger")
     for log in field.home.glob("*.log"):
         shutil.copy(log, place)
+    shutil.copytree(selected_folder().root / "log", place / "slurm")
+    accounted = lab.answered("sacct", "-X", "-D", "-a", "-P", "-S", "now-2hours", "-o", lab.ACCOUNTED)
+    (place / "sacct").write_text(accounted)
     for run_id in field.run_ids:
         view = field.service.get(f"/runs/{run_id}")
         folder = place / f"{run_id}-{Path(view['folder']).name}"

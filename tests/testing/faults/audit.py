@@ -84,9 +84,10 @@ def restart_faults(run: dict[str, Any], reported: Sequence[dict[str, Any]]) -> I
         if line["kind"] != "points" or "loss" not in line["values"]:
             continue
         taker = taker_of(line)
-        base = max((step for step in written_steps if step < line["step"]), default=0)
-        if before not in (None, taker) and (not resumed or resumed["step"] != base):
-            yield f"attempt {line['attempt']} took step {line['step']} first after {resumed or 'no resumption'}"
+        if before not in (None, taker):
+            base = max((step for step in written_steps if step < line["step"]), default=0)
+            if not resumed or resumed["step"] != base:
+                yield f"attempt {line['attempt']} took step {line['step']} first after {resumed or 'no resumption'}"
         if before != taker:
             resumed = {}
         before, last = taker, line["step"]

@@ -16,6 +16,8 @@ from lab.services.daemons import Daemon
 from lab.state_folder import StateFolder, selected_folder
 from tests.testing.faults.truth import UNDER_WAY, Job
 
+ACCOUNTED = "JobID,JobIDRaw,JobName,State,ExitCode,Submit,Start,End,NodeList"  # what sacct shows of a job
+
 
 def mend(limit: int | None = -1) -> None:
     """Bring back whatever is missing; what runs goes on. `limit` of submitted jobs: as it is, unless one is given."""
