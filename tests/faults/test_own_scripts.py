@@ -132,7 +132,7 @@ def test_a_stopped_rank_of_a_script_on_two_hosts_is_named_with_all_stacks(
     assert (failed["failure"]["rank"], failed["failure"]["kind"]) == (rank, "collective_timeout"), run["reason"]
     reason = failed["failure"]["reason"]
     assert re.search(r"ddp_with_bigbatch\.py:\d+ in \w+: its process is stopped; ", reason), reason
-    # the recipe's ranks meet in the backward pass, in `should_pause` and in the barrier after a save
+    # the recipe's ranks meet in the backward pass, and in the barrier after a save
     assert re.search(r"waits? in \w+.* at ddp_with_bigbatch\.py:\d+ in \w+$", reason), reason
     for one in range(4):
         assert "ddp_with_bigbatch.py" in (attempts / f"1.stacks-{one}.txt").read_text()
