@@ -26,7 +26,7 @@ from contract.folder.lost_rank import LostRank
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
-from contract.lifecycle.reason import Reason, RunPaused, SubmissionDeferred
+from contract.lifecycle.reason import JobEnded, Reason, RunPaused, SubmissionDeferred
 from contract.lifecycle.state import ENDED, State, joint_state
 from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
@@ -123,7 +123,8 @@ def _attempt_view(job: Job) -> AttemptView:
 
 def _attempt_sentence(job: Job) -> str | None:
     """Return why an attempt ended: a cluster does not know who cancelled a job, and the service does."""
-    if job.exit_cause is ExitCause.CANCELLED and job.stop_requested_at is not None:
+    by_cluster = isinstance(job.exit_reason, JobEnded) and job.exit_cause is ExitCause.CANCELLED
+    if by_cluster and job.stop_requested_at is not None:
         return "the service ended the job on request"
     return _sentence(job.exit_reason)
 

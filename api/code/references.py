@@ -1,17 +1,24 @@
 """The check of the code snapshots that an experiment names: the service must have them."""
 
 from collections.abc import Iterator
+from posixpath import normpath
 
 from fastapi import Request
 
 from api.errors import Invalid
 from contract.snapshot.blob_store import BlobStore, DamagedError
+from contract.snapshot.manifest import Manifest, SnapshotFile, make_manifest
+from contract.spec.checks.program_files import first_word
 from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
+from contract.spec.program.run import ProgramSpec
 from contract.validation import ValidationIssue
 from store.session import transaction
 from store.snapshots import snapshots
 
-Uses = dict[tuple[str, str], int]  # snapshot and folder in it, "" for its top -> the first point that starts there
+# snapshot, folder in it ("" for its top), and the path of the program below that folder, "" if it is not in the
+# snapshot -> the first point that starts so
+Uses = dict[tuple[str, str, str], int]
+NOT_TAKEN = "a file that .gitignore names is not taken"
 Found = tuple[int, ValidationIssue]  # the number of the point, and what is wrong
 
 
@@ -20,11 +27,11 @@ def refuse_absent_code(request: Request, spec: ExperimentSpec) -> None:
     uses: Uses = {}
     for number, (_, run) in enumerate(spec.points()):
         if run.kind == "program" and run.code:
-            uses.setdefault((run.code, run.subfolder or ""), number)
+            uses.setdefault((run.code, run.subfolder or "", _program_in_code(run)), number)
     if not uses:
         return
     with transaction(request.app.state.engine) as db:
-        absent = snapshots.missing(db, [name for name, _ in uses])
+        absent = snapshots.missing(db, [name for name, *_ in uses])
     files = BlobStore(request.app.state.settings.snapshots_folder())
     issues = [
         ValidationIssue(path=spec.grid.path_in_document(issue.path, number), message=issue.message)
@@ -34,19 +41,42 @@ def refuse_absent_code(request: Request, spec: ExperimentSpec) -> None:
         raise Invalid("the service lacks code of the experiment", issues[:MAX_ISSUES])
 
 
+def _program_in_code(run: ProgramSpec) -> str:
+    """Return the relative path of the program that the command starts; empty if it is not one of the snapshot."""
+    is_made_later = bool(run.environment.setup)  # lines that may build the program
+    is_elsewhere = bool(run.working_folder or run.environment.container)
+    program = "" if is_made_later or is_elsewhere else first_word(run) or ""
+    return "" if program.startswith("/") or "/" not in program else program
+
+
 def _issues(files: BlobStore, uses: Uses, absent: list[str]) -> Iterator[Found]:
-    for name in dict.fromkeys(name for name, _ in uses):
-        folders = {folder: number for (its, folder), number in uses.items() if its == name}
-        first = min(folders.values())
+    for name in dict.fromkeys(name for name, *_ in uses):
+        starts = {(folder, program): number for (its, folder, program), number in uses.items() if its == name}
+        first = min(starts.values())
         if name in absent:
             message = f"the service has no snapshot {name}: take it with `bigbatch submit` or `client.snapshot(folder)`"
             yield first, ValidationIssue(path="code", message=message)
             continue
         try:
-            paths = files.read_manifest(name).by_path if folders.keys() != {""} else {}
+            manifest = files.read_manifest(name) if starts.keys() != {("", "")} else make_manifest([])
         except DamagedError as error:
             yield first, ValidationIssue(path="code", message=f"{error}: take the snapshot again")
             continue
-        for folder, number in folders.items():
-            if folder and not any(path.startswith(f"{folder.rstrip('/')}/") for path in paths):
-                yield number, ValidationIssue(path="subfolder", message=f"the snapshot {name} has no folder '{folder}'")
+        for (folder, program), number in starts.items():
+            yield from ((number, issue) for issue in _start_issues(name, manifest, folder, program))
+
+
+def _start_issues(name: str, manifest: Manifest, folder: str, program: str) -> Iterator[ValidationIssue]:
+    """Yield what a start in this folder of the snapshot lacks."""
+    paths = manifest.by_path
+    if folder and not any(path.startswith(f"{folder.rstrip('/')}/") for path in paths):
+        yield ValidationIssue(path="subfolder", message=f"the snapshot {name} has no folder '{folder}'")
+        return
+    path = normpath(f"{folder}/{program}").lstrip("/") if program else ""
+    if not path or path.startswith("../") or any(path.startswith(f"{link.path}/") for link in manifest.links):
+        return
+    entry = paths.get(path)
+    if entry is None:
+        yield ValidationIssue(path="command", message=f"the snapshot has no file '{path}': {NOT_TAKEN}")
+    elif isinstance(entry, SnapshotFile) and not entry.executable:
+        yield ValidationIssue(path="command", message=f"{path} may not be executed: chmod +x {program}")

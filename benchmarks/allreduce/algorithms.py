@@ -17,12 +17,17 @@ from trainers.collectives.runners.auto import AutoAllreduce
 
 MAX_COLORS = 4  # as in the paper
 
+
+def _colors(hosts: Hosts, *, k: int = MAX_COLORS) -> Plan:
+    return colors.plan(hosts, k=min(k, sum(map(len, hosts))))
+
+
 # The servers come first and `auto` last, because the algorithms share connections: directly after a server, to which
 # many hosts send at the same time, a plan took up to 10 % longer (docs/log/collectives.md).
 PLANS: dict[str, Callable[[Hosts], Plan]] = {
     "server": server.plan,
     "sharded_server": lambda hosts: server.plan(hosts, servers=sum(map(len, hosts))),
-    "colors": lambda hosts: colors.plan(hosts, k=min(MAX_COLORS, sum(map(len, hosts)))),
+    "colors": _colors,
     "tree": tree.plan,
     "ring": ring.plan,
     "hierarchical": hierarchical.plan,
@@ -31,9 +36,7 @@ PLANS: dict[str, Callable[[Hosts], Plan]] = {
 }
 NAMES = ("gloo", *PLANS, "auto")
 # measured only if --algorithm names them
-FEWER_COLORS: dict[str, Callable[[Hosts], Plan]] = {
-    f"colors_{k}": partial(colors.plan, k=k) for k in range(1, MAX_COLORS)
-}
+FEWER_COLORS: dict[str, Callable[[Hosts], Plan]] = {f"colors_{k}": partial(_colors, k=k) for k in range(1, MAX_COLORS)}
 
 
 @dataclass(frozen=True)

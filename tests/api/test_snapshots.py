@@ -245,3 +245,22 @@ def test_a_subfolder_that_the_snapshot_lacks_is_refused(client: TestClient) -> N
     answer = post(client, PROGRAM.format(code=name) + "  subfolder: absent\n")
     assert [error["path"] for error in answer.json()["errors"]] == ["base.subfolder"]
     assert post(client, PROGRAM.format(code=name) + "  subfolder: lib\n").status_code == 201
+
+
+def test_a_program_that_the_snapshot_lacks_is_refused(client: TestClient) -> None:
+    files = {**FILES, "run.sh": b"#!/bin/sh\n"}
+    stored(client, files)
+    document = tree(files)
+    document["files"][-1]["executable"] = True
+    name = send(client, document).json()["hash"]
+
+    def paths(command: str, rest: str = "") -> list[str]:
+        text = f"name: own\nbase:\n  kind: program\n  code: {name}\n  command: {command}\n{rest}"
+        return [error["path"] for error in post(client, text).json().get("errors", [])]
+
+    assert paths("./absent.sh --lr 1") == ["base.command"]
+    assert paths("./train.py") == ["base.command"], "not executable"
+    assert paths("./run.sh") == []
+    assert paths("../run.sh", "  subfolder: lib\n") == []
+    assert paths("./run.sh", "  subfolder: lib\n") == ["base.command"]
+    assert paths("./absent.sh", "  environment: {setup: [make]}\n") == [], "the setup may make it"

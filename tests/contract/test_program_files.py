@@ -30,6 +30,15 @@ def test_what_only_bash_can_know_is_accepted(tmp_path: Path, command: str) -> No
     assert issues(tmp_path, command=command) == {}
 
 
+def test_a_launcher_that_this_host_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "true").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert issues(tmp_path, launcher="torchrun").keys() == {"base.launcher"}
+    assert issues(tmp_path, launcher="mpirun", environment={"modules": ["mpi"]}) == {}
+    (tmp_path / "torchrun").touch(mode=0o755)
+    assert issues(tmp_path, launcher="torchrun") == {}
+
+
 def test_modules_or_setup_lines_may_bring_the_command(tmp_path: Path) -> None:
     assert issues(tmp_path, command="no-such-program", environment={"modules": ["tool"]}) == {}
     assert issues(tmp_path, command="no-such-program", environment={"setup": ["export PATH=/x:$PATH"]}) == {}

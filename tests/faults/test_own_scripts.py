@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -129,8 +130,10 @@ def test_a_stopped_rank_of_a_script_on_two_hosts_is_named_with_all_stacks(
     assert run["state"] == "failed"
     (failed,) = service.get(f"/experiments/{run['experiment_id']}/failures")["items"]
     assert (failed["failure"]["rank"], failed["failure"]["kind"]) == (rank, "collective_timeout"), run["reason"]
-    for name in ("ddp_with_bigbatch.py:", "its process is stopped", "all_reduce"):
-        assert name in failed["failure"]["reason"]
+    reason = failed["failure"]["reason"]
+    assert re.search(r"ddp_with_bigbatch\.py:\d+ in \w+: its process is stopped; ", reason), reason
+    # the recipe's ranks meet in the backward pass, and in the barrier after a save
+    assert re.search(r"waits? in \w+.* at ddp_with_bigbatch\.py:\d+ in \w+$", reason), reason
     for one in range(4):
         assert "ddp_with_bigbatch.py" in (attempts / f"1.stacks-{one}.txt").read_text()
 

@@ -57,6 +57,7 @@ def begun(on: OnStandIn, run_id: int, ranks: int, attempt: int = 1) -> None:
 
 def let_go(on: OnStandIn, run_ids: list[int]) -> None:
     for run_id in run_ids:
+        wait_for("the run's folder", folder_of(on, run_id).is_dir, 150)
         (folder_of(on, run_id) / "go").touch()
     wait_for("the runs' end", lambda: set(on.states(run_ids)) == {"done"}, 150)
     for run_id in run_ids:

@@ -70,8 +70,9 @@ def whole_curve(service: Service, run_id: int) -> dict[str, Any]:
 
 
 def test_the_end_of_the_service_pauses_a_run_and_its_start_resumes_it(service: Service) -> None:
-    """Forces the fault: the service ends while one run trains, another waits and a third was cancelled by a person."""
-    first, second, third = (service.post(SPEC)[0] for _ in range(3))
+    """Forces the fault: the service ends while one run trains, another has not ended and a person cancelled a third."""
+    endless = SPEC.replace("epochs: 40", "epochs: 100000")  # it does not end before its stop
+    first, second, third = (service.post(spec)[0] for spec in (SPEC, endless, endless))
     service.stop(third)
     service.wait_until(first, step=25)
     end_orderly(service)

@@ -16,6 +16,7 @@ from contract.spec.program.run import ProgramSpec
 from contract.validation import ValidationIssue
 
 PLAIN = re.compile(r"[A-Za-z0-9_./+-]+")
+LAUNCHERS = ("torchrun", "mpirun")  # programs that the agent starts
 BASH_WORDS = """
 . [ alias bg builtin case cd command conda coproc declare do echo enable eval exec exit export for function if kill let
 local module printf pushd read return select set shift shopt source test time times trap true type ulimit umask unset
@@ -46,8 +47,10 @@ def check_files(run: ProgramSpec, runs_folder: Path) -> Iterator[ValidationIssue
     container = environment.container
     if container and container.image.startswith("/") and sees.lacks(container.image):
         yield _missing("environment.container.image", "image", container.image)
-    if not container and (program := _first_word(run)):
+    if not container and (program := first_word(run)):
         yield from _check_executable(run, program, sees)
+    if run.launcher in LAUNCHERS and not (container and run.launcher == "torchrun"):
+        yield from _check_on_path(run, run.launcher, sees, "launcher")
 
 
 class _Sight:
@@ -72,7 +75,7 @@ def _device_of(path: Path) -> int | None:
     return None
 
 
-def _first_word(run: ProgramSpec) -> str | None:
+def first_word(run: ProgramSpec) -> str | None:
     """Return the program that the command starts; None if only bash can tell."""
     if isinstance(run.command, list):
         return run.command[0] if PLAIN.fullmatch(run.command[0]) else None
@@ -85,7 +88,6 @@ def _first_word(run: ProgramSpec) -> str | None:
 
 
 def _check_executable(run: ProgramSpec, program: str, sees: _Sight) -> Iterator[ValidationIssue]:
-    environment = run.environment
     if "/" in program:
         path = program if program.startswith("/") else f"{run.working_folder}/{program}"
         if (program.startswith("/") or run.working_folder) and sees.lacks(path):
@@ -93,13 +95,19 @@ def _check_executable(run: ProgramSpec, program: str, sees: _Sight) -> Iterator[
         elif sees.device is None and os.path.isfile(path) and not os.access(path, os.X_OK):
             yield ValidationIssue(path="command", message=f"{path} may not be executed: chmod +x {path}")
         return
+    yield from _check_on_path(run, program, sees, "command")
+
+
+def _check_on_path(run: ProgramSpec, program: str, sees: _Sight, field: str) -> Iterator[ValidationIssue]:
+    """Yield an issue if this host starts the program and the PATH is known and lacks it."""
+    environment = run.environment
     is_path_known = not (environment.setup or environment.modules or environment.conda)
     places = os.environ.get("PATH", os.defpath) if "PATH" not in environment.variables else None
     if sees.device is None and is_path_known and places is not None:
         places = f"{environment.venv}/bin:{places}" if environment.venv else places
         if shutil.which(program, path=places) is None:
             message = f"there is no executable '{program}' on this host; the PATH of the service is {places}"
-            yield ValidationIssue(path="command", message=message)
+            yield ValidationIssue(path=field, message=message)
 
 
 def _missing(path: str, what: str, place: str) -> ValidationIssue:
