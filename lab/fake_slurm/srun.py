@@ -83,9 +83,20 @@ def _start(
 def _signal(ranks: Sequence["subprocess.Popen[bytes]"], number: signal.Signals) -> None:
     for rank in ranks:
         if rank.returncode is None:
-            for pid in (rank.pid, *(_descendants(rank.pid) if number == signal.SIGKILL else ())):
+            for pid in _stopped_tree(rank.pid) if number == signal.SIGKILL else [rank.pid]:
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)  # send_signal would poll and consume the exit status that _wait needs
+
+
+def _stopped_tree(root: int) -> set[int]:
+    """Stop a rank and the processes below it; return all: one that runs could start a further one before its end."""
+    stopped: set[int] = set()
+    while new := {root, *_descendants(root)} - stopped:
+        for pid in new:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+        stopped |= new
+    return stopped
 
 
 def _descendants(root: int) -> list[int]:
