@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from lab.fake_slurm import programs
@@ -122,6 +123,16 @@ def test_a_job_ends_in_the_state_of_its_fault(cluster: ClusterState, work: str, 
     elif fault:
         subprocess.run([sys.executable, "-m", "lab.fake_slurm", str(folder), *fault], check=True)
     wait_for("the job's end", lambda: states(folder) == [f"1 {end}"])
+
+
+def test_a_step_that_is_ended_leaves_no_process_which_it_was_starting(cluster: ClusterState) -> None:
+    """Forces the race: rank 1 fails while rank 0 starts processes, and each of these holds the output of srun."""
+    folder, mark = cluster.folder, cluster.folder / "many"
+    starts = f"for i in $(seq 400); do sleep 98765 & [ $i = 20 ] && touch {mark}; done; wait"
+    work = f"if [ $SLURM_PROCID = 0 ]; then {starts}; fi; until [ -e {mark} ]; do sleep 0.01; done; exit 1"
+    call(folder, "sbatch", script(folder, work, "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=2"))
+    wait_for("the end of the job", lambda: states(folder) == ["1 FAILED"])
+    assert not [process for process in psutil.process_iter(["cmdline"]) if "98765" in (process.info["cmdline"] or ())]
 
 
 def test_a_job_at_its_time_limit_is_warned_and_then_ended(cluster: ClusterState) -> None:
