@@ -8,17 +8,17 @@ If ||w|| or ||u|| is 0, their ratio is 1. The paper's phi, which can bound ||w||
 Legend: L layers that are updated together.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from trainers.optimizers.layers import dense_gradients, group_layers, norms, ratio, states
+from trainers.optimizers.layer_optimizer import LayerOptimizer
+from trainers.optimizers.layers import norms, ratio, states
 
 
-class LAMB(torch.optim.Optimizer):
+class LAMB(LayerOptimizer):
     """Every tensor is one layer. A group with `adapt=False` uses plain Adam with rate g_t, without weight decay."""
 
     def __init__(
@@ -38,19 +38,7 @@ class LAMB(torch.optim.Optimizer):
         defaults = {"lr": lr, "betas": betas, "weight_decay": weight_decay, "epsilon": epsilon}
         super().__init__(params, {**defaults, "adapt": True})
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Update all parameters that have a gradient."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for ws in group_layers(group["params"]):
-                self._descend(ws, dense_gradients(ws), group)
-        return loss
-
-    def _descend(self, ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> None:
+    def _update(self, ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> None:
         us = self._directions(ws, gs, group)
         if not group["adapt"]:
             torch._foreach_sub_(ws, us, alpha=group["lr"])

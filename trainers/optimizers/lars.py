@@ -13,20 +13,20 @@ If ||w|| or ||g|| is 0, lam is 1. LARC, in later versions of this Caffe, omits b
 Legend: L layers that are updated together.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal, assert_never
 
 import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from trainers.optimizers.layers import dense_gradients, group_layers, norms, ratio, states
+from trainers.optimizers.layer_optimizer import LayerOptimizer
+from trainers.optimizers.layers import norms, ratio, states
 from trainers.optimizers.momentum import momentum_step
 
 Form = Literal["lars", "larc_scale", "larc_clip"]
 
 
-class LARS(torch.optim.Optimizer):
+class LARS(LayerOptimizer):
     """Every tensor is one layer. A group with `adapt=False` uses momentum SGD with rate g_t, without weight decay."""
 
     def __init__(
@@ -48,20 +48,10 @@ class LARS(torch.optim.Optimizer):
             raise ValueError(f"trust_coefficient must be above 0, not {trust_coefficient}")
         super().__init__(params, {**defaults, "trust_coefficient": trust_coefficient, "form": form, "adapt": True})
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Update all parameters that have a gradient."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            weight_decay = group["weight_decay"] if group["adapt"] else 0.0
-            for ws in group_layers(group["params"]):
-                gs, vs = dense_gradients(ws), states(self.state, ws, "velocity")
-                rate_L = rates(ws, gs, group)
-                momentum_step(ws, gs, vs, rate_L, momentum=group["momentum"], weight_decay=weight_decay)
-        return loss
+    def _update(self, ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> None:
+        weight_decay = group["weight_decay"] if group["adapt"] else 0.0
+        rate_L, vs = rates(ws, gs, group), states(self.state, ws, "velocity")
+        momentum_step(ws, gs, vs, rate_L, momentum=group["momentum"], weight_decay=weight_decay)
 
 
 def rates(ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> Tensor:

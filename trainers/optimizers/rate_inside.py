@@ -8,32 +8,25 @@ torch.optim.SGD the rate is outside: v = m v + g, w = w - r v. The two agree whi
 falls, this form still takes the earlier steps at their own, higher rate.
 """
 
-from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from trainers.optimizers.layers import dense_gradients, group_layers, states
+from trainers.optimizers.layer_optimizer import LayerOptimizer
+from trainers.optimizers.layers import states
 from trainers.optimizers.momentum import momentum_step
 
 
-class RateInsideSGD(torch.optim.Optimizer):
+class RateInsideSGD(LayerOptimizer):
     """Momentum SGD whose velocity holds steps, not gradients."""
 
     def __init__(self, params: ParamsT, lr: float, *, momentum: float = 0.9, weight_decay: float = 0.0) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Update all parameters that have a gradient."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for ws in group_layers(group["params"]):
-                gs, vs = dense_gradients(ws), states(self.state, ws, "velocity")
-                dtype = torch.promote_types(ws[0].dtype, torch.float32)
-                rate_L = torch.full((len(ws),), float(group["lr"]), dtype=dtype, device=ws[0].device)
-                momentum_step(ws, gs, vs, rate_L, momentum=group["momentum"], weight_decay=group["weight_decay"])
-        return loss
+    def _update(self, ws: list[Tensor], gs: list[Tensor], group: dict[str, Any]) -> None:
+        dtype = torch.promote_types(ws[0].dtype, torch.float32)
+        rate_L = torch.full((len(ws),), float(group["lr"]), dtype=dtype, device=ws[0].device)
+        vs = states(self.state, ws, "velocity")
+        momentum_step(ws, gs, vs, rate_L, momentum=group["momentum"], weight_decay=group["weight_decay"])
