@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def anew(train: Images, heldout: Images) -> dict[str, list[float]]:
             ("evaluation", heldout, passes(heldout)),
         ):
             with closing(Loader(WORKERS)) as loader:
-                waits[kind].append(read(lambda loader=loader, split=split, i=indices: loader.batches(split, i)))  # type: ignore[misc]
+                waits[kind].append(read(partial(loader.batches, split, indices)))
     return {kind: waits_s[1:] for kind, waits_s in waits.items()}
 
 

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +73,11 @@ def test_with_three_lines_a_script_pauses_before_its_limit_and_goes_on(service: 
         post_with_bigbatch(service, launcher, resources={"minutes": MINUTES}) for launcher in ("srun", "torchrun")
     ]
     for run_id in run_ids:
-        wait_for("the first loss", lambda run_id=run_id: bool(losses_of(service, run_id)), 300)  # type: ignore[misc]
+        wait_for("the first loss", partial(has_loss, service, run_id), 300)
         assert service.get(f"/runs/{run_id}")["state"] == "running", "the loss is shown while the run trains"
     jobs = [service.get(f"/runs/{run_id}")["job_id"] for run_id in run_ids]
     for run_id, job in zip(run_ids, jobs, strict=True):
-        wait_for("the restart", lambda run_id=run_id: resumed(service, run_id), 600)  # type: ignore[misc]
+        wait_for("the restart", partial(resumed, service, run_id), 600)
         paused_before_its_limit(service, run_id, job)
         service.stop(run_id)
     for run_id in run_ids:
@@ -111,6 +112,10 @@ def folder_of(service: Service, run_id: int) -> Path:
 
 def losses_of(service: Service, run_id: int) -> list[int]:
     return list(service.get(f"/runs/{run_id}/points", name="loss")["series"].get("loss", {"steps": []})["steps"])
+
+
+def has_loss(service: Service, run_id: int) -> bool:
+    return bool(losses_of(service, run_id))
 
 
 def resumed(service: Service, run_id: int) -> bool:

@@ -1,6 +1,7 @@
 """The decoder: a JPEG looks as Pillow shows it, at every reduction, and Pillow decodes what libjpeg-turbo does not."""
 
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 
 import numpy as np
@@ -50,7 +51,11 @@ def test_a_jpeg_looks_as_pillow_shows_it(
 
 def boxes() -> list[Callable[[int, int], Box]]:
     """Return boxes that are chosen anew at each call, without drawing on."""
-    return [lambda w, h, n=n: random_box(w, h, new_generator(0, 0, n)) for n in range(20)]  # type: ignore[misc]
+    return [partial(numbered_box, number) for number in range(20)]
+
+
+def numbered_box(number: int, width: int, height: int) -> Box:
+    return random_box(width, height, new_generator(0, 0, number))
 
 
 def test_a_whole_jpeg_that_is_not_reduced_is_nearly_equal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from trainers.data.images.bad_images import BadImages, TooManyBadImages
 from trainers.data.images.crop import center_square, fixed_square, new_generator, random_box
 from trainers.data.images.decoder import UNREADABLE, decode_square
 from trainers.data.memory_store.sample_store import Files, SampleShard, SampleStore
+from trainers.data.shared_tensor import to_shared_memory
 from trainers.data.split import SamplesOf
 
 Color = Sequence[float]  # of red, green, blue, from 0 to 1
@@ -89,4 +90,4 @@ class Images:
 
 def new_bad_marks(samples: int) -> Tensor:
     """Return the marks of a split without bad images, in shared memory."""
-    return torch.zeros(samples, dtype=torch.bool).share_memory_()  # type: ignore[no-untyped-call,no-any-return]
+    return to_shared_memory(torch.zeros(samples, dtype=torch.bool))

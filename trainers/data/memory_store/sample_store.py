@@ -15,6 +15,7 @@ from torch import Tensor
 
 from trainers.data.memory_store.assignment import Assignment, assign_samples
 from trainers.data.memory_store.exchange import SEGMENT_BYTES, Exchange
+from trainers.data.shared_tensor import to_shared_memory
 from trainers.data.split import SamplesOf
 
 READERS = 16  # threads that read files: a shared disk answers many requests at once
@@ -135,11 +136,11 @@ class SampleStore:
     def _empty_blob(self, size: int) -> Tensor:
         """Return uninitialized bytes; for worker processes in shared memory, so that they are never copied there."""
         blob = torch.empty(size, dtype=torch.uint8)
-        return blob.share_memory_() if self._shared else blob  # type: ignore[no-untyped-call]
+        return to_shared_memory(blob) if self._shared else blob
 
     def _shard_of(self, blob: Tensor, number_S: Tensor) -> SampleShard:
         offset_S = torch.cat([torch.zeros(1, dtype=torch.int64), self._length_N[number_S].cumsum(0)])
         slot_N = torch.full((len(self._files.labels),), -1)
         slot_N[number_S] = torch.arange(len(number_S))
         index = (number_S.clone(), offset_S, slot_N)
-        return SampleShard(self._files, blob, *(part.share_memory_() for part in index) if self._shared else index)  # type: ignore[no-untyped-call]
+        return SampleShard(self._files, blob, *map(to_shared_memory, index) if self._shared else index)

@@ -11,6 +11,7 @@ from multiprocessing.process import BaseProcess
 import torch
 from torch import Tensor
 
+from trainers.data.shared_tensor import to_shared_memory
 from trainers.data.split import Batch, Split
 from trainers.data.workers.messages import (
     CloseStream,
@@ -37,7 +38,7 @@ class WorkerPool:
         context = get_context("forkserver")  # a fork of this process would inherit locks that gloo's threads hold
         context.set_forkserver_preload([run_worker.__module__])
         _start_server()
-        self._is_closed: Tensor = torch.zeros(CLOSED_SLOTS, dtype=torch.bool).share_memory_()  # type: ignore[no-untyped-call]
+        self._is_closed = to_shared_memory(torch.zeros(CLOSED_SLOTS, dtype=torch.bool))
         self._connections: list[Connection] = []
         self._processes: list[BaseProcess] = []
         for _ in range(workers):

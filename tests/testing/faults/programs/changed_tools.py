@@ -27,7 +27,7 @@ class ChangedTools:
 
     def patch(self) -> None:
         """Let this process read the requests before each submission of programs."""
-        tools._files = self._all_files  # type: ignore[assignment]  # without its cache
+        vars(tools)["_files"] = self._all_files  # without its cache
         tools._write = self._write_or_die
         vars(scheduler.submit.submission)["install_tools"] = self._install
 
