@@ -8,7 +8,7 @@ from bigbatch.errors import BigbatchError
 from contract.api.curves import Column
 from contract.api.responses import RunView
 from contract.spec.grid.grid import Values
-from contract.spec.grid.value_text import describe_value
+from contract.spec.grid.value_text import PARAMETERS, describe_value
 from study.spread import RUN_S, Group, run_seconds
 
 COLUMNS = ("id", "number", "state", "attempt", "step", "steps", "best_accuracy", "started_at", "ended_at")
@@ -29,6 +29,32 @@ def rows_of(runs: Iterable[RunView]) -> list[dict[str, Any]]:
         | {"tags": " ".join(run.tags)}
         for run in runs
     ]
+
+
+def order_runs(runs: Sequence[RunView], order: str) -> list[RunView]:
+    """Return the runs by a column of `rows_of`, ascending, or descending after `-`; runs without a value are last.
+
+    A metric is found without `latest.`, a program's parameter without `parameters.`; `accuracy` is the best one first.
+    Raise ValueError if no run has the column.
+    """
+    name, is_descending = order.removeprefix("-"), order.startswith("-")
+    if name == "accuracy":
+        name, is_descending = "best_accuracy", not is_descending
+    rows = rows_of(runs)
+    known = {column for row in rows for column in row}
+    column = next((found for found in (name, f"latest.{name}", f"{PARAMETERS}{name}") if found in known), None)
+    if rows and column is None:
+        short = sorted(one.removeprefix("latest.").removeprefix(PARAMETERS) for one in known)
+        raise ValueError(f"no run has {name!r}; the columns are {', '.join(short)}")
+    values = [row.get(column) if column else None for row in rows]
+    present = [(value, run) for value, run in zip(values, runs, strict=True) if value is not None]
+    present.sort(key=lambda pair: _sort_key(pair[0]), reverse=is_descending)
+    return [run for _, run in present] + [run for value, run in zip(values, runs, strict=True) if value is None]
+
+
+def _sort_key(value: Any) -> tuple[bool, Any]:
+    """Order numbers before text, because a column may have both."""
+    return (True, str(value)) if not isinstance(value, int | float) else (False, value)
 
 
 def rows_of_groups(groups: Iterable[Group]) -> list[dict[str, Any]]:
