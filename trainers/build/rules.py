@@ -13,7 +13,7 @@ from trainers.rules.asynchronous import AsynchronousSGD
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.centers.center_update import GradientUpdate
 from trainers.rules.elastic import ElasticAveraging
-from trainers.rules.flat_vector import flatten_weights
+from trainers.rules.flat_vector import flatten_weights, order_in_memory
 from trainers.rules.rule import Rule
 from trainers.rules.sync import Sync
 from trainers.training.precision import LossScale
@@ -47,6 +47,7 @@ def build_rule(
                 updating=updating,
             )
         case choices.EASGD():
+            params = order_in_memory(params)
             x_N, rate = flatten_weights(params), run.peak_rate
             assert rate is not None, "the spec's checks refuse a schedule of the user's own here"
             return ElasticAveraging(
@@ -75,6 +76,7 @@ def _build_asynchronous(
     timed: CallTimer,
     updating: CallTimer,
 ) -> AsynchronousSGD:
+    params = order_in_memory(params)
     x_N = flatten_weights(params)
     move = GradientUpdate(x_N.cpu(), momentum=optimizer.param_groups[0]["momentum"])
     client = build_client(run, choice, move, [p.numel() for p in params], updating=updating)
