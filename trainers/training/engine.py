@@ -39,7 +39,7 @@ from trainers.recovery.preemption_signal import PreemptionSignal
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
 from trainers.training.loop import TrainingLoop
-from trainers.training.placement import place, set_kernels
+from trainers.training.placement import compile_net, place, set_kernels
 from trainers.training.precision import Precision
 from trainers.training.state import TrainingState
 from trainers.training.step import TrainingStep
@@ -166,7 +166,7 @@ def _make_state(
     )
     average = build_average(run, model)
     if run.compile:
-        model.compile()  # in place: rule and optimizer refer to the same parameters, and their names stay
+        compile_net(model, world=rank_info.world)
     return TrainingState(model, optimizer, rule, scale, average=average)
 
 

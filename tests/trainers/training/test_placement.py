@@ -1,6 +1,7 @@
 """The net has the layout of its images, its kernels those of the spec, and a compiled net trains as it does without."""
 
 import copy
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from torch import nn
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 from tests.testing.trainers.forked_ranks import on_ranks
+from trainers.models.group_batch_norm import join
+from trainers.models.resnet import ResNet
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import local_rank_info
 from trainers.training import engine
 from trainers.training.loop import Diverged, TrainingLoop
-from trainers.training.placement import place, set_kernels
+from trainers.training.placement import compile_net, find_blocks, place, set_kernels
 
 TINY: dict[str, Any] = {
     "model": {"kind": "convnet", "width": 4},
@@ -117,6 +120,93 @@ def test_a_compiled_net_trains_as_without(tmp_path: Path) -> None:
     assert stats["unique_graphs"] >= 1
     assert compiled == pytest.approx(losses, rel=1e-4)
     assert values == pytest.approx(expected, rel=1e-3)
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.norm = nn.Linear(256, 256), nn.LayerNorm(256)
+
+    def forward(self, x_BD: torch.Tensor) -> torch.Tensor:
+        return x_BD + torch.tanh(self.norm(self.layer(x_BD)))
+
+
+class Net(nn.Module):
+    """Four blocks; notes the order in which gradients arrive and in which blocks begin their backward pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks, self.events = nn.Sequential(*[Block() for _ in range(4)]), list[str]()
+        for number, block in enumerate(self.blocks):
+            layer = block.layer
+            assert isinstance(layer, nn.Linear)
+            layer.weight.register_post_accumulate_grad_hook(lambda _, number=number: self.events.append(f"g{number}"))
+
+    def forward(self, x_BD: torch.Tensor) -> torch.Tensor:
+        return torch.as_tensor(self.blocks(x_BD)).square().mean()
+
+
+def order_of_gradients(world: int) -> list[str]:
+    """Return the order of the gradients and of the arrival of backward at the inputs of the second block."""
+    torch.manual_seed(0)
+    net = Net()
+    compile_net(net, world=world)
+    inputs: list[torch.Tensor] = []
+    net.blocks[2].register_forward_pre_hook(lambda _, given: inputs.append(given[0]))
+    x_BD = torch.randn(8, 256)
+    for _ in range(2):
+        net.events.clear()
+        loss = net(x_BD)
+        if world > 1:
+            inputs[-1].register_hook(lambda _: net.events.append("backward is at block 1"))
+        loss.backward()
+    return net.events
+
+
+def test_with_several_ranks_gradients_of_a_compiled_net_arrive_block_by_block() -> None:
+    (events,) = on_ranks(1, order_of_gradients, 2)
+    assert events == ["g3", "g2", "backward is at block 1", "g1", "g0"]
+
+
+def train_a_sequence() -> tuple[int, bool]:
+    from torch._dynamo.utils import counters
+
+    torch.manual_seed(0)
+    net, x_BD = nn.Sequential(nn.Linear(4, 4), nn.Tanh()), torch.randn(2, 4)
+    expected = net(x_BD)
+    compile_net(net, world=1)
+    same = torch.allclose(net(x_BD), expected, atol=1e-6)
+    return counters["stats"]["unique_graphs"], same
+
+
+def test_a_net_that_is_a_sequence_of_torch_is_compiled_too() -> None:
+    """torch's own Module.compile does nothing for it, without a word."""
+    assert on_ranks(1, train_a_sequence) == [(1, True)]
+
+
+def train_with_group_norm() -> tuple[bool, list[str]]:
+    torch.manual_seed(0)
+    net, x_BD = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Tanh()), torch.randn(6, 4)
+    join(net, lambda x_C: x_C.unsqueeze(0).expand(2, -1).contiguous())  # two ranks with equal batches
+    expected = net(x_BD)
+    compile_net(net, world=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = net(x_BD)
+    return torch.allclose(found, expected, atol=1e-6), [str(warning.message) for warning in caught]
+
+
+def test_group_batch_normalization_stays_out_of_a_compiled_net() -> None:
+    """The compiler would warn that it cannot trace the exchange and its timer."""
+    ((same, messages),) = on_ranks(1, train_with_group_norm)
+    assert same
+    assert not [message for message in messages if "Dynamo" in message]
+
+
+def test_the_blocks_of_a_net_are_its_modules_of_several_layers() -> None:
+    net = ResNet(3, 10, depth=18)
+    assert [type(block).__name__ for block in find_blocks(net)] == [type(b).__name__ for b in net.blocks]
+    assert find_blocks(nn.Sequential(nn.Linear(1, 1), nn.Tanh())) == []
 
 
 def diverge(path: str) -> str:
