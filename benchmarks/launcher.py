@@ -22,18 +22,22 @@ def shape_links(*rate: str) -> None:
     subprocess.run([sys.executable, "-m", "lab", "up", *rate], check=True, stdout=subprocess.DEVNULL)
 
 
-def run_ranks(module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any]) -> Any:
+def run_ranks(
+    module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any], *, timeout_s: float | None = None
+) -> Any:
     """Run `main` of `module` once per rank, host by host, and return the JSON in the last line of rank 0's output.
 
-    An empty name in `hosts` means this machine.
+    An empty name in `hosts` means this machine. Raise TimeoutError if rank 0 runs longer than `timeout_s`.
     """
     with tempfile.TemporaryDirectory() as folder:
         rank_hosts = [host for host in hosts for _ in range(ranks_per_host)]
         ranks = [_start(module, host, rank, rank_hosts, folder, task) for rank, host in enumerate(rank_hosts)]
         try:
-            out, _ = ranks[0].communicate()
+            out, _ = ranks[0].communicate(timeout=timeout_s)
             for rank in ranks[1:]:
                 rank.wait(30)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"{module} ran longer than {error.timeout:g} s") from error
         finally:
             for rank in ranks:
                 rank.kill()
