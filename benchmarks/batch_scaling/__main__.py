@@ -1,7 +1,7 @@
 """The accuracy against the batch at 32 epochs: SGD, SGD with linear scaling, LARS, LARS with batch control, LAMB.
 
     python -m benchmarks.batch_scaling [--workers 2] [--kept FILE] [--problems NAME ...] [--methods NAME ...]
-                                       [--report | --cost | --quick]
+                                       [--batches N ...] [--report | --cost | --quick]
 
 Every method is tuned alike at every batch: seven runs with one seed choose rate and warm-up (tuning.py); three other
 seeds measure the choice. Linear scaling has the rate of SGD at the smallest batch times the ratio of the batches, and
@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, dest="finished", help="file of finished runs, which are not repeated")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="by default all")
     parser.add_argument("--methods", nargs="+", choices=OPTIMIZERS, default=list(OPTIMIZERS), help="by default all")
+    parser.add_argument("--batches", nargs="+", type=int, help="by default those of each problem")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--report", action="store_true", help="report the finished runs, and execute none")
     only.add_argument("--cost", action="store_true", help="print the time that the runs would take on one core")
@@ -51,6 +52,8 @@ def main() -> None:
         return
     finished = options.finished or Path(tempfile.mkdtemp()) / "runs.jsonl"
     cells = [cell for name in options.problems for cell in cells_of(name) if cell.method in options.methods]
+    if options.batches:
+        cells = [cell for cell in cells if cell.batch in options.batches]
     if options.quick:
         cells = [cell for cell in cells if cell.method == "sgd" and cell.batch == PROBLEMS[cell.problem].batches[-1]]
     if not options.report:
