@@ -1,6 +1,6 @@
 """The plot: accuracy against batch with intervals, a panel for each problem, on white for light and dark pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ STYLES = {  # color, marker, offset of the points, so that intervals do not hide
 }
 
 
-def plot(panels: dict[str, Sequence[Point]]) -> None:
+def plot(panels: Mapping[str, Sequence[Point]]) -> None:
     """Draw the problems that are measured at their smallest batch."""
     import matplotlib as mpl
 
