@@ -15,8 +15,10 @@ so what the first device does alone costs time, as it does on GPUs.
 """
 
 import os
+import sys
 from typing import Any
 
+from benchmarks.headline.cpu_quota import missing
 from benchmarks.headline.report import write
 from benchmarks.launcher import run_ranks
 
@@ -29,6 +31,8 @@ ROUNDS, STEPS = 5, 4  # the cases take turns; each turn takes so many steps
 
 def main() -> None:
     """Measure, print and write the report."""
+    if reason := missing():
+        sys.exit(reason)
     load = os.getloadavg()[0]
     sizes = {"batch": BATCH, "pixels": PIXELS, "classes": CLASSES}
     task: dict[str, Any] = {**sizes, "cases": CASES, "rounds": ROUNDS, "steps": STEPS, "share": SHARE}

@@ -21,7 +21,7 @@ RATE = "100mbit"
 LAYOUTS = ["1x1", "1x2", "1x4", "2x4", "3x4", "4x4"]
 NBYTES = 2 << 20  # of the gradients
 TIMES = 10.0
-STEPS = 5
+STEPS = 3
 
 
 def main() -> None:

@@ -36,13 +36,13 @@ def measure_layout(layout: str) -> list[dict[str, Any]]:
     ranks = len(hosts) * per_host
     # on one rank a host both trees are the same
     names = ALGORITHMS if per_host > 1 else ALGORITHMS[:2]
-    task = {"sizes": [ONE_SEGMENT, SEGMENTS], "ranks_per_host": per_host, "repeats": 3, "algorithms": names}
+    task = {"sizes": [ONE_SEGMENT, SEGMENTS], "ranks_per_host": per_host, "repeats": 2, "algorithms": names}
     found = run_ranks("benchmarks.allreduce.rank", hosts, per_host, task)["rows"]
     rows = []
     for nbytes in (ONE_SEGMENT, SEGMENTS):
         vector_s = nbytes * 8 / bits_per_second(RATE)
         seconds = {row["algorithm"]: row["seconds"] for row in found if row["bytes"] == nbytes}
-        row = {"hosts": len(hosts), "ranks_per_host": per_host, "bytes": nbytes, "seconds": seconds}
+        row: dict[str, Any] = {"hosts": len(hosts), "ranks_per_host": per_host, "bytes": nbytes, "seconds": seconds}
         row["vectors"] = {name: spent_s / vector_s for name, spent_s in seconds.items()}
         row["ratio"] = seconds["server"] / seconds["tree"]
         row["counted_ratio"] = (ranks - per_host) / ceil(log2(len(hosts)))
