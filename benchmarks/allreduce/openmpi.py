@@ -71,7 +71,8 @@ def call_times_s(
     parameters += ["btl_tcp_if_include", "eth0", "oob_tcp_if_include", "eth0", *VARIANTS[variant]]
     for name, value in zip(parameters[::2], parameters[1::2], strict=True):
         command += ["--mca", name, value]
-    command += ["--bind-to", "none", str(compiled), *(f"{nbytes}:{count}" for nbytes, count in repeats.items())]
+    place = "separate" if "-han-" in variant else "in-place"
+    command += ["--bind-to", "none", str(compiled), place, *(f"{nbytes}:{count}" for nbytes, count in repeats.items())]
     lines = [line.split() for line in _output(command).splitlines()]
     return {int(nbytes): list(map(float, seconds)) for nbytes, *seconds in lines}
 
@@ -89,14 +90,15 @@ def allreduce_s(
 
 def _output(command: list[str]) -> str:
     """Return the output of the command; end the command and its ranks if this process is interrupted."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            out, _ = process.communicate(timeout=TIMEOUT_S)
+            out, errors = process.communicate(timeout=TIMEOUT_S)
         except BaseException as error:
             process.terminate()  # on SIGTERM mpirun ends its ranks; on SIGKILL the ranks would survive
             if isinstance(error, subprocess.TimeoutExpired):
-                raise RuntimeError(f"{' '.join(command)} took more than {TIMEOUT_S} s") from error
+                raise RuntimeError(f"mpirun took more than {TIMEOUT_S} s") from error
             raise
     if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with status {process.returncode}")
+        last = next((line for line in reversed(errors.splitlines()) if line.strip(" -")), "")
+        raise RuntimeError(f"mpirun ended with status {process.returncode}: {last}")
     return out

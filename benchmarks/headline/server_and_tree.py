@@ -27,7 +27,7 @@ def main() -> None:
     with shaped_links(RATE):
         for layout in LAYOUTS:
             rows += measure_layout(layout)
-    write("server_and_tree", RATE, load, rows=rows)
+            write("server_and_tree", RATE, load, rows=rows)  # after every layout, because the whole takes minutes
 
 
 def measure_layout(layout: str) -> list[dict[str, Any]]:
