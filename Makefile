@@ -70,7 +70,7 @@ bench: .make/dev
 	$(PY) -m benchmarks.$(NAME)
 
 # requests made up from the OpenAPI document, against a service on SQLite and on PostgreSQL: make fuzz CALLS=5000
-CALLS ?= 2000
+CALLS ?= 4000
 fuzz: .make/dev
 	$(PY) -m tests.testing.fuzz --calls $(CALLS)
 
