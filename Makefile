@@ -75,7 +75,7 @@ gpu: .make/dev
 	$(PY) -m benchmarks.gpu $(if $(CPU),--cpu)
 
 # requests made up from the OpenAPI document, against a service on SQLite and on PostgreSQL: make fuzz CALLS=5000
-CALLS ?= 2000
+CALLS ?= 4000
 fuzz: .make/dev
 	$(PY) -m tests.testing.fuzz --calls $(CALLS)
 

@@ -8,13 +8,30 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-LAB = Path(os.environ.get("BIGBATCH_LAB", "/var/lib/bigbatch-lab"))
+from lab import layout
+from lab.state_folder import DEFAULT, StateFolder
+
+LAB = Path(os.environ.get("BIGBATCH_LAB") or DEFAULT)
+
+
+def lab_hosts(count: int) -> list[str]:
+    """Return the names of the first `count` hosts of the running lab; raise ValueError if the lab has fewer."""
+    running = layout.load(StateFolder(LAB).layout)
+    names = [host.name for host in running.hosts] if running else []
+    if len(names) < count:
+        raise ValueError(f"the benchmark needs {count} hosts, and the lab in {LAB} has {len(names)}: {names}")
+    return names[:count]
 
 
 def on_host(host: str) -> list[str]:
     """Return the command prefix that runs a command on a host of the lab."""
     process = (LAB / "run" / f"slurmd-{host}.pid").read_text().strip()
     return ["nsenter", "--target", process, "--net", "--uts"]
+
+
+def run_command_on(host: str, *command: str) -> str:
+    """Run a command on a host of the lab and return its output."""
+    return subprocess.run([*on_host(host), *command], check=True, capture_output=True, text=True).stdout
 
 
 def shape_links(*rate: str) -> None:

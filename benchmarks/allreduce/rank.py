@@ -60,6 +60,7 @@ def measure_size(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> lis
                 "predicted_s": predicted_s,
                 "fastest_s": spent_s[0],
                 "repeats": len(spent_s),
+                "calls_s": all_s,  # the warm-up included
             }
         )
         print_progress(

@@ -36,8 +36,8 @@ def torus(model: DistributedDataParallel, *, wire: torch.dtype | None = None, ti
         grid = layout.grid([range(world)], rows)
         attach(model, native_torus(grid, wire=wire, timeout_s=timeout_s, backend="nccl"))
         return
-    plan = torus_plan.allreduce(range(world), range(world), rows=rows)
-    attach(model, make_allreduce(plan, chunks=world, connections=connections, wire=wire, timeout_s=timeout_s))
+    plan = torus_plan.plan([range(world)], rows=rows)  # of which a rank makes its own sends alone
+    attach(model, make_allreduce(plan, chunks=plan.chunks, connections=connections, wire=wire, timeout_s=timeout_s))
 
 
 def uses_groups(device_type: str, backend_config: str) -> bool:
