@@ -34,7 +34,7 @@ def main() -> None:
             task = {"bytes": NBYTES, "compute_s": compute_s, "steps": STEPS, "ranks_per_host": per_host}
             steps_s = run_ranks("benchmarks.headline.efficiency_rank", hosts, per_host, task)
             rows.append(row_of(len(hosts), per_host, steps_s, compute_s))
-    write("efficiency", RATE, load, compute_s=compute_s, bytes=NBYTES, rows=rows)
+            write("efficiency", RATE, load, compute_s=compute_s, bytes=NBYTES, rows=rows)
 
 
 def row_of(hosts: int, per_host: int, steps_s: dict[str, dict[str, float]], compute_s: float) -> dict[str, Any]:
