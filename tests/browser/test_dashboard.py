@@ -48,7 +48,7 @@ def test_a_curve_grows_without_a_reload_within_three_seconds(open_page: Opener, 
     assert any(all(grows_in_time() for _ in range(3)) for _ in range(TRIES))
     assert page.evaluate("window.untouched")
     # new points do not count as a zoom
-    assert not page.get_by_role("button", name="all steps").count()
+    assert not page.get_by_role("button", name="Reset zoom").count()
 
 
 def test_the_overlaid_curves_of_an_experiment_grow(open_page: Opener, dashboard: Dashboard) -> None:
@@ -207,3 +207,15 @@ def _tab_to(page: Page, text: str) -> None:
 
 def _paper(page: Page) -> str:
     return str(page.evaluate(PAPER))
+
+
+def test_a_click_on_a_series_neither_shows_the_radio_button_nor_moves_the_chart(
+    open_page: Opener, dashboard: Dashboard
+) -> None:
+    page = open_page(f"/experiments/{dashboard.ids['grid']}")
+    page.wait_for_function(LEGEND_IS_READY)
+    top = _top(page.get_by_role("slider"))
+    page.get_by_text("Training loss").click()
+    page.wait_for_function("() => document.activeElement.type === 'radio'")
+    assert page.evaluate("document.activeElement.offsetWidth") <= 1
+    assert _top(page.get_by_role("slider")) == top

@@ -138,9 +138,7 @@ test("the stop button asks for confirmation, and cancel stops nothing", async ()
   openPage("/experiments/3");
   const stop = await screen.findByRole("button", { name: "Stop 4 runs" });
   await userEvent.click(stop);
-  await userEvent.click(
-    within(screen.getByRole("dialog")).getByRole("button", { name: "Continue training" }),
-  );
+  await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Keep running" }));
   expect(screen.queryByRole("dialog")).toBeNull();
   expect(stop).toHaveFocus();
   expect(service.requests).not.toContain("POST /experiments/3/stop");
@@ -199,4 +197,37 @@ test("the checkpoint advice shows the best interval with its figures, or the rea
   expect(panel).toHaveTextContent(
     "No advice yet: fewer than 3 are too few; an interval below 5 min does not pay",
   );
+});
+
+test("a run that waits shows its reason in the table, as a failed one does", async () => {
+  const service = grid();
+  const reason = "needs nodes that other jobs use (Resources)";
+  service.answers["GET /experiments/3/runs"] = () => ({
+    items: [
+      aRun({ id: 10, state: "pending", reason }),
+      aRun({ id: 11, state: "running", reason: "a warning" }),
+    ],
+    next: null,
+  });
+  openPage("/experiments/3");
+  expect((await screen.findByRole("link", { name: "Run 10" })).closest("tr")).toHaveTextContent(reason);
+  expect(screen.getByRole("link", { name: "Run 11" }).closest("tr")).not.toHaveTextContent("a warning");
+});
+
+test("overlaid curves are the measured values until the reader asks for smoothing", async () => {
+  const service = grid();
+  const steps = Array.from({ length: 400 }, (_, step) => step);
+  const values = steps.map((step) => (step === 200 ? 25 : 0));
+  service.answers["GET /experiments/3/points"] = () => ({
+    name: "loss",
+    curves: [{ run_id: 10, steps, values }],
+    more: false,
+  });
+  openPage("/experiments/3");
+  await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));
+  await waitFor(() => {
+    expect(chartOf("10")?.aligned.ys[0]?.[200]).toBe(25);
+  });
+  await userEvent.click(screen.getByRole("switch", { name: "smooth" }));
+  expect(chartOf("10")?.aligned.ys[0]?.[200]).toBeLessThan(25);
 });

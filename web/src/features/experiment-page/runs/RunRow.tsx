@@ -13,6 +13,9 @@ import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import styles from "./RunTable.module.css";
 
+/** The states whose reason a reader needs without a click. */
+const REASONED = new Set<RunView["state"]>(["queued", "submitting", "pending", "paused", "failed"]);
+
 interface Props {
   run: RunView;
   metrics: string[]; // the series with a column
@@ -69,8 +72,8 @@ function ResultCells({ run, metrics, best }: Pick<Props, "run" | "metrics" | "be
     <>
       <td>
         <StateMark state={run.state} stopping={run.stopping} />
-        {run.state === "failed" && run.reason && (
-          <span className={classNames("small", styles.failureReason)} title={run.reason}>
+        {REASONED.has(run.state) && run.reason && (
+          <span className={classNames("small", styles.reason)} data-state={run.state} title={run.reason}>
             {run.reason}
           </span>
         )}
