@@ -237,3 +237,19 @@ test("overlaid curves are the measured values until the reader asks for smoothin
   await userEvent.click(screen.getByRole("switch", { name: "smooth" }));
   expect(chartOf("10")?.aligned.ys[0]?.[200]).toBeLessThan(25);
 });
+
+test("the table has the best accuracy of each run beside the last one, and marks the one of the headline", async () => {
+  const service = grid();
+  service.answers["GET /experiments/3/runs"] = () => ({
+    items: [
+      aRun({ id: 10, latest: { heldout_accuracy: 0.7 }, best_accuracy: 0.9312 }),
+      aRun({ id: 11, latest: { heldout_accuracy: 0.8 }, best_accuracy: 0.81 }),
+    ],
+    next: null,
+  });
+  openPage("/experiments/3");
+  const row = (await screen.findByRole("link", { name: "Run 10" })).closest("tr");
+  expect(row).toHaveTextContent(/70\.00%best: 93\.12%$/);
+  expect(screen.getByRole("link", { name: "Run 11" }).closest("tr")).toHaveTextContent(/80\.00%81\.00%$/);
+  expect(screen.getByText("best held-out accuracy").parentElement).toHaveTextContent("93.12%");
+});
