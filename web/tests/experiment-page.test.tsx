@@ -24,7 +24,11 @@ function grid() {
       // a second request has no new points
       curves: url.searchParams.has("after")
         ? []
-        : runs.map((run) => ({ run_id: run.id, steps: [5, 10], values: [0.5, 0.9] })),
+        : runs.map((run) => ({
+            run_id: run.id,
+            steps: [5, 10],
+            values: url.searchParams.get("name") === "epoch" ? [1, 2] : [0.5, 0.9],
+          })),
       more: false,
     }),
     "POST /experiments/3/stop": () => ({ stopping: 4 }),
@@ -105,8 +109,10 @@ test("a single visible curve shows its value without a selection, also by epoch"
     expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^step 10: Run 12, .*: 90.00%/));
   });
   await userEvent.click(screen.getByRole("switch", { name: "by epoch" }));
-  // ten steps are two epochs
-  expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^epoch 2: .* at epoch 2$/));
+  // the run reports epoch 2 at step 10
+  await waitFor(() => {
+    expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^epoch 2: .* at epoch 2$/));
+  });
   expect(screen.getByText("epoch")).toBeVisible();
 });
 
@@ -230,4 +236,20 @@ test("overlaid curves are the measured values until the reader asks for smoothin
   });
   await userEvent.click(screen.getByRole("switch", { name: "smooth" }));
   expect(chartOf("10")?.aligned.ys[0]?.[200]).toBeLessThan(25);
+});
+
+test("the table has the best accuracy of each run beside the last one, and marks the one of the headline", async () => {
+  const service = grid();
+  service.answers["GET /experiments/3/runs"] = () => ({
+    items: [
+      aRun({ id: 10, latest: { heldout_accuracy: 0.7 }, best_accuracy: 0.9312 }),
+      aRun({ id: 11, latest: { heldout_accuracy: 0.8 }, best_accuracy: 0.81 }),
+    ],
+    next: null,
+  });
+  openPage("/experiments/3");
+  const row = (await screen.findByRole("link", { name: "Run 10" })).closest("tr");
+  expect(row).toHaveTextContent(/70\.00%best: 93\.12%$/);
+  expect(screen.getByRole("link", { name: "Run 11" }).closest("tr")).toHaveTextContent(/80\.00%81\.00%$/);
+  expect(screen.getByText("best held-out accuracy").parentElement).toHaveTextContent("93.12%");
 });
