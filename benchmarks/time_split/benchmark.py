@@ -29,7 +29,7 @@ RATE = "200mbit"
 # four ranks share the processors of one machine, so the share of a short step varies by a third from round to round
 CASES = {"lenet": (28, 96, False, 60), "nin": (67, 16, True, 6)}
 COST_CASE = (28, 80)  # of lenet: a step of about 50 ms on this machine
-COST_ROUNDS = 40
+COST_ROUNDS = 200
 RESULT = Path(__file__).parents[1] / "results" / "time_split.json"
 
 
@@ -94,12 +94,13 @@ def measure_cost() -> dict[str, Any]:
     found: dict[str, Any] = run_ranks(
         "benchmarks.time_split.rank", [""], 2, {"part": "cost", "run": run, "rounds": COST_ROUNDS}
     )
-    ratio = median(on / off for on, off in zip(found["on"], found["off"], strict=True))
+    ratio, low, high = mean_ratio([on / off for on, off in zip(found["on"], found["off"], strict=True)])
     print(
-        f"step of {median(found['off']) * 1e3:.1f} ms: median ratio {ratio:.4f}; processor time of its thread "
-        f"{found['thread_share']:.3%} of a core, of its calls {found['calls_s'] * 1e6:.0f} us per step"
+        f"step of {median(found['off']) * 1e3:.1f} ms: mean ratio {ratio:.4f} ({low:.4f} to {high:.4f} at 95 %); "
+        f"processor time of its thread {found['thread_share']:.3%} of a core, of its calls "
+        f"{found['calls_s'] * 1e6:.0f} us per step"
     )
-    return {**found, "ratio": ratio}
+    return {**found, "ratio": ratio, "interval": [low, high]}
 
 
 if __name__ == "__main__":
