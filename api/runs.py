@@ -101,7 +101,7 @@ def get_run_points(
     db: Reading,
     name: Annotated[
         Sequence[SeriesName],
-        Query(description=f"Names of series, at most {MAX_SERIES}; without one, those read first."),
+        Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
     ] = (),
     after: AfterStep = -1,
     limit: Annotated[

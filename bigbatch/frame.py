@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from bigbatch.errors import BigbatchError
 from contract.api.curves import Column
@@ -11,6 +11,7 @@ from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import PARAMETERS, describe_value
 from study.spread import RUN_S, Group, run_seconds
 
+T = TypeVar("T")
 COLUMNS = ("id", "number", "state", "attempt", "step", "steps", "best_accuracy", "started_at", "ended_at")
 PLAIN = (bool, int, float, str, type(None))
 
@@ -46,14 +47,19 @@ def order_runs(runs: Sequence[RunView], order: str) -> list[RunView]:
     if rows and column is None:
         short = sorted(one.removeprefix("latest.").removeprefix(PARAMETERS) for one in known)
         raise ValueError(f"no run has {name!r}; the columns are {', '.join(short)}")
-    values = [row.get(column) if column else None for row in rows]
-    present = [(value, run) for value, run in zip(values, runs, strict=True) if value is not None]
-    present.sort(key=lambda pair: _sort_key(pair[0]), reverse=is_descending)
-    return [run for _, run in present] + [run for value, run in zip(values, runs, strict=True) if value is None]
+    return by_value(runs, [row.get(column) if column else None for row in rows], is_descending=is_descending)
 
 
-def _sort_key(value: Any) -> tuple[bool, Any]:
+def by_value(items: Sequence[T], values: Sequence[Any], *, is_descending: bool) -> list[T]:
+    """Return the items in the order of their values; items without a value are last."""
+    pairs = list(zip(values, items, strict=True))
+    present = sorted((pair for pair in pairs if pair[0] is not None), key=_sort_key, reverse=is_descending)
+    return [item for _, item in present] + [item for value, item in pairs if value is None]
+
+
+def _sort_key(pair: tuple[Any, Any]) -> tuple[bool, Any]:
     """Order numbers before text, because a column may have both."""
+    value, _ = pair
     return (True, str(value)) if not isinstance(value, int | float) else (False, value)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 import torch.distributed as dist
@@ -153,9 +154,9 @@ def _loop(place: Place, choices: dict[str, Any]) -> Iterator[tuple[TrainingLoop,
             assert math.isfinite(losses[-1])
             return losses[-1]
 
-        loop.step = note_loss  # type: ignore[assignment]
         try:
-            yield loop, take
+            with mock.patch.object(loop, "step", note_loss):
+                yield loop, take
         finally:
             batches.close()
             loop.feed.close()

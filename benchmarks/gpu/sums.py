@@ -1,5 +1,7 @@
 """Checks of the sums over the ranks: torus on groups, plans by messages, overlap on a stream, the hook for DDP."""
 
+from functools import partial
+
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -48,10 +50,7 @@ def check_plans_by_messages(place: Place) -> Figures:
     for plan in plans:
         schedule = rank_schedule(plan.rounds_of(dist.get_rank()), dist.get_rank())
         for name, wire in WIRES.items():
-
-            def allreduce(x_N: Tensor, wire: torch.dtype | None = wire) -> None:
-                p2p_allreduce(x_N, schedule, chunks=plan.chunks, group=group, wire=wire)  # noqa: B023
-
+            allreduce = partial(p2p_allreduce, schedule=schedule, chunks=plan.chunks, group=group, wire=wire)
             found[f"{plan.kind} {name}"] = _compare(place, allreduce, wire)
     return found
 

@@ -1,6 +1,5 @@
 """One rank of the data table's benchmark: steps with and without the table's parts; rank 0 prints their medians."""
 
-import json
 import os
 import time
 from statistics import median
@@ -9,10 +8,10 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed import FileStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 
 from benchmarks.headline.cpu_quota import CpuQuota
+from benchmarks.rank_group import run_rank
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.plans import ring
 from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
@@ -20,11 +19,12 @@ from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
 
 def main() -> None:
     """Execute the task in the environment variable TASK."""
-    torch.set_num_threads(1)
-    task = json.loads(os.environ["TASK"])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
-    plan = ring.plan(hosts_of(world, 1))
+    run_rank(measure)
+
+
+def measure(task: dict[str, Any]) -> list[float]:
+    """Return the median seconds of a step of each case."""
+    plan = ring.plan(hosts_of(dist.get_world_size(), 1))
     table = Table(task, make_allreduce(plan, chunks=plan.chunks))
     quota = CpuQuota(f"table-{os.getpid()}", task["share"])
     quota.join()
@@ -36,10 +36,7 @@ def main() -> None:
                 of_case += spent_s if turn else []
     finally:
         quota.leave()
-    dist.barrier()
-    if rank == 0:
-        print(json.dumps([median(of_case) for of_case in seconds]), flush=True)
-    dist.destroy_process_group()
+    return [median(of_case) for of_case in seconds]
 
 
 class Table:

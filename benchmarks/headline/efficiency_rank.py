@@ -1,14 +1,13 @@
 """One rank of the efficiency benchmark: steps of a wait and an all-reduce; rank 0 prints the median seconds."""
 
-import json
-import os
 import time
 from statistics import median
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed import FileStore  # type: ignore[attr-defined]
 
+from benchmarks.rank_group import run_rank
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.plans import ring, torus
 from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
@@ -16,10 +15,12 @@ from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
 
 def main() -> None:
     """Execute the task in the environment variable TASK."""
-    torch.set_num_threads(1)
-    task = json.loads(os.environ["TASK"])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
+    run_rank(measure)
+
+
+def measure(task: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the median seconds of a step, by collective and scaling."""
+    world = dist.get_world_size()
     hosts = hosts_of(world, world // task["ranks_per_host"])
     plans = {"torus": torus.plan(hosts), "ring": ring.plan(hosts)}
     shares = {"weak": 1.0, "strong": 1.0 / world}
@@ -32,10 +33,7 @@ def main() -> None:
             scaling: median(step_s(allreduce, x_N, task["compute_s"] * share) for _ in range(task["steps"]))
             for scaling, share in shares.items()
         }
-    dist.barrier()
-    if rank == 0:
-        print(json.dumps(found), flush=True)
-    dist.destroy_process_group()
+    return found
 
 
 def step_s(allreduce: Allreduce, x_N: torch.Tensor, compute_s: float) -> float:

@@ -1,24 +1,25 @@
 """One rank of the shuffle benchmark: shuffle its samples with the other ranks; rank 0 prints the median seconds."""
 
-import json
-import os
 import time
 from statistics import median
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from benchmarks.input.shuffle import assign
+from benchmarks.rank_group import run_rank
 from trainers.data.memory_store.exchange import Exchange
 
 
 def main() -> None:
     """Execute the task in the environment variable TASK."""
-    torch.set_num_threads(1)
-    task = json.loads(os.environ["TASK"])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
+    run_rank(measure)
+
+
+def measure(task: dict[str, Any]) -> dict[str, Any]:
+    """Return the medians of the seconds and of the bytes of the busiest rank."""
+    rank, world = dist.get_rank(), dist.get_world_size()
     random = torch.Generator().manual_seed(0)
     length_N = torch.randint(task["shortest"], task["longest"], (task["samples"],), generator=random)
     before = assign(task["samples"], world, 0)
@@ -42,11 +43,8 @@ def main() -> None:
         for column, value in zip((seconds, bookkeeping_s, busiest), slowest.tolist(), strict=True):
             column.append(value)
         before, blob = after, new
-    dist.barrier()
-    if rank == 0:
-        found = {"seconds": median(seconds[1:]), "bookkeeping_s": median(bookkeeping_s[1:]), "calls_s": seconds[1:]}
-        print(json.dumps({"bytes": int(length_N.sum()), "busiest_bytes": median(busiest[1:]), **found}), flush=True)
-    dist.destroy_process_group()
+    found = {"seconds": median(seconds[1:]), "bookkeeping_s": median(bookkeeping_s[1:]), "calls_s": seconds[1:]}
+    return {"bytes": int(length_N.sum()), "busiest_bytes": median(busiest[1:]), **found}
 
 
 def contents(number_S: torch.Tensor, length_N: torch.Tensor) -> torch.Tensor:

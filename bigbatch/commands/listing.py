@@ -12,7 +12,7 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
-from bigbatch.frame import order_runs, rows_of, rows_of_groups
+from bigbatch.frame import by_value, order_runs, rows_of, rows_of_groups
 from bigbatch.terminal.output import (
     format_age,
     format_percent,
@@ -154,18 +154,12 @@ def _find(where: dict[str, str], limit: int, state: State | None, sort: ListSort
         if sort not in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
             return list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
         found = list(client.experiments(state=state, where=where))
-    return _by_accuracy(found, worst_first=sort is ListSort.ACCURACY_REVERSED)[:limit]
+    accuracies = [one.best_accuracy for one in found]
+    return by_value(found, accuracies, is_descending=sort is ListSort.ACCURACY)[:limit]
 
 
 def _labels(**labels: str | None) -> dict[str, str]:
     return {name: value for name, value in labels.items() if value is not None}
-
-
-def _by_accuracy(found: Sequence[ExperimentView], *, worst_first: bool) -> list[ExperimentView]:
-    """Return the experiments by their best accuracy, those without any at the end."""
-    measured = [(one.best_accuracy, one) for one in found if one.best_accuracy is not None]
-    ordered = sorted(measured, key=lambda pair: pair[0], reverse=not worst_first)
-    return [one for _, one in ordered] + [one for one in found if one.best_accuracy is None]
 
 
 def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """The batch-scaling benchmark tunes every method alike, and its intervals and its report say what the runs show."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -204,8 +205,10 @@ def test_a_run_at_chance_ends_after_half_of_its_epochs_and_no_other_run_does(tmp
 
 
 @pytest.mark.parametrize(("make", "layers"), [(nets.alexnet_bn, 8), (nets.resnet50_v2, 54)])
-def test_the_small_nets_have_the_layers_of_the_published_ones(make: object, layers: int) -> None:
-    net = make(channels=1, classes=26)  # type: ignore[operator]
+def test_the_small_nets_have_the_layers_of_the_published_ones(
+    make: Callable[..., torch.nn.Module], layers: int
+) -> None:
+    net = make(channels=1, classes=26)
     weighted = [m for m in net.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.Linear)]
     assert len(weighted) == layers
     assert net(torch.zeros(2, 1, 28, 28)).shape == (2, 26)

@@ -14,7 +14,13 @@ from benchmarks.gpu.rank import CHECKS
 from tests.testing.trainers.forked_ranks import on_ranks
 
 LONG = {"layouts", "precision", "rules", "launches", "compile"}  # whole steps of a net, several times
-needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process and those that it starts see no GPU."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
 
 
 def figures_of(name: str) -> dict[str, Any]:
@@ -35,7 +41,7 @@ def test_a_check_runs_on_cpus(name: str) -> None:
         assert all(math.isfinite(number) for number in numbers)
 
 
-@needs_no_gpu
+@pytest.mark.usefixtures("no_gpu")
 def test_without_a_gpu_nothing_is_measured_and_the_exit_status_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,7 +69,7 @@ def test_the_rehearsal_runs_processes_and_reports_where_it_is_told(
     assert not (tmp_path / "gpu.json").exists()
 
 
-@needs_no_gpu
+@pytest.mark.usefixtures("no_gpu")
 def test_a_failed_check_is_reported_and_the_next_one_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Forces ranks that request a GPU where there is none."""
     rows = benchmark.run_checks(["tf32"], 2, cpu=False)

@@ -6,7 +6,9 @@ name. The one allowed way is a HostCopy, which waits for an event.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
+from unittest import mock
 
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -42,21 +44,22 @@ class HostReads(TorchFunctionMode):
         self._on_host = list(on_host)
         self._operations = _Operations(self._note_operation)
         self._inside = False
+        self._patches = ExitStack()
 
     def __enter__(self) -> "HostReads":
-        self._begin, self._read = HostCopy.begin, HostCopy.read
-        counter = self
+        begin_copy, read_copy, counter = HostCopy.begin, HostCopy.read, self
 
         def begin(self: HostCopy, values_N: Tensor) -> None:
             counter.events.append("begin copy")
-            counter._begin(self, values_N)
+            begin_copy(self, values_N)
 
         def read(self: HostCopy) -> Tensor:
             counter.events.append("read copy")
-            counter._on_host.append(counter._read(self))
+            counter._on_host.append(read_copy(self))
             return counter._on_host[-1]
 
-        HostCopy.begin, HostCopy.read = begin, read  # type: ignore[method-assign]
+        self._patches.enter_context(mock.patch.object(HostCopy, "begin", begin))
+        self._patches.enter_context(mock.patch.object(HostCopy, "read", read))
         self._operations.__enter__()
         super().__enter__()
         return self
@@ -64,7 +67,7 @@ class HostReads(TorchFunctionMode):
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         self._operations.__exit__(*error)
-        HostCopy.begin, HostCopy.read = self._begin, self._read  # type: ignore[method-assign]
+        self._patches.close()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")

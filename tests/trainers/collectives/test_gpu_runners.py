@@ -1,5 +1,7 @@
 """The all-reduces for GPUs give the plan's own result, with gloo in place of NCCL; the device decides which runs."""
 
+from unittest import mock
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -87,10 +89,10 @@ def test_the_torus_on_groups_adds_in_float32() -> None:
 
 def sum_as_a_spec_says() -> tuple[Tensor, str]:
     """Build a spec's torus as for a GPU, on groups of gloo."""
-    setattr(build, "backend_of_groups", lambda device_type: None)  # noqa: B010
     torus_of_spec = choices.Torus(rows=2, wire="bfloat16", timeout_s=30)
     hosts = [[0, 1], [2, 3]]
-    allreduce = build._build_one(torus_of_spec, hosts=hosts, device=torch.device("cuda"), group=None)
+    with mock.patch.object(build, "backend_of_groups", return_value=None):
+        allreduce = build._build_one(torus_of_spec, hosts=hosts, device=torch.device("cuda"), group=None)
     x_N = torch.ones(10)
     allreduce(x_N)
     return x_N, allreduce.__qualname__
@@ -139,13 +141,11 @@ def test_messages_of_a_plan_on_uneven_hosts_give_the_bits_of_its_connections(kin
 
 def count_batches(length: int) -> int:
     world = dist.get_world_size()
-    plan, batches = torus.plan([range(world)], rows=2), []
-    start = dist.batch_isend_irecv
-    setattr(p2p.dist, "batch_isend_irecv", lambda ops: batches.append(len(ops)) or start(ops))  # noqa: B010
-    x_N = torch.ones(length)
-    p2p_allreduce(x_N, rank_schedule(plan, dist.get_rank()), chunks=plan.chunks, group=None)
+    plan, x_N = torus.plan([range(world)], rows=2), torch.ones(length)
+    with mock.patch.object(p2p.dist, "batch_isend_irecv", side_effect=dist.batch_isend_irecv) as start:
+        p2p_allreduce(x_N, rank_schedule(plan, dist.get_rank()), chunks=plan.chunks, group=None)
     assert torch.equal(x_N, torch.full((length,), float(world)))
-    return len(batches)
+    return start.call_count
 
 
 def test_the_segments_of_a_vector_pass_through_the_rounds_in_a_pipeline() -> None:

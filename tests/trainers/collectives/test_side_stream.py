@@ -32,7 +32,7 @@ class Streams:
         self.made += 1
         return Stream(self, f"side {self.made}")
 
-    def Event(self) -> "Event":  # noqa: N802
+    def Event(self) -> "Event":  # noqa: N802  # torch's name
         return Event(self)
 
     def current_stream(self, device: torch.device) -> "Stream":

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.rules.flat_vector import GradientViews, flatten_weights, order_in_memory, views
+from trainers.training.placement import place
 
 
 def net() -> nn.Sequential:
@@ -23,7 +24,8 @@ def pack_as_cudnn(lstm: nn.LSTM) -> Tensor:
 
 
 def test_weights_with_channels_last_keep_their_values_and_strides() -> None:
-    model = net().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    model = net()
+    place(model, torch.device("cpu"), channels_last=True)
     before = [(p.detach().clone(), p.stride()) for p in model.parameters()]
     x_N = flatten_weights(list(model.parameters()))
     assert model[0].weight.is_contiguous(memory_format=torch.channels_last)
@@ -36,7 +38,8 @@ def test_weights_with_channels_last_keep_their_values_and_strides() -> None:
 
 
 def test_gradients_have_the_strides_of_their_weights() -> None:
-    model = net().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    model = net()
+    place(model, torch.device("cpu"), channels_last=True)
     flatten_weights(list(model.parameters()))
     gradients = GradientViews(model.parameters())
     model(torch.randn(5, 3, 3, 3).to(memory_format=torch.channels_last)).sum().backward()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -62,9 +63,8 @@ def note_parts(loop: TrainingLoop, events: list[str]) -> None:
 
 def events_of_a_step(path: str, as_on_gpus: bool, choices: dict[str, Any]) -> list[str]:
     """Take a step, and return the events of a second one."""
-    setattr(build_rules, "are_early", lambda device_type: as_on_gpus)  # noqa: B010
-    setattr(momentum, "_is_fusible", lambda *_: False)  # noqa: B010  # the fused kernel is for CPUs alone
-    loop = make(path, choices)
+    with mock.patch.object(build_rules, "are_early", return_value=as_on_gpus):
+        loop = make(path, choices)
     at = loop.run.batch_schedule.position(0)
     batches = loop.feed.epoch_batches(at)
 
@@ -72,13 +72,14 @@ def events_of_a_step(path: str, as_on_gpus: bool, choices: dict[str, Any]) -> li
         return [next(batches) for _ in range(loop.feed.passes_per_step(0))]
 
     samples = loop.feed.samples_per_step(0)
-    loop.step(passes(), samples=samples)
+    with mock.patch.object(momentum, "_is_fusible", return_value=False):  # the fused kernel is for CPUs alone
+        loop.step(passes(), samples=samples)
     second = passes()  # a batch is made on the host
     # torch's Adam has its count of steps in the host's memory, also on a GPU
     states = loop.state.optimizer.state.values()
     reads = HostReads(on_host=[state["step"] for state in states if isinstance(state.get("step"), Tensor)])
     note_parts(loop, reads.events)
-    with reads:
+    with mock.patch.object(momentum, "_is_fusible", return_value=False), reads:
         loop.step(second, samples=samples)
     loop.feed.close()
     return reads.events
@@ -120,8 +121,8 @@ def test_an_elastic_step_on_copies_of_the_center_waits_once_at_its_end(variant: 
 
 
 def losses(path: str, as_on_gpus: bool, choices: dict[str, Any]) -> tuple[list[float], list[Tensor]]:
-    setattr(build_rules, "are_early", lambda device_type: as_on_gpus)  # noqa: B010
-    loop = make(os.path.join(path, str(as_on_gpus)), choices)
+    with mock.patch.object(build_rules, "are_early", return_value=as_on_gpus):
+        loop = make(os.path.join(path, str(as_on_gpus)), choices)
     at = loop.run.batch_schedule.position(0)
     batches, found = loop.feed.epoch_batches(at), []
     for _ in range(4):
@@ -145,8 +146,8 @@ def test_early_means_change_no_weight_and_carry_the_requests(tmp_path: Path) -> 
 
 
 def diverge(path: str) -> tuple[bool, list[bool]]:
-    setattr(build_rules, "are_early", lambda device_type: True)  # noqa: B010
-    loop = make(path, {"micro_batch": None})
+    with mock.patch.object(build_rules, "are_early", return_value=True):
+        loop = make(path, {"micro_batch": None})
     at = loop.run.batch_schedule.position(0)
     batches = loop.feed.epoch_batches(at)
     before = [p.detach().clone() for p in loop.state.model.parameters()]

@@ -8780,7 +8780,7 @@ export interface operations {
     get_run_points: {
         parameters: {
             query?: {
-                /** @description Names of series, at most 50; without one, those read first. */
+                /** @description Names of series, at most 50; without one, loss, accuracy and times first. */
                 name?: string[];
                 /** @description Return only points of later steps. */
                 after?: number;
