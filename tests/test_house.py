@@ -31,7 +31,15 @@ MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
     "store": {"contract", "sqlalchemy", "pydantic"},
     "migrations": {"contract", "store", "alembic", "sqlalchemy"},
-    "api": {"contract", "store", "sqlalchemy", "pydantic", *WEB, *PLANS},  # plans: decision 6
+    "api": {
+        "contract",
+        "store",
+        "study",
+        "sqlalchemy",
+        "pydantic",
+        *WEB,
+        *PLANS,
+    },  # plans: decision 6; study: decision 36
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "study": {"contract"},
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},

@@ -42,6 +42,9 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "against": [EMPTY_TREE],
     "other": [2],
     "attempt": [1],
+    "figure": ["best_accuracy"],
+    "target": [0.4],
+    "baseline": [0],
 }
 
 
