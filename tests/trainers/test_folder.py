@@ -79,7 +79,7 @@ def test_a_folder_that_is_no_data_set_is_refused(tmp_path: Path, created: str, m
 def test_all_counts_that_differ_from_the_spec_are_named(root: Path) -> None:
     check_counts(root, (2, 9, 5), (2, 9, 5))
     with pytest.raises(
-        ValueError, match=r"classes is 3, but the folder has 2; data.heldout_samples is 50, but the folder has 5"
+        ValueError, match=r"classes is 3, but the data set has 2; data.heldout_samples is 50, but the data set has 5"
     ):
         check_counts(root, (2, 9, 5), (3, 9, 50))
 
