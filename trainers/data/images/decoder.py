@@ -88,9 +88,10 @@ def _resize(pixels_HWC: Pixels, box: Box, size: int) -> Tensor:
     if not all(float(edge).is_integer() for edge in box):
         return _resize_by_pillow(Image.fromarray(pixels_HWC), box, size)
     left, upper, right, lower = (int(edge) for edge in box)
-    # a copy, because torch would make one of a part, and warns of pixels that it cannot write to
-    part_1CHW = torch.from_numpy(pixels_HWC[upper:lower, left:right].copy()).permute(2, 0, 1).unsqueeze(0)
-    return interpolate(part_1CHW, (size, size), mode="bilinear", antialias=True)[0]
+    # a copy, because torch warns of pixels that it cannot write to
+    part_1HWC = torch.from_numpy(pixels_HWC[upper:lower, left:right].copy()).unsqueeze(0)
+    # the stride of an axis that a view adds last would hide from torch that colors are beside each other, as they stay
+    return interpolate(part_1HWC.permute(0, 3, 1, 2), (size, size), mode="bilinear", antialias=True)[0]
 
 
 def _reduction(box: Box, size: int) -> int:
