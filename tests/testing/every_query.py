@@ -42,6 +42,10 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "against": [EMPTY_TREE],
     "other": [2],
     "attempt": [1],
+    "where": ["state = failed and batch > 8 and not (tag = lars or last(loss) > 2)"],
+    "sort": ["-best(loss), name, batch"],
+    "column": ["batch"],
+    "experiment": [1],
 }
 
 
