@@ -19,6 +19,7 @@ from api.http.query_names import refuse_unknown_parameters
 from api.http.statuses import ACCESS
 from api.lifecycle import deletion, extension, labels, retry
 from api.results import answer
+from api.run_table import table
 from contract.settings import Settings
 from store.session import engine_for
 
@@ -44,7 +45,17 @@ def create_app(settings: Settings) -> FastAPI:
     v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
     changes = (labels.router, retry.router, extension.router, deletion.router)
     code = (snapshots.router, reproduction.router)
-    routers = (experiments.router, answer.router, failures.router, runs.router, *changes, *code, collectives.router)
+    # the table before the runs: /runs/table is no id of a run
+    routers = (
+        experiments.router,
+        answer.router,
+        failures.router,
+        table.router,
+        runs.router,
+        *changes,
+        *code,
+        collectives.router,
+    )
     for router in (*routers, health.router):
         v1.include_router(router)
     app.include_router(v1)

@@ -5,7 +5,9 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection
 
-import store.lifecycle.tags  # noqa: F401  # its tables are a part of the metadata
+import store.lifecycle.tags
+import store.metrics.figures
+import store.run_table.spec_fields  # noqa: F401  # the tables of these modules are a part of the metadata
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
 from store.snapshots.table import Snapshot

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES
 from contract.folder.events import Points
 from contract.metric_names import HELDOUT_ACCURACY, is_of_rank
+from store.metrics.figures import update_figures
 from store.tables import Point, Run, Series, Table
 
 Columns = dict[str, tuple[list[int], list[float | None]]]
@@ -49,8 +50,21 @@ def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
     db.execute(
         point.on_conflict_do_update(index_elements=["series_id", "step"], set_={"value": point.excluded.value}), rows
     )
+    update_figures(db, _lists({key: value for key, value in values.items() if key[:2] in series}))
     accuracies = {(run_id, v) for (run_id, name, _), v in values.items() if name == HELDOUT_ACCURACY and v is not None}
     _store_best_accuracies(db, sorted(accuracies))
+
+
+def _lists(
+    values: Mapping[tuple[int, str, int], float | None],
+) -> dict[tuple[int, str], tuple[list[int], list[float | None]]]:
+    """Return steps and values by run and name."""
+    lists: dict[tuple[int, str], tuple[list[int], list[float | None]]] = {}
+    for (run_id, name, step), value in values.items():
+        steps, found = lists.setdefault((run_id, name), ([], []))
+        steps.append(step)
+        found.append(value)
+    return lists
 
 
 def _store_best_accuracies(db: Session, accuracies: Sequence[tuple[int, float]]) -> None:

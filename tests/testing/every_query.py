@@ -45,6 +45,10 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "figure": ["best_accuracy"],
     "target": [0.4],
     "baseline": [0],
+    "where": ["state = failed and batch > 8 and not (tag = lars or last(loss) > 2)"],
+    "sort": ["-best(loss), name, batch"],
+    "column": ["batch"],
+    "experiment": [1],
 }
 
 
