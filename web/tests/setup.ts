@@ -10,6 +10,13 @@ vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./testing/fa
 
 vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
 vi.stubGlobal("scrollTo", () => undefined);
+vi.stubGlobal(
+  "ResizeObserver",
+  class {
+    observe = () => undefined;
+    disconnect = () => undefined;
+  },
+);
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };

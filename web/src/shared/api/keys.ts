@@ -3,6 +3,7 @@ import type { QueryKey } from "@tanstack/react-query";
 import type { Target } from "./target";
 
 export const keys = {
+  readiness: (): QueryKey => ["readiness"],
   clusters: (): QueryKey => ["clusters"],
   collectivePrices: (network: object): QueryKey => ["collective-prices", network],
   collectivePlan: (collective: object | undefined, hosts: number, ranksPerHost: number): QueryKey => [
@@ -16,6 +17,7 @@ export const keys = {
   experiment: (id: number): QueryKey => ["experiment", id],
   experimentName: (id: number): QueryKey => ["experiment", id, "name"],
   experimentRuns: (id: number): QueryKey => ["experiment", id, "runs"],
+  experimentAnswer: (id: number, choice: object): QueryKey => ["experiment", id, "answer", choice],
   experimentSeries: (id: number, name: string): QueryKey => ["experiment", id, "points", name],
   experimentCurves: (id: number, name: string, restarts: number): QueryKey => [
     ...keys.experimentSeries(id, name),

@@ -4,6 +4,10 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 
 export type Advice = Schemas["Advice"];
+export type Answer = Schemas["Answer"];
+export type AnswerAxis = Schemas["AnswerAxis"];
+export type AnswerFigure = Schemas["AnswerFigure"];
+export type AnswerGroup = Schemas["AnswerGroup"];
 export type AttemptStacks = Schemas["AttemptStacks"];
 export type ClusterView = Schemas["ClusterView"];
 export type Column = Schemas["Column"];
@@ -12,6 +16,7 @@ export type ExperimentChange = Schemas["ExperimentChange"];
 export type ExperimentDetail = Schemas["ExperimentDetail"];
 export type ExperimentSpec = Schemas["ExperimentSpec"];
 export type ExperimentView = Schemas["ExperimentView"];
+export type FigureSpread = Schemas["FigureSpread"];
 export type FileDifference = Schemas["FileDifference"];
 export type MoveView = Schemas["MoveView"];
 export type PlanView = Schemas["PlanView"];

@@ -17,6 +17,7 @@ export interface View {
   tick: (value: number) => string;
   logarithmic?: boolean;
   ceiling?: number;
+  yRange?: { low: number; high: number } | null; // of y; values beyond it are cut off
   marks?: readonly number[]; // x positions with a dashed line: where a run resumed
   xMax?: number; // the x axis ends here or later
   sync?: string; // charts with the same name share crosshair and zoom
