@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
     "store": {"contract", "sqlalchemy", "pydantic"},
     "migrations": {"contract", "store", "alembic", "sqlalchemy"},
-    # plans: decision 6; study: decision 36
+    # plans: decision 6; study: decision 37
     "api": {"contract", "store", "study", "sqlalchemy", "pydantic", "lark", *WEB, *PLANS},
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "study": {"contract"},
