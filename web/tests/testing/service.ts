@@ -4,7 +4,12 @@ import type { components } from "@/shared/api/schema";
 import type { ExperimentDetail, ProgramSpec, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
-type Problem = Partial<components["schemas"]["Problem"]> & { status: number };
+type Schemas = components["schemas"];
+/** The places of most issues have no characters. */
+interface Problem extends Partial<Omit<Schemas["Problem"], "errors">> {
+  status: number;
+  errors?: (Pick<Schemas["ValidationIssue"], "path" | "message"> & { start?: number; end?: number })[];
+}
 
 /**
  * Answer "GET /path" by `answers`, paths in `refused` with their problem, paths in `broken` with 500 and no document,
