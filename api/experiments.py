@@ -63,7 +63,8 @@ from store import clusters, experiments, runs
 from store.lifecycle import tags
 from store.lists.order import ListOrder, created_since
 from store.lists.run_list import page
-from store.metrics import interruptions, points
+from store.metrics import curves as stored_curves
+from store.metrics import interruptions
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
@@ -193,7 +194,7 @@ def get_experiment_points(
     see_experiment(db, experiment_id)
     mine = (Run.experiment_id == experiment_id, Run.deleted_at.is_(None))
     query = select(Run.id).where(*mine).order_by(Run.number).limit(MAX_CURVES)
-    found, more = points.of_experiment(db, db.scalars(query).all(), name, after=_cursors(after), limit=limit)
+    found, more = stored_curves.of_experiment(db, db.scalars(query).all(), name, after=_cursors(after), limit=limit)
     curves = [RunCurve(run_id=run_id, steps=steps, values=values) for run_id, (steps, values) in found.items()]
     return ExperimentPoints(name=name, curves=curves, more=more)
 

@@ -40,7 +40,7 @@ from store import jobs, runs
 from store.lifecycle import tags
 from store.lists.order import created_since
 from store.lists.run_list import page
-from store.metrics import points, restarts
+from store.metrics import curves, points, restarts
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -113,7 +113,7 @@ def get_run_points(
         raise Invalid(
             "too many series", [ValidationIssue(path="name", message=f"at most {MAX_SERIES}, not {len(names)}")]
         )
-    found, more = points.of_run(db, run_id, names, after=after, limit=limit)
+    found, more = curves.of_run(db, run_id, names, after=after, limit=limit)
     series = {key: Column(steps=steps, values=values) for key, (steps, values) in found.items()}
     return RunPoints(series=series, more=more)
 

@@ -5,7 +5,8 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection
 
-import store.lifecycle.tags  # noqa: F401  # its tables are a part of the metadata
+import store.lifecycle.tags  # its tables are a part of the metadata, and so are those of points
+import store.metrics.table  # noqa: F401
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
 from store.snapshots.table import Snapshot

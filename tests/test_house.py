@@ -29,8 +29,8 @@ PLANS = {
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
-    "store": {"contract", "sqlalchemy", "pydantic"},
-    "migrations": {"contract", "store", "alembic", "sqlalchemy"},
+    "store": {"contract", "sqlalchemy", "pydantic", "numpy"},
+    "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     "api": {"contract", "store", "sqlalchemy", "pydantic", *WEB, *PLANS},  # plans: decision 6
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "study": {"contract"},

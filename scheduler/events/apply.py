@@ -49,7 +49,7 @@ def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]
     advanced = runs.advance(db, [_advance(report) for report in plain]) if plain else set()
     rows = runs.lock_as_read(db, [report.run for report in others]) if others else {}
     mine = [report for report in reports if report.run.id in advanced or report.run.id in rows]
-    points.put_many(db, {report.run.id: [*measured(report.tail.events), *report.ranks.points] for report in mine})
+    points.put_many(db, {report.run.id: [*_for_curves(report), *report.ranks.points] for report in mine})
     for report in others:
         if report.run.id in rows:
             _apply_one(db, rows[report.run.id], report)
@@ -60,6 +60,18 @@ def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]
 def measured(events: Sequence[Event]) -> list[Points]:
     """Return the measured values among the events: those of steps, and the costs of checkpoints."""
     return [measurement for event in events if (measurement := _measurement(event))]
+
+
+def _for_curves(report: RunReport) -> list[Points | Resumed]:
+    """Return what changes the run's curves, in order: measured values, and the steps at which attempts resumed."""
+    attempt = report.run.attempt
+    found: list[Points | Resumed] = []
+    for event in report.tail.events:
+        if isinstance(event, Resumed):
+            found += [event] if event.attempt <= attempt else []
+        elif measurement := _measurement(event):
+            found.append(measurement)
+    return found
 
 
 def _has_points_only(report: RunReport) -> bool:

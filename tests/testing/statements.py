@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, event
 
 # tables that grow with the use of the service
-GROWING = ("experiments", "runs", "jobs", "moves", "restarts", "series", "points")
+GROWING = ("experiments", "runs", "jobs", "moves", "restarts", "series", "chunks", "cell_blocks")
 SCANNED = re.compile(rf"\bSCAN ({'|'.join(GROWING)})(?:_\d+)?\b|Seq Scan on ({'|'.join(GROWING)})\b")
 MAX_PARAMETERS = 20  # of one text: enough for every state, with and without a match
 STEPS_COUNTED = 100  # of SQLite's virtual machine, between two calls of the progress handler
