@@ -9,7 +9,7 @@ export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench lab lab-down client reference migrate packages pins clean clean-data
+.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench gpu lab lab-down client reference migrate packages pins clean clean-data
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -69,8 +69,13 @@ fix: .make/dev .make/web
 bench: .make/dev
 	$(PY) -m benchmarks.$(NAME)
 
+# every path for GPUs on the one to eight GPUs of this machine, in ten minutes: writes benchmarks/results/gpu.json.
+# make gpu CPU=yes rehearses the same on CPUs and writes nothing
+gpu: .make/dev
+	$(PY) -m benchmarks.gpu $(if $(CPU),--cpu)
+
 # requests made up from the OpenAPI document, against a service on SQLite and on PostgreSQL: make fuzz CALLS=5000
-CALLS ?= 2000
+CALLS ?= 4000
 fuzz: .make/dev
 	$(PY) -m tests.testing.fuzz --calls $(CALLS)
 

@@ -35,6 +35,7 @@ from contract.diagnosis.stacks import AttemptStacks, read_stacks
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
 from contract.lifecycle.state import State
+from contract.metric_names import by_importance
 from contract.validation import ValidationIssue
 from store import jobs, runs
 from store.lifecycle import tags
@@ -99,7 +100,8 @@ def get_run_points(
     run_id: RunId,
     db: Reading,
     name: Annotated[
-        Sequence[SeriesName], Query(description=f"Names of series, at most {MAX_SERIES}; without one, all of the run.")
+        Sequence[SeriesName],
+        Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
     ] = (),
     after: AfterStep = -1,
     limit: Annotated[
@@ -108,7 +110,7 @@ def get_run_points(
 ) -> RunPoints:
     """Return points beyond step `after` as columns, the form that a chart draws."""
     found_run(db, run_id)
-    names = name or points.names(db, run_id)[:MAX_SERIES]
+    names = name or by_importance(points.names(db, run_id))[:MAX_SERIES]
     if len(names) > MAX_SERIES:
         raise Invalid(
             "too many series", [ValidationIssue(path="name", message=f"at most {MAX_SERIES}, not {len(names)}")]

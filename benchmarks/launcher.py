@@ -8,7 +8,19 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-LAB = Path(os.environ.get("BIGBATCH_LAB", "/var/lib/bigbatch-lab"))
+from lab import layout
+from lab.state_folder import DEFAULT, StateFolder
+
+LAB = Path(os.environ.get("BIGBATCH_LAB") or DEFAULT)
+
+
+def lab_hosts(count: int) -> list[str]:
+    """Return the names of the first `count` hosts of the running lab; raise ValueError if the lab has fewer."""
+    running = layout.load(StateFolder(LAB).layout)
+    names = [host.name for host in running.hosts] if running else []
+    if len(names) < count:
+        raise ValueError(f"the benchmark needs {count} hosts, and the lab in {LAB} has {len(names)}: {names}")
+    return names[:count]
 
 
 def on_host(host: str) -> list[str]:
@@ -17,23 +29,32 @@ def on_host(host: str) -> list[str]:
     return ["nsenter", "--target", process, "--net", "--uts"]
 
 
+def run_command_on(host: str, *command: str) -> str:
+    """Run a command on a host of the lab and return its output."""
+    return subprocess.run([*on_host(host), *command], check=True, capture_output=True, text=True).stdout
+
+
 def shape_links(*rate: str) -> None:
     """Limit the lab's links, by `--rate RATE`, or remove the limit if no words are given."""
     subprocess.run([sys.executable, "-m", "lab", "up", *rate], check=True, stdout=subprocess.DEVNULL)
 
 
-def run_ranks(module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any]) -> Any:
+def run_ranks(
+    module: str, hosts: list[str], ranks_per_host: int, task: dict[str, Any], *, timeout_s: float | None = None
+) -> Any:
     """Run `main` of `module` once per rank, host by host, and return the JSON in the last line of rank 0's output.
 
-    An empty name in `hosts` means this machine.
+    An empty name in `hosts` means this machine. Raise TimeoutError if rank 0 runs longer than `timeout_s`.
     """
     with tempfile.TemporaryDirectory() as folder:
         rank_hosts = [host for host in hosts for _ in range(ranks_per_host)]
         ranks = [_start(module, host, rank, rank_hosts, folder, task) for rank, host in enumerate(rank_hosts)]
         try:
-            out, _ = ranks[0].communicate()
+            out, _ = ranks[0].communicate(timeout=timeout_s)
             for rank in ranks[1:]:
                 rank.wait(30)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"{module} ran longer than {error.timeout:g} s") from error
         finally:
             for rank in ranks:
                 rank.kill()

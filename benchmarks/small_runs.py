@@ -3,16 +3,19 @@
 import os
 import socket
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 from trainers.ranks.rank_info import RankInfo
+
+if TYPE_CHECKING:
+    from trainers.progress.reporter import Reporter
 
 
 def execute_runs(runs: Sequence[dict[str, Any]], *, workers: int) -> Iterator[list[dict[str, float | None]]]:
@@ -21,8 +24,10 @@ def execute_runs(runs: Sequence[dict[str, Any]], *, workers: int) -> Iterator[li
         yield from pool.map(execute_run, runs)
 
 
-def execute_run(run: dict[str, Any]) -> list[dict[str, float | None]]:
-    """Execute one run in this process and return its evaluations."""
+def execute_run(
+    run: dict[str, Any], *, make_reporter: "Callable[[RunFolder], Reporter] | None" = None
+) -> list[dict[str, float | None]]:
+    """Execute one run in this process and return its evaluations; a reporter may end it by raising Diverged."""
     from trainers.progress.reporter import Reporter
     from trainers.recovery.preemption_signal import PreemptionSignal
     from trainers.training import engine  # imports torch, once per process
@@ -39,7 +44,7 @@ def execute_run(run: dict[str, Any]) -> list[dict[str, float | None]]:
                 folder,
                 1,
                 rank_info,
-                report=Reporter(folder, 1, rank=0),
+                report=make_reporter(folder) if make_reporter else Reporter(folder, 1, rank=0),
                 preemption=PreemptionSignal(lambda reason: None),
             )
         except Diverged:

@@ -2,15 +2,16 @@
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from bigbatch.errors import BigbatchError
 from contract.api.curves import Column
 from contract.api.responses import RunView
 from contract.spec.grid.grid import Values
-from contract.spec.grid.value_text import describe_value
+from contract.spec.grid.value_text import PARAMETERS, describe_value
 from study.spread import RUN_S, Group, run_seconds
 
+T = TypeVar("T")
 COLUMNS = ("id", "number", "state", "attempt", "step", "steps", "best_accuracy", "started_at", "ended_at")
 PLAIN = (bool, int, float, str, type(None))
 
@@ -29,6 +30,37 @@ def rows_of(runs: Iterable[RunView]) -> list[dict[str, Any]]:
         | {"tags": " ".join(run.tags)}
         for run in runs
     ]
+
+
+def order_runs(runs: Sequence[RunView], order: str) -> list[RunView]:
+    """Return the runs by a column of `rows_of`, ascending, or descending after `-`; runs without a value are last.
+
+    A metric is found without `latest.`, a program's parameter without `parameters.`; `accuracy` is the best one first.
+    Raise ValueError if no run has the column.
+    """
+    name, is_descending = order.removeprefix("-"), order.startswith("-")
+    if name == "accuracy":
+        name, is_descending = "best_accuracy", not is_descending
+    rows = rows_of(runs)
+    known = {column for row in rows for column in row}
+    column = next((found for found in (name, f"latest.{name}", f"{PARAMETERS}{name}") if found in known), None)
+    if rows and column is None:
+        short = sorted(one.removeprefix("latest.").removeprefix(PARAMETERS) for one in known)
+        raise ValueError(f"no run has {name!r}; the columns are {', '.join(short)}")
+    return by_value(runs, [row.get(column) if column else None for row in rows], is_descending=is_descending)
+
+
+def by_value(items: Sequence[T], values: Sequence[Any], *, is_descending: bool) -> list[T]:
+    """Return the items in the order of their values; items without a value are last."""
+    pairs = list(zip(values, items, strict=True))
+    present = sorted((pair for pair in pairs if pair[0] is not None), key=_sort_key, reverse=is_descending)
+    return [item for _, item in present] + [item for value, item in pairs if value is None]
+
+
+def _sort_key(pair: tuple[Any, Any]) -> tuple[bool, Any]:
+    """Order numbers before text, because a column may have both."""
+    value, _ = pair
+    return (True, str(value)) if not isinstance(value, int | float) else (False, value)
 
 
 def rows_of_groups(groups: Iterable[Group]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The names of a run's measured series, shared by trainer, store and dashboard."""
 
 import re
+from collections.abc import Iterable
 
 LOSS = "loss"  # training loss of the step, mean over the global batch
 LEARNING_RATE = "learning_rate"
@@ -33,6 +34,7 @@ _OF_RANK = re.compile(r"/rank-[1-9][0-9]*$")
 TIME_PARTS = (COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S)
 EVERY_STEP = (LOSS, LEARNING_RATE, SAMPLES_PER_S, *TIME_PARTS, SLOWEST_RANK)
 EVERY_EPOCH = (EPOCH, HELDOUT_LOSS, HELDOUT_ACCURACY, BATCH, TRAINED_S, PEAK_MEMORY_BYTES)
+KNOWN = frozenset((*EVERY_STEP, *EVERY_EPOCH))
 
 
 def name_of_rank(name: str, rank: int) -> str:
@@ -43,3 +45,11 @@ def name_of_rank(name: str, rank: int) -> str:
 def is_of_rank(name: str) -> bool:
     """Return whether a series is of a rank above 0."""
     return _OF_RANK.search(name) is not None
+
+
+def by_importance(names: Iterable[str]) -> list[str]:
+    """Return names of series in the order in which a reader looks for them.
+
+    First those that every engine run has, then others by name, then those of ranks above 0.
+    """
+    return sorted(names, key=lambda name: (is_of_rank(name), name not in KNOWN, name))

@@ -24,7 +24,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Group what several processes cannot share, for `--dist loadgroup`; what takes longest comes first."""
     for item in items:
         item.add_marker(pytest.mark.xdist_group(_group(item)))
-    items.sort(key=lambda item: {"lab": 0, "browser": 1}.get(_group(item), 2))
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return when a test begins: the lab, the browser and what starts whole services take minutes, other files seconds.
+
+    A process gets its next group when two tests of its last one are left, so a long group at the end would run alone.
+    """
+    return {"lab": 0, "browser": 1}.get(_group(item), 2 if item.get_closest_marker("flow") else 3)
 
 
 def _group(item: pytest.Item) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from trainers.collectives.layout import Hosts
+from trainers.collectives.layout import Hosts, ranks_in_order
 from trainers.collectives.plan import Plan
 from trainers.collectives.plans import colors, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.plans.catalog import candidates
@@ -36,7 +36,10 @@ PLANS: dict[str, Callable[[Hosts], Plan]] = {
 }
 NAMES = ("gloo", *PLANS, "auto")
 # measured only if --algorithm names them
-FEWER_COLORS: dict[str, Callable[[Hosts], Plan]] = {f"colors_{k}": partial(_colors, k=k) for k in range(1, MAX_COLORS)}
+ON_REQUEST: dict[str, Callable[[Hosts], Plan]] = {
+    **{f"colors_{k}": partial(_colors, k=k) for k in range(1, MAX_COLORS)},
+    "tree_of_ranks": lambda hosts: tree.plan([[rank] for rank in ranks_in_order(hosts)]),  # a tree that knows no hosts
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Algorithm:
 
 def algorithms(network: Network) -> dict[str, Algorithm]:
     """Return all algorithms on a measured network by name."""
-    plans = {name: _from_plan(price(plan(network.hosts), network)) for name, plan in (PLANS | FEWER_COLORS).items()}
+    plans = {name: _from_plan(price(plan(network.hosts), network)) for name, plan in (PLANS | ON_REQUEST).items()}
     # gloo uses a ring in the order of the ranks, with other segments
     gloo = Algorithm(native.allreduce, price(ring.plan(network.hosts), network).seconds)
     return {"gloo": gloo, "auto": _auto(network), **plans}

@@ -1,7 +1,5 @@
 """One rank of the all-reduce benchmark: time every algorithm; rank 0 prints the rows."""
 
-import json
-import os
 import sys
 import time
 from dataclasses import asdict
@@ -11,9 +9,9 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from benchmarks.allreduce.algorithms import Algorithm, algorithms
+from benchmarks.rank_group import run_rank
 from trainers.collectives.layout import hosts_of
 from trainers.collectives.pricing import links
 from trainers.collectives.runners.allreduce import Allreduce
@@ -24,20 +22,19 @@ MAX_S = 14.0  # for the repeats of one algorithm and size
 
 def main() -> None:
     """Execute the task in the environment variable TASK."""
-    torch.set_num_threads(1)
-    task = json.loads(os.environ["TASK"])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
+    run_rank(measure)
+
+
+def measure(task: dict[str, Any]) -> dict[str, Any]:
+    """Return the measured network and a row for each size and algorithm."""
+    world = dist.get_world_size()
     network = links.measure(connections_of(None)).network(hosts_of(world, world // task["ranks_per_host"]))
     found = {name: value for name, value in asdict(network).items() if name != "hosts" and value != inf}
     print_progress(f"measured: {found}")
     available = algorithms(network)
     chosen = {name: available[name] for name in task["algorithms"]}
     rows = [row for nbytes in task["sizes"] for row in measure_size(nbytes, task["repeats"], chosen)]
-    dist.barrier()
-    if rank == 0:
-        print(json.dumps({"network": found, "rows": rows}), flush=True)
-    dist.destroy_process_group()
+    return {"network": found, "rows": rows}
 
 
 def measure_size(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> list[dict[str, Any]]:
@@ -60,6 +57,7 @@ def measure_size(nbytes: int, repeats: int, chosen: dict[str, Algorithm]) -> lis
                 "predicted_s": predicted_s,
                 "fastest_s": spent_s[0],
                 "repeats": len(spent_s),
+                "calls_s": all_s,  # the warm-up included
             }
         )
         print_progress(

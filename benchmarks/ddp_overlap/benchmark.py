@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.allreduce.benchmark import machine, versions
-from benchmarks.launcher import run_ranks, shape_links
+from benchmarks.launcher import lab_hosts, run_ranks, shape_links
 
 LAYOUTS = ["2x1"]  # one core per rank on two cores
 BUCKETS_MB = [1.0]  # one layer per bucket
@@ -50,7 +50,7 @@ def parse_options() -> argparse.Namespace:
 def measure_layout(layout: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Measure one layout and print its rows."""
     hosts, per_host = map(int, layout.split("x"))
-    names = [f"gpu{i + 1}" for i in range(hosts)]
+    names = lab_hosts(hosts)
     task = {"buckets_mb": options.bucket_mb or BUCKETS_MB, "repeats": options.repeats}
     rows = run_ranks("benchmarks.ddp_overlap.rank", names, per_host, task)
     for row in rows:

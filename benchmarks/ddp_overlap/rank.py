@@ -1,7 +1,5 @@
 """One rank of the overlap benchmark: time backward, all-reduce, and both together, with the hook and plain DDP."""
 
-import json
-import os
 import time
 from collections.abc import Callable
 from statistics import median
@@ -10,9 +8,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed import FileStore  # type: ignore[attr-defined]
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.rank_group import run_rank
 from trainers.collectives import hook
 
 WIDTH, LAYERS = 512, 32  # 1.05 MB per layer, 34 MB in total: 1.34 s on a link of 200 Mbit/s between two hosts
@@ -21,15 +19,12 @@ CALIBRATION_BATCH = 256
 
 def main() -> None:
     """Execute the task in the environment variable TASK."""
-    torch.set_num_threads(1)
-    task = json.loads(os.environ["TASK"])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
-    rows = [row for bucket_mb in task["buckets_mb"] for row in measure_bucket_size(bucket_mb, task["repeats"])]
-    if rank == 0:
-        print(json.dumps(rows), flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
+    run_rank(measure)
+
+
+def measure(task: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each bucket size."""
+    return [row for bucket_mb in task["buckets_mb"] for row in measure_bucket_size(bucket_mb, task["repeats"])]
 
 
 def measure_bucket_size(bucket_mb: float, repeats: int) -> list[dict[str, Any]]:

@@ -17,16 +17,14 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import torch
 
 from benchmarks.easgd.plot import plot
+from benchmarks.easgd.run_rows import read_run
 from benchmarks.easgd.summary import TARGET, compare_methods, print_packing, print_points, summarize
-from benchmarks.launcher import run_ranks, shape_links
-from contract import metric_names
-from contract.folder.events import Points, event_reader
+from benchmarks.launcher import lab_hosts, run_ranks, shape_links
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 
@@ -71,7 +69,6 @@ GRID = {
     "Sync SGD": [0.05, 0.1],
 }
 Case = tuple[str, float, int]  # method, rate, seed
-Values = dict[str, float | None]  # of one point, by series
 
 
 def spec(case: Case, epochs: int) -> RunSpec:
@@ -100,40 +97,9 @@ def execute_cases(wanted: list[Case], epochs: int) -> list[dict[str, Any]]:
 
 
 def row_of(case: Case, folder: RunFolder) -> dict[str, Any]:
-    """Return accuracies and times by epoch, and the mean seconds of a step with its parts."""
+    """Return the case with accuracies and times by epoch, and the mean seconds of a step with its parts."""
     method, rate, seed = case
-    lines = [event_reader.validate_json(line) for line in folder.events.read_bytes().splitlines()]
-    points = [event.values for event in lines if isinstance(event, Points)]
-    epochs = [values for values in points if metric_names.HELDOUT_ACCURACY in values]
-    steps = [values for values in points if metric_names.COMPUTE_S in values]
-    parts = {part: mean(values[part] or 0.0 for values in steps) for part in metric_names.TIME_PARTS}
-    reached = [
-        values[metric_names.TRAINED_S] for values in epochs if (values[metric_names.HELDOUT_ACCURACY] or 0.0) >= TARGET
-    ]
-    return {
-        "method": method,
-        "rate": rate,
-        "seed": seed,
-        "accuracies": [values[metric_names.HELDOUT_ACCURACY] for values in epochs],
-        "trained_s": [values[metric_names.TRAINED_S] for values in epochs],
-        "to_target_s": reached[0] if reached else None,
-        "crossed_s": crossing_time(epochs),
-        "step_s": sum(parts.values()),
-        "parts_s": parts,
-        "communication_share": (parts[metric_names.COMMUNICATION_S] + parts[metric_names.IDLE_S]) / sum(parts.values()),
-        "idle_share": parts[metric_names.IDLE_S] / sum(parts.values()),
-    }
-
-
-def crossing_time(epochs: list[Values]) -> float | None:
-    """Return the time at which the accuracy, interpolated between evaluations, reaches the target; None if never."""
-    before_s, before = 0.0, 0.0
-    for values in epochs:
-        at_s, accuracy = values[metric_names.TRAINED_S] or 0.0, values[metric_names.HELDOUT_ACCURACY] or 0.0
-        if accuracy >= TARGET:
-            return before_s + (at_s - before_s) * (TARGET - before) / (accuracy - before)
-        before_s, before = at_s, accuracy
-    return None
+    return {"method": method, "rate": rate, "seed": seed, **read_run(folder, target=TARGET)}
 
 
 def tune(methods: Sequence[str]) -> None:
@@ -188,7 +154,7 @@ def write_packing() -> None:
 
 def hosts() -> list[str]:
     """Return the names of the lab's hosts."""
-    return [f"gpu{number + 1}" for number in range(HOSTS)]
+    return lab_hosts(HOSTS)
 
 
 def main() -> None:

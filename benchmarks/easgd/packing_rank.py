@@ -4,8 +4,6 @@ A step consists only of the exchange and the update: the parameters have the sha
 dimensions divided by `divisor`, and the gradients are 0.
 """
 
-import json
-import os
 import time
 from statistics import median
 from typing import Any
@@ -13,8 +11,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed import FileStore  # type: ignore[attr-defined]
 
+from benchmarks.rank_group import run_rank
 from contract.spec.run import RunSpec
 from trainers.build import collectives, rules
 from trainers.models.resnet_v2 import ResNet50V2
@@ -35,15 +33,12 @@ class Layers(nn.Module):
 
 def main() -> None:
     """Execute the task in the environment variable TASK."""
-    torch.set_num_threads(1)
-    task = json.loads(os.environ["TASK"])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
-    rows = [time_exchange(name, spec, task) for name, spec in task["specs"].items()]
-    if rank == 0:
-        print(json.dumps(rows), flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
+    run_rank(measure)
+
+
+def measure(task: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each rule."""
+    return [time_exchange(name, spec, task) for name, spec in task["specs"].items()]
 
 
 def time_exchange(name: str, spec: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:

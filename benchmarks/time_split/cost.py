@@ -19,7 +19,7 @@ from bigbatch.injected.watch import Watch
 from contract.spec.run import RunSpec
 from trainers.ranks.rank_info import local_rank_info
 
-BLOCK_S = 1.5  # the thread of the hook writes about once a second
+BLOCK_S = 0.4  # short, because the speed of a shared machine drifts; the thread writes once a second, if the hook is on
 SMALL_STEPS, SMALL_ROUNDS = 200, 40  # of a net of one weight: there the calls cost more than the step
 CPU = torch.device("cpu")
 

@@ -1,7 +1,5 @@
 """One rank of the benchmark of the injected time split; rank 0 prints the result."""
 
-import json
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,10 +8,10 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed import FileStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.rank_group import run_rank
 from benchmarks.time_split.cost import measure_cost
 from bigbatch.injected.progress import Progress
 from bigbatch.injected.step_timer import StepTimer
@@ -36,18 +34,15 @@ CPU = torch.device("cpu")
 
 def main() -> None:
     """Execute the task in the environment variable TASK."""
-    torch.set_num_threads(1)
-    task = json.loads(os.environ["TASK"])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
+    run_rank(measure)
+
+
+def measure(task: dict[str, Any]) -> Any:
+    """Return what a part of the benchmark measures."""
     run = RunSpec.model_validate(task["run"])
     with tempfile.TemporaryDirectory() as folder:
-        measure: Callable[[RunSpec, Path, int], Any] = measure_cost if task["part"] == "cost" else compare_shares
-        found = measure(run, Path(folder), task["rounds"])
-    if rank == 0:
-        print(json.dumps(found), flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
+        part: Callable[[RunSpec, Path, int], Any] = measure_cost if task["part"] == "cost" else compare_shares
+        return part(run, Path(folder), task["rounds"])
 
 
 def compare_shares(run: RunSpec, folder: Path, rounds: int) -> list[dict[str, Any]]:

@@ -5,14 +5,14 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
-from bigbatch.frame import rows_of, rows_of_groups
+from bigbatch.frame import by_value, order_runs, rows_of, rows_of_groups
 from bigbatch.terminal.output import (
     format_age,
     format_percent,
@@ -26,8 +26,6 @@ from contract.lifecycle.state import State
 from contract.spec.grid.value_text import PARAMETERS
 from study.spread import Group, group_runs, repeated_field
 
-T = TypeVar("T", ExperimentView, RunView)
-
 
 class ListSort(StrEnum):
     """The orders of a list of experiments: those of the service, and the best accuracy, which this command sorts by."""
@@ -36,14 +34,6 @@ class ListSort(StrEnum):
     NEWEST = "-id"
     NAME = "name"
     NAME_REVERSED = "-name"
-    ACCURACY = "accuracy"
-    ACCURACY_REVERSED = "-accuracy"
-
-
-class RunOrder(StrEnum):
-    """The orders of the runs of an experiment."""
-
-    GRID = "grid"
     ACCURACY = "accuracy"
     ACCURACY_REVERSED = "-accuracy"
 
@@ -99,7 +89,13 @@ def show(
     experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")],
     state: Annotated[State | None, typer.Option(help="Only runs in this state.")] = None,
     *,
-    sort: Annotated[RunOrder, typer.Option(help="Order of the runs; accuracy: the best first.")] = RunOrder.GRID,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Order of the runs: a field, a parameter or a metric; - reverses it; accuracy: the best first.",
+        ),
+    ] = None,
     over: Annotated[
         str | None,
         typer.Option(metavar="FIELD", help="Show mean and deviation over the runs that differ in FIELD alone: seed."),
@@ -113,12 +109,19 @@ def show(
     if over is not None:
         _show_groups(_groups(found, over), as_csv=as_csv, as_json=as_json)
         return
-    if sort is not RunOrder.GRID:
-        found = _by_accuracy(found, worst_first=sort is RunOrder.ACCURACY_REVERSED)
+    if sort is not None:
+        found = _ordered(found, sort)
     _print_runs(found, as_csv=as_csv, as_json=as_json)
     if not (as_csv or as_json) and (repeated := repeated_field(found)):
         print(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
         print_table(*spread_table(group_runs(found, repeated)))
+
+
+def _ordered(found: Sequence[RunView], order: str) -> list[RunView]:
+    try:
+        return order_runs(found, order)
+    except ValueError as error:
+        raise BigbatchError(f"--sort: {error}") from error
 
 
 def _print_runs(found: Sequence[RunView], *, as_csv: bool, as_json: bool) -> None:
@@ -151,18 +154,12 @@ def _find(where: dict[str, str], limit: int, state: State | None, sort: ListSort
         if sort not in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
             return list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
         found = list(client.experiments(state=state, where=where))
-    return _by_accuracy(found, worst_first=sort is ListSort.ACCURACY_REVERSED)[:limit]
+    accuracies = [one.best_accuracy for one in found]
+    return by_value(found, accuracies, is_descending=sort is ListSort.ACCURACY)[:limit]
 
 
 def _labels(**labels: str | None) -> dict[str, str]:
     return {name: value for name, value in labels.items() if value is not None}
-
-
-def _by_accuracy(found: Sequence[T], *, worst_first: bool) -> list[T]:
-    """Return the items by their best accuracy, those without any at the end."""
-    measured = [(one.best_accuracy, one) for one in found if one.best_accuracy is not None]
-    ordered = sorted(measured, key=lambda pair: pair[0], reverse=not worst_first)
-    return [one for _, one in ordered] + [one for one in found if one.best_accuracy is None]
 
 
 def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json: bool) -> None:

@@ -23,7 +23,7 @@ KIND_TEXTS = {
     FailureKind.COLLECTIVE_TIMEOUT: "collective timeout: all other ranks waited for this rank",
     FailureKind.PYTHON_ERROR: "python error",
     FailureKind.SIGNAL: "signal: the rank's process was killed or crashed",
-    FailureKind.WRONG_ENVIRONMENT: "wrong environment: a program, module or library is missing",
+    FailureKind.WRONG_ENVIRONMENT: "wrong environment: a program, module, library or device is missing",
     FailureKind.NODE_FAILURE: "node failure: the rank's host failed",
     FailureKind.TIME_LIMIT: "time limit",
     FailureKind.UNKNOWN: "unknown: the rank ended without a reason",

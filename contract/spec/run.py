@@ -33,6 +33,7 @@ from contract.spec.retry import RetryPolicy, check_growth
 from contract.validation import ValidationIssue, validation_error
 
 Precision = Literal["float32", "bfloat16", "float16"]
+Device = Literal["gpu", "cpu"]
 
 
 class RunSpec(Spec):
@@ -69,9 +70,21 @@ class RunSpec(Spec):
     epochs: Count = Field(examples=[25])
     """Number of passes over the training data."""
     channels_last: bool = False
-    """Whether images have the channels innermost in memory: faster 16-bit convolutions on GPUs."""
+    """Whether images and the weights of convolutions have the channels innermost in memory: faster 16-bit convolutions
+    on GPUs."""
     precision: Precision = "float32"
     """Number format of forward and backward passes; weights, norms and updates are always float32."""
+    tf32: bool = False
+    """Whether float32 convolutions and matrix products on GPUs are computed in TF32: 10 bits of mantissa, faster from
+    Ampere on."""
+    cudnn_benchmark: bool = False
+    """Whether cuDNN measures its convolution algorithms for every new shape and takes the fastest: repeats of a run may
+    differ in the last bits."""
+    compile: bool = False
+    """Whether torch.compile compiles the net; the first step of each shape takes longer."""
+    device: Device | None = Field(default=None, examples=["cpu"])
+    """Device of every rank, `gpu` or `cpu`; null: a GPU if `resources` requests GPUs or every rank of a node sees one.
+    A rank without its requested GPU refuses to train."""
     batch_norm: BatchNorm = BatchNorm()
     """Batch normalization; a net without batch normalization ignores it."""
     label_smoothing: Fraction = 0.0

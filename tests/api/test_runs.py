@@ -8,7 +8,7 @@ from sqlalchemy import Engine, update
 
 from api.render import COPIED_FIELDS
 from contract.folder.events import Points
-from contract.metric_names import HELDOUT_ACCURACY
+from contract.metric_names import HELDOUT_ACCURACY, LOSS, name_of_rank
 from store.lists.run_list import ListedRun
 from store.metrics import points
 from store.metrics.retention import remove_points, remove_waits
@@ -57,3 +57,16 @@ def test_a_run_names_what_was_removed_of_it_and_its_best_accuracy(client: TestCl
     assert (after["best_accuracy"], after["series"], after["moves"]) == (0.7, [], [])
     assert client.get("/api/v1/runs/1/points").json() == {"series": {}, "more": False}
     assert client.get("/api/v1/experiments/1").json()["best_accuracy"] == 0.7
+
+
+def test_without_names_the_series_that_are_read_first_come(client: TestClient, sqlite_engine: Engine) -> None:
+    """A run of 60 series shows at most 50 of them, and its loss is one of these."""
+    assert post(client, SPEC).status_code == 201
+    own = {f"a_{number:02}": 0.5 for number in range(40)}
+    of_ranks = {name_of_rank(f"a_{number:02}", 1): 0.5 for number in range(20)}
+    with transaction(sqlite_engine) as db:
+        values = {LOSS: 0.1, HELDOUT_ACCURACY: 0.7, **own, **of_ranks}
+        points.put(db, 1, [Points(attempt=1, at=0.0, step=1, values=values)])
+    shown = client.get("/api/v1/runs/1/points").json()["series"]
+    assert len(shown) == 50
+    assert shown.keys() >= {LOSS, HELDOUT_ACCURACY, *own}

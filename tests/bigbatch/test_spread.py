@@ -144,3 +144,26 @@ def test_programs_are_compared_by_their_own_metrics(client: Client, site: Site, 
     assert found["other"]["metrics"] == {"val_acc": {"last": 0.4, "least": 0.1, "most": 0.4}}
     engine = client.create(SPEC).runs[0]
     assert "one run is of your own program" in call("compare", first, engine).err
+
+
+def test_runs_are_shown_in_the_order_of_any_column(sweep: int, call: Call) -> None:
+    def column(order: str, name: str) -> list[str]:
+        return [row[name] for row in csv.DictReader(io.StringIO(call("show", sweep, "--sort", order, "--csv").out))]
+
+    assert column("loss", "latest.loss") == sorted(column("loss", "latest.loss"), key=float)
+    assert column("-loss", "latest.loss") == column("loss", "latest.loss")[::-1]
+    assert [float(value) for value in column("accuracy", "best_accuracy")] == sorted(ACCURACIES, reverse=True)
+    assert column("-seed", "seed") == ["2", "2", "1", "1", "0", "0"]
+    assert column("optimizer", "optimizer") == ["lars(momentum=0.8)"] * 3 + ["sgd"] * 3
+    refused = call("show", sweep, "--sort", "los")
+    assert (refused.code, "--sort: no run has 'los'; the columns are" in refused.err) == (1, True)
+
+
+def test_runs_of_a_program_are_shown_by_a_parameter_and_by_a_metric(client: Client, site: Site, call: Call) -> None:
+    created = client.create(PROGRAM)
+    seed_runs.move(site, created.runs[0], DONE, latest={"reward": 3.0})
+    seed_runs.move(site, created.runs[3], DONE, latest={"reward": 1.0})
+    rows = list(csv.DictReader(io.StringIO(call("show", created.id, "--sort", "reward", "--csv").out)))
+    assert [row["latest.reward"] for row in rows] == ["1.0", "3.0", "", ""]
+    rows = list(csv.DictReader(io.StringIO(call("show", created.id, "--sort", "-lr", "--csv").out)))
+    assert [row["parameters.lr"] for row in rows] == ["0.2", "0.2", "0.1", "0.1"]

@@ -44,13 +44,40 @@ def test_modules_or_setup_lines_may_bring_the_command(tmp_path: Path) -> None:
     assert issues(tmp_path, command="no-such-program", environment={"setup": ["export PATH=/x:$PATH"]}) == {}
 
 
-def test_a_venv_a_folder_and_an_image_must_be_there(tmp_path: Path) -> None:
+def test_a_venv_a_folder_and_an_image_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "singularity").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     gone = str(tmp_path / "gone")
     assert issues(tmp_path, working_folder=gone).keys() == {"base.working_folder"}
     assert issues(tmp_path, environment={"venv": gone}).keys() == {"base.environment.venv"}
     image = issues(tmp_path, environment={"container": {"image": gone}})
     assert image.keys() == {"base.environment.container.image"}
     assert issues(tmp_path, environment={"container": {"image": "docker://torch"}}) == {}
+
+
+def test_the_command_that_runs_containers_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    container = {"container": {"image": "docker://torch"}}
+    assert issues(tmp_path, environment=container).keys() == {"base.environment.container.kind"}
+    assert issues(tmp_path, environment={**container, "modules": ["apptainer"]}) == {}
+    assert issues(tmp_path, environment=container, resources=SLURM) == {}
+    (tmp_path / "apptainer").touch(mode=0o755)
+    assert issues(tmp_path, environment=container) == {}
+
+
+def test_more_gpus_than_this_host_has_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contract.spec.checks.program_files.DEVICES", tmp_path)
+    two_each = {"launcher": "srun", "resources": {"kind": "local", "ranks_per_node": 2, "gpus_per_rank": 2}}
+    message = "2 x 2 ranks = 4 GPUs; this host has none"
+    assert issues(tmp_path, **two_each) == {"base.resources.gpus_per_rank": message}
+    for name in ("nvidia0", "nvidia1", "nvidia2", "nvidiactl", "nvidia-uvm"):
+        (tmp_path / name).touch()
+    assert issues(tmp_path, **two_each)["base.resources.gpus_per_rank"].endswith("this host has 3")
+    (tmp_path / "nvidia3").touch()
+    assert issues(tmp_path, **two_each) == {}
+    (tmp_path / "nvidia3").unlink()
+    (tmp_path / "kfd").touch()  # AMD's driver: this check cannot count its GPUs
+    assert issues(tmp_path, **two_each) == {}
 
 
 def test_an_executable_of_a_venv_is_found(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ base:
   schedule: {{kind: polynomial, rate: 8.0, warmup_epochs: 1.0}}
   batch: 128
   epochs: {epochs}
+  device: cpu  # the lab's GPUs are fake, so a run that requests some would refuse to train
   resources: {{kind: slurm, nodes: 2, ranks_per_node: 1, partition: gpu}}
   checkpoint: {{every_epochs: 1}}
   retries: {{failure: 1, backoff_s: 1}}

@@ -16,6 +16,7 @@ base:
   batch: 128
   epochs: 3
   collective: {{kind: torus, rows: 2}}
+  device: cpu  # the lab's GPUs are fake, so a run that requests some would refuse to train
   resources: {resources}
 """
 STEPS = 33  # 3 epochs of 1437 // 128

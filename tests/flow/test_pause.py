@@ -10,7 +10,8 @@ from tests.testing.servers import wait_for
 from tests.testing.service import Service
 
 pytestmark = pytest.mark.flow
-EPOCHS = 250  # each attempt takes seconds on any machine: what happens to it must be seen before its end
+EPOCHS = 20  # 220 steps of 0.05 s: the first attempt must be seen before its end
+FIRST = ["queued", "submitting", "pending", "running", "paused"]  # the moves of an attempt that pauses
 SPEC = """
 name: paused
 base:
@@ -20,6 +21,7 @@ base:
   epochs: {epochs}
   resources: {resources}
 """
+SLOW = "  model: {kind: import, function: 'tests.testing.trainers.slow_net:net', options: {seconds: 0.05}}\n"
 
 
 def paused_and_taken_up(service: Service, run_id: int) -> dict[str, Any]:
@@ -32,8 +34,7 @@ def paused_and_taken_up(service: Service, run_id: int) -> dict[str, Any]:
     wait_for("the second attempt", goes_on, patience_s=420)
     run: dict[str, Any] = service.get(f"/runs/{run_id}")
     moves = [move["new"] for move in run["moves"]]
-    first = ["queued", "submitting", "pending", "running", "paused"]
-    assert moves == [*first, *first[:4]], service.story(run_id)
+    assert moves[:9] == [*FIRST, *FIRST[:4]], service.story(run_id)
     (restart,) = run["restarts"]
     assert (restart["attempt"], restart["lost_steps"]) == (2, 0)
     return run
@@ -41,12 +42,13 @@ def paused_and_taken_up(service: Service, run_id: int) -> dict[str, Any]:
 
 def test_a_local_job_that_is_told_to_end_goes_on_by_itself(embedded: Service) -> None:
     """SIGTERM to the job's group, as at a shutdown of the machine; nobody asked the service to stop the run."""
-    (run_id,) = embedded.post(SPEC.format(epochs=EPOCHS, resources="{kind: local, ranks_per_node: 2}"))
+    (run_id,) = embedded.post(SPEC.format(epochs=EPOCHS, resources="{kind: local, ranks_per_node: 2}") + SLOW)
     embedded.wait_until(run_id, step=20)
     os.killpg(int(embedded.get(f"/runs/{run_id}")["job_id"].rpartition(":")[2]), signal.SIGTERM)
     paused_and_taken_up(embedded, run_id)
     run = embedded.wait_for_end(run_id)
-    assert run["state"] == "done", embedded.story(run_id)
+    assert [move["new"] for move in run["moves"]] == [*FIRST, *FIRST[:4], "done"], embedded.story(run_id)
+    assert run["state"] == "done"
     loss = embedded.get(f"/runs/{run_id}/points", name="loss")["series"]["loss"]
     assert loss["steps"] == list(range(1, EPOCHS * 11 + 1))
 
@@ -63,5 +65,6 @@ def test_a_run_that_meets_its_time_limit_on_slurm_goes_on(team: Service) -> None
     run = paused_and_taken_up(team, run_id)
     (move,) = [move for move in run["moves"] if move["new"] == "paused"]
     assert "SIGUSR2 to rank" in move["reason"]
+    assert run["state"] == "running"
     team.stop(run_id)
     assert team.wait_for_end(run_id)["state"] == "cancelled"

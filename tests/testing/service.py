@@ -17,6 +17,7 @@ import httpx
 from tests.testing.servers import free_port, wait_for
 
 ENDED = {"done", "failed", "cancelled"}
+HOUSE = Path(__file__).parents[2]
 
 
 @dataclass
@@ -131,7 +132,9 @@ def running(home: Path, settings: Mapping[str, str], *, before: Sequence[str] = 
     """
     home.mkdir(parents=True, exist_ok=True)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("BIGBATCH_")}
-    own = {"BIGBATCH_HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    # its local jobs find parts of the tests' own, as a slow net (tests.testing.trainers.slow_net)
+    path = os.pathsep.join([str(HOUSE), *filter(None, [inherited.get("PYTHONPATH")])])
+    own = {"BIGBATCH_HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "PYTHONPATH": path}
     environment = {**inherited, **own, **settings}
     subprocess.run([sys.executable, "-m", "migrations", "upgrade"], env=environment, check=True)
     service = Service(environment, home)

@@ -47,8 +47,8 @@ def _choose(
     note: str | None,
 ) -> CollectiveChoices:
     """Choose by price, and store the choices."""
-    if device.type == "cuda":  # the measured links connect processors, not GPUs
-        found = [CollectiveChoice(from_bytes=0, collective=choices.Native(timeout_s=auto.timeout_s))]
+    if device.type == "cuda":
+        found = [CollectiveChoice(from_bytes=0, collective=choose_on_gpus(auto))]
     else:
         network, how = measured.network(hosts), {"wire": auto.wire, "timeout_s": auto.timeout_s}
         found = [
@@ -65,6 +65,16 @@ def _choose(
     )
     choice_store.write(chosen, note)
     return chosen
+
+
+def choose_on_gpus(auto: choices.Auto) -> choices.Native | choices.Torus:
+    """Return the collective on GPUs, where no links are measured: those that are measured connect processors.
+
+    NCCL's all-reduce has no 16-bit wire for float32 values, so with one it is the torus.
+    """
+    if auto.wire is None:
+        return choices.Native(timeout_s=auto.timeout_s)
+    return choices.Torus(wire=auto.wire, timeout_s=auto.timeout_s)
 
 
 def _describe_link(link: links.Link | None) -> MeasuredLink | None:

@@ -1,5 +1,6 @@
 """Build the center of an elastic or asynchronous rule."""
 
+from functools import partial
 from typing import assert_never
 
 import torch.distributed as dist
@@ -9,6 +10,7 @@ from contract.spec.choices import rules as choices
 from contract.spec.run import RunSpec
 from trainers.collectives.plans import tree
 from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
+from trainers.collectives.runners.gpu_group import make_gpu_group
 from trainers.rules.call_timer import CallTimer
 from trainers.rules.centers.center import Center
 from trainers.rules.centers.center_client import CenterClient
@@ -32,8 +34,9 @@ def build_center(
             return ServedCenter(build_client(run, choice, ElasticUpdate(x_N.cpu()), lengths, updating=updating))
         case "sync1":
             timeout_s = run.collective.timeout_s
-            reduce = make_allreduce(tree.reduce(range(world), range(1)), chunks=1, timeout_s=timeout_s)
-            broadcast = make_allreduce(tree.broadcast(range(world), range(1)), chunks=1, timeout_s=timeout_s)
+            group = make_gpu_group(x_N.device, timeout_s=timeout_s)
+            on_tree = partial(make_allreduce, chunks=1, group=group, timeout_s=timeout_s)
+            reduce, broadcast = (on_tree(of(range(world), range(1))) for of in (tree.reduce, tree.broadcast))
             if not choice.packed:
                 reduce, broadcast = allreduce_per_layer(reduce, whole), allreduce_per_layer(broadcast, whole)
             return TreeCenter(

@@ -8,12 +8,15 @@ from torch import nn
 from contract.spec.choices import rules as choices
 from contract.spec.run import RunSpec
 from trainers.build.centers import build_center, build_client
+from trainers.collectives.runners import native
 from trainers.collectives.runners.allreduce import Allreduce
+from trainers.collectives.runners.side_stream import SideStream
 from trainers.rules.asynchronous import AsynchronousSGD
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.centers.center_update import GradientUpdate
+from trainers.rules.early_means import EarlyMeans, are_early
 from trainers.rules.elastic import ElasticAveraging
-from trainers.rules.flat_vector import flatten_weights
+from trainers.rules.flat_vector import flatten_weights, order_in_memory
 from trainers.rules.rule import Rule
 from trainers.rules.sync import Sync
 from trainers.training.precision import LossScale
@@ -36,33 +39,66 @@ def build_rule(
     choice, params = run.rule, list(model.parameters())
     match choice:
         case choices.Sync():
-            return Sync(
-                params,
-                optimizer,
-                allreduce=allreduce,
-                world=run.resources.world,
-                packed=choice.packed,
-                overlap=choice.overlap,
-                timed=timed,
-                updating=updating,
+            return _build_synchronous(
+                run, choice, params, optimizer, allreduce=allreduce, timed=timed, updating=updating
             )
         case choices.EASGD():
-            x_N, rate = flatten_weights(params), run.peak_rate
-            assert rate is not None, "the spec's checks refuse a schedule of the user's own here"
-            return ElasticAveraging(
-                x_N,
-                optimizer,
-                build_center(run, choice, x_N, [p.numel() for p in params], allreduce=allreduce, updating=updating),
-                rho=choice.force(rate=rate, world=run.resources.world),
-                period=choice.period,
-                overlap=choice.variant == "sync3",
-                timed=timed,
-                updating=updating,
-            )
+            return _build_elastic(run, choice, params, optimizer, allreduce=allreduce, timed=timed, updating=updating)
         case choices.AsyncSGD():
             return _build_asynchronous(run, choice, params, optimizer, scale=scale, timed=timed, updating=updating)
         case _:
             assert_never(choice)
+
+
+def _build_synchronous(
+    run: RunSpec,
+    choice: choices.Sync,
+    params: list[nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    *,
+    allreduce: Allreduce,
+    timed: CallTimer,
+    updating: CallTimer,
+) -> Sync:
+    world, side = run.resources.world, SideStream()
+    early = EarlyMeans(native.allreduce, world=world, side=side) if are_early(params[0].device.type) else None
+    return Sync(
+        params,
+        optimizer,
+        allreduce=allreduce,
+        world=world,
+        packed=choice.packed,
+        overlap=choice.overlap,
+        early=early,
+        side=side,
+        timed=timed,
+        updating=updating,
+    )
+
+
+def _build_elastic(
+    run: RunSpec,
+    choice: choices.EASGD,
+    params: list[nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    *,
+    allreduce: Allreduce,
+    timed: CallTimer,
+    updating: CallTimer,
+) -> ElasticAveraging:
+    params = order_in_memory(params)
+    x_N, rate = flatten_weights(params), run.peak_rate
+    assert rate is not None, "the spec's checks refuse a schedule of the user's own here"
+    return ElasticAveraging(
+        x_N,
+        optimizer,
+        build_center(run, choice, x_N, [p.numel() for p in params], allreduce=allreduce, updating=updating),
+        rho=choice.force(rate=rate, world=run.resources.world),
+        period=choice.period,
+        overlap=choice.variant == "sync3",
+        timed=timed,
+        updating=updating,
+    )
 
 
 def _build_asynchronous(
@@ -75,6 +111,7 @@ def _build_asynchronous(
     timed: CallTimer,
     updating: CallTimer,
 ) -> AsynchronousSGD:
+    params = order_in_memory(params)
     x_N = flatten_weights(params)
     move = GradientUpdate(x_N.cpu(), momentum=optimizer.param_groups[0]["momentum"])
     client = build_client(run, choice, move, [p.numel() for p in params], updating=updating)

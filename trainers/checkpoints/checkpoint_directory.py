@@ -69,7 +69,7 @@ class CheckpointDirectory:
         sync_folder(self._path)
         text = _serialize(manifest)
         write_durably(folder / MANIFEST, lambda file: file.write(text))
-        self._delete_old()
+        self._delete_old(manifest)
 
     def delete(self, step: int, attempt: int) -> None:
         """Delete a checkpoint that is not complete."""
@@ -106,10 +106,13 @@ class CheckpointDirectory:
             raise DamagedCheckpoint(f"{name}/{part}: {error.strerror or error}") from error
         return state
 
-    def _delete_old(self) -> None:
+    def _delete_old(self, written: Manifest) -> None:
+        """Delete what is not retained, except the next checkpoint: other ranks may write their parts of it already."""
         retained = self.list_complete()[: self._retained]
         for path in self._path.iterdir():
-            if path.name not in retained:
+            match = NAME.fullmatch(path.name)
+            is_next = match is not None and int(match[2]) == written.attempt and int(match[1]) > written.step
+            if path.name not in retained and not is_next:
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -27,15 +27,25 @@ def torus(model: DistributedDataParallel, *, wire: torch.dtype | None = None, ti
     """Average the model's gradients by a 2D torus of all ranks, one row per host; all ranks call this together.
 
     `wire`: a 16-bit type for float32 gradients between ranks; ranks add in float32.
-    `timeout_s`: if a rank fails, the backward pass raises RankLost after at most so long.
+    `timeout_s`: if a rank fails, the backward pass raises RankLost after at most so long; on GPUs NCCL ends
+    the process.
     """
     connections = Connections()
     world, rows = connections.world, layout.count_rows(connections.rendezvous.hosts)
-    if dist.get_backend() == "nccl":
-        attach(model, native_torus(rows=rows))
+    if uses_groups(next(model.parameters()).device.type, dist.get_backend_config()):
+        grid = layout.grid([range(world)], rows)
+        attach(model, native_torus(grid, wire=wire, timeout_s=timeout_s, backend="nccl"))
         return
-    plan = torus_plan.allreduce(range(world), range(world), rows=rows)
-    attach(model, make_allreduce(plan, chunks=world, connections=connections, wire=wire, timeout_s=timeout_s))
+    plan = torus_plan.plan([range(world)], rows=rows)  # of which a rank makes its own sends alone
+    attach(model, make_allreduce(plan, chunks=plan.chunks, connections=connections, wire=wire, timeout_s=timeout_s))
+
+
+def uses_groups(device_type: str, backend_config: str) -> bool:
+    """Return whether the gradients are summed by NCCL's collectives on groups.
+
+    `device_type`: of the model. `backend_config`: of the default group, such as "cpu:gloo,cuda:nccl".
+    """
+    return device_type == "cuda" and "cuda:nccl" in backend_config.split(",")
 
 
 def attach(model: DistributedDataParallel, allreduce: Allreduce) -> None:

@@ -8,6 +8,8 @@ so a gradient reaches every block unchanged. One activation follows the last blo
 resnet.py.
 """
 
+from collections.abc import Sequence
+
 from torch import Tensor, nn
 
 from trainers.models.initialization import gaussian
@@ -15,16 +17,27 @@ from trainers.models.resnet import EXPANSION, STAGES, WIDTHS, convolution
 
 
 class ResNet50V2(nn.Module):
-    """Map x_BCHW of any height and width to the logits of K classes."""
+    """Map x_BCHW of any height and width to the logits of K classes.
 
-    def __init__(self, channels: int, classes: int) -> None:
+    The published net has the default channels of the stem, widths of the stages and counts of blocks.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        classes: int,
+        *,
+        stem: int = 64,
+        widths: Sequence[int] = WIDTHS,
+        counts: Sequence[int] = STAGES[50],
+    ) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            convolution(channels, 64, size=7, stride=2), nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+            convolution(channels, stem, size=7, stride=2), nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
         )
         blocks: list[nn.Module] = []
-        inputs = 64
-        for stage, (width, count) in enumerate(zip(WIDTHS, STAGES[50], strict=True)):
+        inputs = stem
+        for stage, (width, count) in enumerate(zip(widths, counts, strict=True)):
             for number in range(count):
                 blocks.append(_Block(inputs, width, stride=2 if stage and number == 0 else 1))
                 inputs = EXPANSION * width

@@ -14,9 +14,11 @@ TIMEOUT = re.compile(
     r"|has published no address|did not reach the center",
     re.I,
 )
-# texts of the dynamic linker and of CUDA
+# texts of the dynamic linker, of CUDA, and of device.py
 WRONG_ENVIRONMENT = re.compile(
-    r"cannot open shared object|undefined symbol|no nvidia driver|driver version is insufficient|no kernel image", re.I
+    r"cannot open shared object|undefined symbol|no nvidia driver|driver version is insufficient|no kernel image"
+    r"|the spec requests GPUs",
+    re.I,
 )
 
 

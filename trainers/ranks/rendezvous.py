@@ -21,6 +21,7 @@ from contract.folder.run_folder import RunFolder
 from trainers.collectives.wire.address import own_address, use_reachable_address
 from trainers.collectives.wire.group_secret import register_secret
 from trainers.collectives.wire.handshake import SECRET_BYTES, Identity
+from trainers.ranks.device import agree_on_device, group_backend
 from trainers.ranks.rank_info import RankInfo
 from trainers.ranks.rank_store import protocol
 from trainers.ranks.rank_store.client import RankStore
@@ -38,7 +39,10 @@ _STORES: "WeakKeyDictionary[dist.ProcessGroup, RankStore]" = WeakKeyDictionary()
 
 
 def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, device: torch.device) -> RankStore:
-    """Join torch's process group of all ranks; return the store that all ranks share."""
+    """Join torch's process group of all ranks; return the store that all ranks share.
+
+    Raise DeviceError on every rank if the ranks' devices do not fit together.
+    """
     if rank_info.address == LOOPBACK:
         # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if sys.platform == "linux" else "lo0")
@@ -48,8 +52,9 @@ def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, 
     secret = bytes.fromhex(point.secret)
     identity = Identity(secret, protocol.PURPOSE, rank_info.rank)
     store = RankStore((point.host, point.port), identity, timeout_s=RENDEZVOUS_TIMEOUT_S)
+    agree_on_device(store, rank_info, device)  # before the group, because a group's ranks need the same backend
     dist.init_process_group(
-        "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
+        group_backend(device),
         store=PrefixStore("group", store),
         rank=rank_info.rank,
         world_size=rank_info.world,

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from trainers.rules.host_numbers import numbers_on
+
 
 class StepAgreement:
     """This rank's requests for the end of the current step, and the agreement of all ranks at the last step."""
@@ -28,8 +30,7 @@ class StepAgreement:
 
     def append_to_loss(self, loss: Tensor) -> Tensor:
         """Return the loss and the requests as one float64 vector, a type that can hold any step."""
-        requests_2 = torch.tensor(self.requests, dtype=torch.float64, device=loss.device)
-        return torch.cat([loss.reshape(1).double(), requests_2])
+        return torch.cat([loss.detach().reshape(1).double(), numbers_on(loss.device, self.requests)])
 
     def receive(self, means_2: Sequence[float]) -> None:
         """Store the means over the ranks: a mean above 0 shows that a rank requested it."""

@@ -60,7 +60,7 @@ class AsynchronousSGD:
     def begin_step(self, requests: Sequence[float] = (), /) -> None:
         """Do nothing: there is no gradient to send yet."""
 
-    def mark_last_pass(self) -> None:
+    def mark_last_pass(self, values: Tensor | None = None, /) -> None:
         """Do nothing: the gradients are sent as one vector after the last pass."""
 
     @torch.no_grad()

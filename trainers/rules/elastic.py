@@ -19,6 +19,7 @@ from torch import Tensor
 
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.centers.center import Center
+from trainers.rules.host_numbers import numbers_on
 
 
 class ElasticAveraging:
@@ -46,8 +47,8 @@ class ElasticAveraging:
         self._begin_exchange, self._end_exchange = timed(center.begin_exchange), timed(center.end_exchange)
         self._update = updating(self._move)
         self._steps = 0
-        self._losses: list[float] = []  # since the last exchange
-        self._mean_loss = math.nan
+        self._losses: list[Tensor] = []  # since the last exchange; on the device, because no loss is read before a save
+        self._mean_loss = numbers_on(x_N.device, [math.nan])[0]
         self._requests: Sequence[float] = ()
         self.is_synchronous = center.is_synchronous
 
@@ -57,25 +58,26 @@ class ElasticAveraging:
         if self._overlap and self._is_exchange_due:
             self._send()
 
-    def mark_last_pass(self) -> None:
+    def mark_last_pass(self, values: Tensor | None = None, /) -> None:
         """Do nothing: the replicas exchange weights, not gradients."""
 
     @torch.no_grad()
     def step(self, values: Tensor, /) -> Tensor:
         """Step, move towards the center if due, and clear the gradients; return the last exchange's mean loss."""
-        loss, *_ = values.flatten().tolist()
-        received = [0.0] * len(self._requests)
+        loss = values.flatten()[0].double()
+        received = numbers_on(values.device, [0.0] * len(self._requests))
         self._losses.append(loss)
         if self._is_exchange_due:
             if not self._overlap:
                 self._send()
-            d_N, (self._mean_loss, *received) = self._end_exchange()
+            d_N, means = self._end_exchange()
+            self._mean_loss, received = means[0], means[1:]
             self._update(d_N)
         else:
             self._update(None)
         self._steps += 1
-        mean_loss = loss if math.isnan(self._mean_loss) else self._mean_loss
-        return values.new_tensor([mean_loss, *received]).view_as(values)
+        mean_loss = torch.where(self._mean_loss.isnan(), loss, self._mean_loss)
+        return torch.cat([mean_loss.view(1), received]).to(values.dtype).view_as(values)
 
     def _move(self, d_N: Tensor | None) -> None:
         self._optimizer.step()
@@ -89,9 +91,14 @@ class ElasticAveraging:
 
     def _send(self) -> None:
         alpha = self._optimizer.param_groups[0]["lr"] * self._rho
-        loss = sum(self._losses) / len(self._losses) if self._losses else math.nan
+        device = self._x_N.device
+        loss = (
+            sum(self._losses[1:], self._losses[0]) / len(self._losses)
+            if self._losses
+            else numbers_on(device, [math.nan])
+        )
         self._losses.clear()
-        self._begin_exchange(self._x_N, alpha, (loss, *self._requests))
+        self._begin_exchange(self._x_N, alpha, torch.cat([loss.view(1), numbers_on(device, self._requests)]))
 
     def wait_for_all(self) -> None:
         """Wait until every rank that is not lost has made its last exchange."""
@@ -120,11 +127,13 @@ class ElasticAveraging:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the number of steps, the losses since the last exchange, and the center's state."""
-        own = {"steps": self._steps, "losses": list(self._losses), "mean_loss": self._mean_loss}
+        losses, mean_loss = [float(loss) for loss in self._losses], float(self._mean_loss)
+        own = {"steps": self._steps, "losses": losses, "mean_loss": mean_loss}
         return {**own, "center": self._center.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
-        self._steps, self._mean_loss = state["steps"], state["mean_loss"]
-        self._losses = list(state["losses"])
+        device = self._x_N.device
+        self._steps, self._mean_loss = state["steps"], numbers_on(device, [state["mean_loss"]])[0]
+        self._losses = list(numbers_on(device, state["losses"]))
         self._center.load_state_dict(state["center"])

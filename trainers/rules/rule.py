@@ -22,8 +22,11 @@ class Rule(Protocol):
         """
         ...
 
-    def mark_last_pass(self) -> None:
-        """Announce that the next backward pass is the step's last, so that complete gradients may be sent."""
+    def mark_last_pass(self, values: Tensor | None = None, /) -> None:
+        """Announce that the next backward pass is the step's last, so that complete gradients may be sent.
+
+        `values`: those that `step` will get, if they are known already.
+        """
         ...
 
     def step(self, values: Tensor, /) -> Tensor:
@@ -34,6 +37,9 @@ class Rule(Protocol):
         a few numbers would cost a large world as many latencies as the gradients do. A rule that does not communicate
         at every step returns the mean loss of the last exchange, and 0 for the requests. If rank 0 serves a center,
         only its requests count: every other rank receives them once.
+
+        A rule reads no number of `values` or of the gradients on the host before the update: on a GPU the host would
+        wait until the GPU has caught up.
         """
         ...
 

@@ -14,7 +14,9 @@ from torch.nn import Parameter
 
 from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.async_allreduce import AsyncAllreduce
+from trainers.collectives.runners.side_stream import SideStream
 from trainers.rules.call_timer import CallTimer, call_untimed
+from trainers.rules.early_means import EarlyMeans
 from trainers.rules.flat_vector import PackedGradients
 from trainers.rules.gradient_buckets import BucketReducer, divide_into_buckets
 from trainers.rules.rule import EXTRA_VALUES
@@ -24,9 +26,9 @@ class Sync:
     """Averages the gradients over all ranks, then calls the optimizer.
 
     The gradients are divided and copied into flat vectors, and are views of these while the optimizer reads them. The
-    last elements of the last vector carry the loss and the requests. `overlap`: the vectors are summed during the
-    backward pass, otherwise as one vector after it. `packed=False` sends every layer separately. A single rank sends
-    nothing.
+    last elements of the last vector carry the loss and the requests, unless `early` does. `overlap`: the vectors are
+    summed during the backward pass, otherwise as one vector after it. `packed=False` sends every layer separately. A
+    single rank sends nothing. `side`: the stream of the sums on a GPU, which `early` shares.
     """
 
     replicas_differ = False
@@ -41,16 +43,19 @@ class Sync:
         world: int,
         packed: bool = True,
         overlap: bool = True,
+        early: EarlyMeans | None = None,
+        side: SideStream | None = None,
         timed: CallTimer = call_untimed,
         updating: CallTimer = call_untimed,
     ) -> None:
         self._params = [p for p in params if p.requires_grad]
         self._world, self._update, self._overlap = world, updating(optimizer.step), overlap
-        self._allreduce, self._sum = allreduce, timed(self._finish_sum)
+        self._allreduce, self._sum, self._early = allreduce, timed(self._finish_sum), early
         if world > 1:
             *others, last = self._divide(packed=packed)
             buckets = [PackedGradients(part) for part in others]
-            self._reducer = BucketReducer(buckets, factor=1 / world, begin=AsyncAllreduce(allreduce).start)
+            sums = AsyncAllreduce(allreduce, side=side)
+            self._reducer = BucketReducer(buckets, factor=1 / world, begin=sums.start)
             self._last = PackedGradients(last, extra=EXTRA_VALUES)
 
     def _divide(self, *, packed: bool) -> list[list[Parameter]]:
@@ -61,8 +66,10 @@ class Sync:
     def begin_step(self, requests: Sequence[float] = (), /) -> None:
         """Do nothing: there is no gradient to send yet."""
 
-    def mark_last_pass(self) -> None:
-        """Let the buckets be summed as soon as their gradients are complete."""
+    def mark_last_pass(self, values: Tensor | None = None, /) -> None:
+        """Send `values` if they are early, and let the buckets be summed as soon as their gradients are complete."""
+        if self._early is not None and values is not None:
+            self._early.begin(values.flatten())
         if self._overlap and self._world > 1:
             self._reducer.begin()
 
@@ -70,6 +77,8 @@ class Sync:
     def step(self, values: Tensor, /) -> Tensor:
         """Step along the mean gradient, clear the gradients, and return the means of the values over the ranks."""
         means = values if self._world == 1 else self._average(values)
+        if self._early is not None and (read := self._early.read()) is not None:
+            means = read.view_as(values)
         if not means.isfinite().all():  # leave weights and gradients unchanged for the diagnosis
             return means
         self._update()

@@ -31,7 +31,7 @@ from trainers.progress.software_versions import read_versions
 from trainers.progress.step_metrics import StepMetrics
 from trainers.progress.timer import Timer
 from trainers.ranks.cpu_binding_report import report_binding
-from trainers.ranks.device import device_name, select_device
+from trainers.ranks.device import device_name, requested_gpus, select_device
 from trainers.ranks.rank_info import RankInfo
 from trainers.ranks.rendezvous import exchange_hosts, join_process_group
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
@@ -39,6 +39,7 @@ from trainers.recovery.preemption_signal import PreemptionSignal
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
 from trainers.training.loop import TrainingLoop
+from trainers.training.placement import compile_net, place, set_kernels
 from trainers.training.precision import Precision
 from trainers.training.state import TrainingState
 from trainers.training.step import TrainingStep
@@ -54,7 +55,7 @@ def train(
     run = folder.read_spec()
     if rank_info.world != run.resources.world:
         raise ValueError(f"the spec asks for {run.resources.world} ranks; {rank_info.world} were started")
-    device = select_device(rank_info)
+    device = select_device(rank_info, requested_gpus(run.resources, run.device), device=run.device)
     store = join_process_group(folder, attempt, rank_info, device=device)
     hosts = exchange_hosts(folder, attempt, store, rank_info)
     report.started(hosts, device=device_name(device), steps=run.steps, versions=read_versions())
@@ -98,6 +99,7 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
         loader=loader,
         watch=watch,
         metrics=build_metrics(run),
+        channels_last=run.channels_last,
     )
     evaluates = rule.is_synchronous or rank_info.rank == 0
     load_evaluation = partial(evaluation.load_ahead, alone=not rule.is_synchronous) if evaluates else None
@@ -142,7 +144,8 @@ def _make_state(
 ) -> TrainingState:
     """Build the model, the optimizer and the rule with its connections; all ranks call this together."""
     time_communication = partial(timer.wrap, metric_names.COMMUNICATION_S)
-    model = build_model(run).to(device)
+    set_kernels(tf32=run.tf32, cudnn_benchmark=run.cudnn_benchmark)
+    model = place(build_model(run), device, channels_last=run.channels_last)
     set_up_batch_norm(model, run.batch_norm, timed=time_communication)
     # each rank its own seed, because equal dropout masks on all ranks would not average out
     seed_generators(run.seed, rank=rank_info.rank, step=0)
@@ -161,7 +164,10 @@ def _make_state(
     rule = build_rule(
         run, model, optimizer, allreduce=allreduce, scale=scale, timed=time_communication, updating=time_update
     )
-    return TrainingState(model, optimizer, rule, scale, average=build_average(run, model))
+    average = build_average(run, model)
+    if run.compile:
+        compile_net(model, world=rank_info.world)
+    return TrainingState(model, optimizer, rule, scale, average=average)
 
 
 def _make_coordinator(

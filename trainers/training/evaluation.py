@@ -31,6 +31,7 @@ class Evaluation:
     loader: Loader = field(default_factory=Loader)
     metrics: OwnMetrics = field(default_factory=OwnMetrics)
     watch: BackendCollectives = field(default_factory=BackendCollectives)
+    channels_last: bool = False  # the layout of images and of the model's weights
     _ahead: list[Batches] = field(default_factory=list)  # the batches of the next evaluation, if they are loaded ahead
 
     def load_ahead(self, *, alone: bool = False) -> None:
@@ -60,7 +61,7 @@ class Evaluation:
         sums_N = torch.zeros(3 + own + (own > 0), dtype=torch.float64, device=self.device)
         with closing(self._ahead.pop() if self._ahead else self._open(alone=alone)) as batches:
             for made in batches:
-                inputs, target = to_device(made, self.device)
+                inputs, target = to_device(made, self.device, channels_last=self.channels_last)
                 with self.precision.passes():
                     output = model(*inputs)
                 sums_N[:3] += self.task.tally(output, target)

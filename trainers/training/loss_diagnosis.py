@@ -32,7 +32,8 @@ def diagnose(model: nn.Module, passes: Iterable[DeviceBatch], *, precision: Prec
 def _find_in_pass(model: nn.Module, inputs: tuple[Tensor, ...], precision: Precision) -> str | None:
     if not all(bool(part.isfinite().all()) for part in inputs):
         return "the input itself"
-    with _record_not_finite(model) as not_finite, precision.passes():
+    # a compiled net would not call the hooks of its layers
+    with _record_not_finite(model) as not_finite, precision.passes(), torch.compiler.set_stance("force_eager"):
         model(*inputs)
     return not_finite[0] if not_finite else None
 

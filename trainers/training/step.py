@@ -32,21 +32,26 @@ class TrainingStep:
     def __call__(self, passes: Iterable[DeviceBatch], *, samples: int) -> float:
         """Take one step with `samples` samples of this rank; return the global batch's mean loss before the step."""
         self._rule.begin_step(self.agreement.requests)
-        part_losses, remaining = [], samples
+        remaining, values = samples, None
+        losses: list[Tensor] = []
         for batch in passes:
             remaining -= len(batch[1])
-            part_losses.append(self._pass(batch, samples, is_last=remaining == 0))
-        loss = torch.stack(part_losses).sum()
-        mean_loss, *requests = self._rule.step(self.agreement.append_to_loss(loss)).tolist()
+            part = self._forward(batch, samples)
+            losses.append(part.detach())
+            if remaining == 0:
+                values = self.agreement.append_to_loss(torch.stack(losses).sum())
+                self._rule.mark_last_pass(values)
+            self._backward(part)
+        assert values is not None, f"the passes of the step lack {remaining} of {samples} samples"
+        mean_loss, *requests = self._rule.step(values).tolist()
         self.agreement.receive(requests)
         return float(mean_loss)
 
-    def _pass(self, batch: DeviceBatch, samples: int, *, is_last: bool) -> Tensor:
+    def _forward(self, batch: DeviceBatch, samples: int) -> Tensor:
         inputs, target = batch
         with self._precision.passes():
-            loss = self._loss(self._model(*inputs), target) * (len(target) / samples)
+            return self._loss(self._model(*inputs), target) * (len(target) / samples)
+
+    def _backward(self, loss: Tensor) -> None:
         scaled = loss if self._scale is None else loss * self._scale.scale
-        if is_last:
-            self._rule.mark_last_pass()
         scaled.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
-        return loss.detach()

@@ -24,7 +24,11 @@ function grid() {
       // a second request has no new points
       curves: url.searchParams.has("after")
         ? []
-        : runs.map((run) => ({ run_id: run.id, steps: [5, 10], values: [0.5, 0.9] })),
+        : runs.map((run) => ({
+            run_id: run.id,
+            steps: [5, 10],
+            values: url.searchParams.get("name") === "epoch" ? [1, 2] : [0.5, 0.9],
+          })),
       more: false,
     }),
     "POST /experiments/3/stop": () => ({ stopping: 4 }),
@@ -105,8 +109,10 @@ test("a single visible curve shows its value without a selection, also by epoch"
     expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^step 10: Run 12, .*: 90.00%/));
   });
   await userEvent.click(screen.getByRole("switch", { name: "by epoch" }));
-  // ten steps are two epochs
-  expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^epoch 2: .* at epoch 2$/));
+  // the run reports epoch 2 at step 10
+  await waitFor(() => {
+    expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^epoch 2: .* at epoch 2$/));
+  });
   expect(screen.getByText("epoch")).toBeVisible();
 });
 
@@ -138,9 +144,7 @@ test("the stop button asks for confirmation, and cancel stops nothing", async ()
   openPage("/experiments/3");
   const stop = await screen.findByRole("button", { name: "Stop 4 runs" });
   await userEvent.click(stop);
-  await userEvent.click(
-    within(screen.getByRole("dialog")).getByRole("button", { name: "Continue training" }),
-  );
+  await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Keep running" }));
   expect(screen.queryByRole("dialog")).toBeNull();
   expect(stop).toHaveFocus();
   expect(service.requests).not.toContain("POST /experiments/3/stop");
@@ -199,4 +203,53 @@ test("the checkpoint advice shows the best interval with its figures, or the rea
   expect(panel).toHaveTextContent(
     "No advice yet: fewer than 3 are too few; an interval below 5 min does not pay",
   );
+});
+
+test("a run that waits shows its reason in the table, as a failed one does", async () => {
+  const service = grid();
+  const reason = "needs nodes that other jobs use (Resources)";
+  service.answers["GET /experiments/3/runs"] = () => ({
+    items: [
+      aRun({ id: 10, state: "pending", reason }),
+      aRun({ id: 11, state: "running", reason: "a warning" }),
+    ],
+    next: null,
+  });
+  openPage("/experiments/3");
+  expect((await screen.findByRole("link", { name: "Run 10" })).closest("tr")).toHaveTextContent(reason);
+  expect(screen.getByRole("link", { name: "Run 11" }).closest("tr")).not.toHaveTextContent("a warning");
+});
+
+test("overlaid curves are the measured values until the reader asks for smoothing", async () => {
+  const service = grid();
+  const steps = Array.from({ length: 400 }, (_, step) => step);
+  const values = steps.map((step) => (step === 200 ? 25 : 0));
+  service.answers["GET /experiments/3/points"] = () => ({
+    name: "loss",
+    curves: [{ run_id: 10, steps, values }],
+    more: false,
+  });
+  openPage("/experiments/3");
+  await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));
+  await waitFor(() => {
+    expect(chartOf("10")?.aligned.ys[0]?.[200]).toBe(25);
+  });
+  await userEvent.click(screen.getByRole("switch", { name: "smooth" }));
+  expect(chartOf("10")?.aligned.ys[0]?.[200]).toBeLessThan(25);
+});
+
+test("the table has the best accuracy of each run beside the last one, and marks the one of the headline", async () => {
+  const service = grid();
+  service.answers["GET /experiments/3/runs"] = () => ({
+    items: [
+      aRun({ id: 10, latest: { heldout_accuracy: 0.7 }, best_accuracy: 0.9312 }),
+      aRun({ id: 11, latest: { heldout_accuracy: 0.8 }, best_accuracy: 0.81 }),
+    ],
+    next: null,
+  });
+  openPage("/experiments/3");
+  const row = (await screen.findByRole("link", { name: "Run 10" })).closest("tr");
+  expect(row).toHaveTextContent(/70\.00%best: 93\.12%$/);
+  expect(screen.getByRole("link", { name: "Run 11" }).closest("tr")).toHaveTextContent(/80\.00%81\.00%$/);
+  expect(screen.getByText("best held-out accuracy").parentElement).toHaveTextContent("93.12%");
 });

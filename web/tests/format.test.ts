@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { append, alignColumns, smooth } from "@/shared/curves/column";
 import { formatNumber, formatPercent, formatTick } from "@/shared/format/number";
 import { formatDuration, formatRoughly, formatStepTime } from "@/shared/format/time";
-import { axisNames, valuesText } from "@/shared/format/value";
+import { axisNames, valuesText, valueText } from "@/shared/format/value";
 
 test.each([
   [0.123456, "0.1235"],
@@ -72,4 +72,21 @@ test("smoothing preserves straight lines and gaps", () => {
   const smoothed = smooth({ steps: line, values: line.map((value, at) => (at === 200 ? null : value)) });
   expect(smoothed.values[100]).toBeCloseTo(200);
   expect(smoothed.values[200]).toBeNull();
+});
+
+test.each([
+  [[], "[]"],
+  ["", '""'],
+  [{}, "{}"],
+  [{ milestones: [] }, "milestones []"],
+])("the empty value %j is visible as %s", (value, text) => {
+  expect(valueText(value)).toBe(text);
+});
+
+test.each([
+  [1e15, "1e15"],
+  [-2.5e18, "-2.5e18"],
+  [1e12, "1T"],
+])("the tick of %d is %s", (value, text) => {
+  expect(formatTick(value)).toBe(text);
 });

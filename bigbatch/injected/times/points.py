@@ -19,6 +19,7 @@ from bigbatch.injected.parts import COMPUTE_S, SLOWEST_RANK, TIME_PARTS
 from bigbatch.injected.times.merge import Merged
 
 TAIL_BYTES = 1 << 16  # of what was appended to the events since the last look
+LOOK_AGAIN_S = 10.0
 PACKAGE, LOGGING = "bigbatch", "bigbatch.running.calls"
 
 
@@ -26,7 +27,8 @@ class Points:
     """Reports the time split of one attempt as points."""
 
     def __init__(self, folder: str, attempt: int) -> None:
-        self._path, self._folder, self._attempt = os.path.join(folder, "events.jsonl"), folder, attempt
+        self._path, self._attempt = os.path.join(folder, "events.jsonl"), attempt
+        self._reports_steps = _Reporting(folder)
         self._offset = 0
         self._own_step: int | None = None  # the newest step that the program reports in this attempt
         self._base: int | None = None  # the last step of earlier attempts
@@ -34,7 +36,7 @@ class Points:
     def report(self, merged: Sequence[Merged]) -> None:
         """Append the means of the ranges as the points of one step; raise OSError."""
         self._read_steps()
-        if not merged or (self._own_step is None and _reports_steps(self._folder)):
+        if not merged or (self._own_step is None and self._reports_steps()):
             return
         step = (self._base or 0) + merged[-1].last if self._own_step is None else self._own_step
         event = {
@@ -94,14 +96,31 @@ def means(merged: Sequence[Merged]) -> dict[str, float]:
     return {**values, SLOWEST_RANK: slowest.most_common(1)[0][0]}
 
 
-def _reports_steps(folder: str) -> bool:
-    """Return whether the program reports its own steps: by `bigbatch.log`, or by metrics that the agent reads."""
-    if _is_imported():
-        return True
-    with suppress(OSError, ValueError), open(os.path.join(folder, "spec.json"), encoding="utf-8") as file:
-        spec = json.load(file)
-        return bool(isinstance(spec, dict) and spec.get("metrics"))
-    return False
+class _Reporting:
+    """Whether the program reports its own steps: by `bigbatch.log`, or by metrics that the agent reads.
+
+    To look through thousands of modules takes about a millisecond in which the program's thread may wait, so it is done
+    again only when a module was loaded, when the program has more names, and every LOOK_AGAIN_S.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._has_metrics: bool | None = None  # of the spec; None: not read yet
+        self._seen: tuple[int, ...] = ()
+
+    def __call__(self) -> bool:
+        main = sys.modules.get("__main__")
+        names = len(vars(main)) if main is not None else 0
+        seen = (len(sys.modules), names, int(time.monotonic() / LOOK_AGAIN_S))
+        if seen != self._seen:
+            if _is_imported():
+                return True
+            self._seen = seen
+        if self._has_metrics is None:
+            with suppress(OSError, ValueError), open(os.path.join(self._folder, "spec.json"), encoding="utf-8") as file:
+                spec = json.load(file)
+                self._has_metrics = bool(isinstance(spec, dict) and spec.get("metrics"))
+        return bool(self._has_metrics)
 
 
 def _is_imported() -> bool:

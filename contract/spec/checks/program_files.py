@@ -8,15 +8,19 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
+from contract.spec.resources import Local
 from contract.validation import ValidationIssue
 
 PLAIN = re.compile(r"[A-Za-z0-9_./+-]+")
 LAUNCHERS = ("torchrun", "mpirun")  # programs that the agent starts
+DEVICES = Path("/dev")
+CONTAINER_COMMANDS = ("apptainer", "singularity")
+OTHER_DRIVERS = ("kfd", "dxg")  # of AMD, and of a Windows host: their GPUs have no file each
 BASH_WORDS = """
 . [ alias bg builtin case cd command conda coproc declare do echo enable eval exec exit export for function if kill let
 local module printf pushd read return select set shift shopt source test time times trap true type ulimit umask unset
@@ -47,6 +51,11 @@ def check_files(run: ProgramSpec, runs_folder: Path) -> Iterator[ValidationIssue
     container = environment.container
     if container and container.image.startswith("/") and sees.lacks(container.image):
         yield _missing("environment.container.image", "image", container.image)
+    if container and container.kind == "apptainer" and _lacks_commands(run, CONTAINER_COMMANDS, sees):
+        message = f"there is no command {' or '.join(CONTAINER_COMMANDS)} on this host to run the container"
+        yield ValidationIssue(path="environment.container.kind", message=message)
+    if run.resources.kind == "local":
+        yield from _check_gpus(run.resources)
     if not container and (program := first_word(run)):
         yield from _check_executable(run, program, sees)
     if run.launcher in LAUNCHERS and not (container and run.launcher == "torchrun"):
@@ -100,14 +109,36 @@ def _check_executable(run: ProgramSpec, program: str, sees: _Sight) -> Iterator[
 
 def _check_on_path(run: ProgramSpec, program: str, sees: _Sight, field: str) -> Iterator[ValidationIssue]:
     """Yield an issue if this host starts the program and the PATH is known and lacks it."""
+    if _lacks_commands(run, [program], sees):
+        message = f"there is no executable '{program}' on this host; the PATH of the service is {_path_of(run)}"
+        yield ValidationIssue(path=field, message=message)
+
+
+def _lacks_commands(run: ProgramSpec, names: Sequence[str], sees: _Sight) -> bool:
+    """Return whether this host starts the run, its PATH is known, and none of the commands is on it."""
+    if sees.device is not None or (path := _path_of(run)) is None:
+        return False
+    return not any(shutil.which(name, path=path) for name in names)
+
+
+def _path_of(run: ProgramSpec) -> str | None:
+    """Return the PATH of a run of this host; None if only the run itself can tell."""
     environment = run.environment
-    is_path_known = not (environment.setup or environment.modules or environment.conda)
-    places = os.environ.get("PATH", os.defpath) if "PATH" not in environment.variables else None
-    if sees.device is None and is_path_known and places is not None:
-        places = f"{environment.venv}/bin:{places}" if environment.venv else places
-        if shutil.which(program, path=places) is None:
-            message = f"there is no executable '{program}' on this host; the PATH of the service is {places}"
-            yield ValidationIssue(path=field, message=message)
+    if environment.setup or environment.modules or environment.conda or "PATH" in environment.variables:
+        return None
+    path = os.environ.get("PATH", os.defpath)
+    return f"{environment.venv}/bin:{path}" if environment.venv else path
+
+
+def _check_gpus(need: Local) -> Iterator[ValidationIssue]:
+    """Yield an issue if this host has NVIDIA's driver alone, or no driver, and fewer GPUs than the ranks request."""
+    asked = (need.gpus_per_rank or 0) * need.node_ranks
+    if not asked or any((DEVICES / name).exists() for name in OTHER_DRIVERS):
+        return
+    present = sum(bool(re.fullmatch(r"nvidia\d+", path.name)) for path in DEVICES.glob("nvidia*"))
+    if asked > present:
+        message = f"{need.gpus_per_rank} x {need.node_ranks} ranks = {asked} GPUs; this host has {present or 'none'}"
+        yield ValidationIssue(path="resources.gpus_per_rank", message=message)
 
 
 def _missing(path: str, what: str, place: str) -> ValidationIssue:

@@ -10,8 +10,8 @@ from contract.spec.numbers import Count
 
 class _Collective(Spec):
     timeout_s: Annotated[float, Field(ge=0.1, le=1800)] = 300.0
-    """Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-    timeout applies). Rules with a center at rank 0 go on without the rank."""
+    """Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+    ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank."""
 
 
 class _RoundsCollective(_Collective):
@@ -78,7 +78,7 @@ class Server(_RoundsCollective):
 class Auto(_RoundsCollective):
     """The cheapest plan for each vector size, on links that are measured at the start of the run.
 
-    A resumed run uses the same plans. On GPUs `auto` uses NCCL's all-reduce.
+    A resumed run uses the same plans. On GPUs `auto` uses NCCL's all-reduce, and with `wire` the torus.
     """
 
     kind: Literal["auto"] = "auto"

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from bigbatch.injected.times import points as times_points
 from bigbatch.injected.times import rank_tables, table_file
 from bigbatch.injected.times.merge import Merged
 from bigbatch.injected.times.points import LOGGING, Points
@@ -150,6 +151,24 @@ def test_no_points_come_before_those_of_a_program_that_reports_steps(
         (tmp_path / "spec.json").write_text('{"metrics": [{"kind": "tensorboard"}]}')
     Points(str(tmp_path), attempt=1).report([TWO])
     assert not (tmp_path / "events.jsonl").exists()
+
+
+def test_the_modules_are_looked_through_again_when_one_was_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(times_points, "_is_imported", lambda: bool(looks.append(1)))
+    monkeypatch.setattr(times_points, "LOOK_AGAIN_S", 1e9)
+    points = Points(str(tmp_path), attempt=1)
+    for _ in range(5):
+        points.report([TWO])
+    assert len(looks) == 1
+    monkeypatch.setitem(sys.modules, "loaded_later", ModuleType("loaded_later"))
+    points.report([TWO])
+    assert len(looks) == 2
+    monkeypatch.setattr(sys.modules["__main__"], "a_new_name", 1, raising=False)
+    points.report([TWO])
+    assert len(looks) == 3
 
 
 def test_points_end_a_torn_line(tmp_path: Path) -> None:

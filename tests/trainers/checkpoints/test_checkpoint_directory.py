@@ -68,6 +68,18 @@ def test_a_folder_without_a_manifest_is_no_checkpoint(directory: CheckpointDirec
     assert not directory.folder(5, 1).exists(), "what a dead attempt left half done is cleared away"
 
 
+def test_the_next_checkpoint_that_another_rank_writes_already_is_kept(directory: CheckpointDirectory) -> None:
+    """Forces the race: rank 1 writes its part of step 41 before rank 0 has completed step 40."""
+    left_behind = directory.folder(60, 1)  # an earlier attempt ended while it wrote this one
+    directory.write_part(60, 1, SHARED, STATE)
+    early = directory.write_part(41, 2, rank_part(1), STATE)
+    put(directory, 40, attempt=2)
+    assert not left_behind.exists()
+    parts = {name: directory.write_part(41, 2, name, STATE) for name in (SHARED, rank_part(0))}
+    directory.write_manifest(Manifest(41, 2, 2, {}, {**parts, rank_part(1): early}))
+    assert len(read(directory, directory.folder(41, 2).name)) == 3
+
+
 @pytest.mark.parametrize("name", [SHARED, rank_part(0), MANIFEST])
 def test_a_truncated_file_is_detected(name: str, directory: CheckpointDirectory) -> None:
     """Forces truncation at the first byte, at the last byte, and at a hundred offsets between."""

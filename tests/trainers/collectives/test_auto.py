@@ -100,7 +100,7 @@ def test_a_16_bit_wire_gives_the_same_bits_on_all_ranks_near_the_exact_sum(wire:
 def sum_as_on_a_gpu() -> None:
     ranks = range(dist.get_world_size())
     schedule = rank_schedule(torus.allreduce(ranks, ranks, rows=2), dist.get_rank())
-    by_columns = native_torus(rows=2)
+    by_columns = native_torus([[0, 1], [2, 3]])
     for length in (0, 1, 5, 64):
         for allreduce in (lambda x_N: p2p_allreduce(x_N, schedule, chunks=4, group=None), by_columns):
             x_N = torch.arange(length) * float(dist.get_rank() + 1)

@@ -101,6 +101,7 @@ def test_equal_rounds_cost_the_same_as_rounds_that_are_evaluated_separately() ->
         assert price(separate, net).seconds(S) == pytest.approx(price(plan, net).seconds(S))
 
 
+@pytest.mark.usefixtures("no_collections")
 @pytest.mark.parametrize("shape", [(512, 8), (4096, 1)])
 def test_every_plan_of_4096_ranks_is_priced_within_two_seconds(shape: tuple[int, int]) -> None:
     net = network(*shape)

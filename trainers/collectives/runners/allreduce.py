@@ -2,7 +2,7 @@
 
 Chunk c of a segment of N elements is x[c N // chunks : (c + 1) N // chunks]: no padding; chunks may be empty. On CPUs
 the segments travel through the ranks' own connections and, within a host, through shared memory
-(pipelined_allreduce.py). On GPUs each round is one group of the backend's point-to-point messages (p2p_allreduce.py).
+(pipelined_allreduce.py). On GPUs they travel by the backend's point-to-point messages (p2p_allreduce.py).
 """
 
 from collections.abc import Callable, Iterable
@@ -36,7 +36,7 @@ def make_allreduce(
 
     `connections`: for a caller that sums in a separate thread; the default is the group's shared connections.
     `wire`: a 16-bit type for float32 parts between ranks; ranks add in float32 and round the sum to the type.
-    `timeout_s`: the call raises RankLost after so long without a transferred byte.
+    `timeout_s`: the call raises RankLost after so long without a transferred byte; on GPUs `group` has the timeout.
     """
     rank = dist.get_rank(group)
     schedule = rank_schedule(rounds.rounds_of(rank) if isinstance(rounds, Plan) else rounds, rank)
@@ -50,7 +50,7 @@ def make_allreduce(
                 f"an all-reduce needs a flat, contiguous vector, but the shape is {shape}, stride {stride}"
             )
         if x_N.device.type != "cpu":
-            p2p_allreduce(x_N, schedule, chunks=chunks, group=group)
+            p2p_allreduce(x_N, schedule, chunks=chunks, group=group, wire=wire)
             return
         using = connections or connections_of(group)
         using.connect(peers, timeout_s=timeout_s)

@@ -34,8 +34,8 @@ def backend_allreduce(*, group: dist.ProcessGroup | None = None, timeout_s: floa
 class BackendCollectives:
     """The backend's collectives with a timeout; all ranks of a group must call them in the same order.
 
-    A call raises RankLost if it takes longer than `timeout_s` or if a rank dies. For tensors on a GPU, only NCCL's own
-    timeout applies.
+    A call raises RankLost if it takes longer than `timeout_s` or if a rank dies. For tensors on a GPU, only the timeout
+    of NCCL's group applies (gpu_group.py).
     """
 
     def __init__(self, *, group: dist.ProcessGroup | None = None, timeout_s: float = TIMEOUT_S) -> None:

@@ -1,6 +1,6 @@
 """Center: the interface of the point to which elastic replicas are drawn (Zhang, Choromanska & LeCun, 2015)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from torch import Tensor
@@ -14,14 +14,14 @@ class Center(Protocol):
 
     is_synchronous: bool  # every rank exchanges together with all other ranks
 
-    def begin_exchange(self, x_N: Tensor, alpha: float, values: Sequence[float]) -> None:
+    def begin_exchange(self, x_N: Tensor, alpha: float, values: Tensor) -> None:
         """Begin an exchange: the replica is at `x_N` and moves by the fraction `alpha` of its distance.
 
-        `values`: the rank's loss, then its requests.
+        `values`: the rank's loss, then its requests, as a float64 vector on the device of `x_N`.
         """
         ...
 
-    def end_exchange(self) -> tuple[Tensor, list[float]]:
+    def end_exchange(self) -> tuple[Tensor, Tensor]:
         """End the exchange; return alpha (x - c), by which the replica moves, and the means of the values.
 
         Every rank receives a request above 0 once; the ranks of a synchronous center all at the same exchange.

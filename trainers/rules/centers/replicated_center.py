@@ -6,20 +6,21 @@
 overlaps the forward and the backward pass: it sums the weights before the step, which are known before the gradient.
 """
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.futures import Future
 
 from trainers.collectives.runners.allreduce import Allreduce
+from trainers.collectives.runners.async_allreduce import AsyncAllreduce, Outcome, wait_for_sum
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.rule import EXTRA_VALUES
 
 
 class ReplicatedCenter:
-    """`overlap`: the all-reduce runs in its own thread, and no other thread may use it at the same time."""
+    """`overlap`: the all-reduce runs beside the passes, and no other code may use it at the same time."""
 
     is_synchronous = True
 
@@ -35,31 +36,31 @@ class ReplicatedCenter:
         self._c_N, self._allreduce, self._world = start_N.clone(), allreduce, world
         self._d_N, self._move = torch.empty_like(start_N), updating(self._c_N.add_)
         self._sum_N = start_N.new_empty(start_N.numel() + EXTRA_VALUES)  # the values travel at the end
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="exchange") if overlap else None
-        self._pending: Future[None] | None = None
+        self._sums = AsyncAllreduce(allreduce) if overlap else None
+        self._pending: Future[Outcome] | None = None
 
     @torch.no_grad()
-    def begin_exchange(self, x_N: Tensor, alpha: float, values: Sequence[float]) -> None:
+    def begin_exchange(self, x_N: Tensor, alpha: float, values: Tensor) -> None:
         """Begin to sum the moves of all replicas."""
         torch.sub(x_N, self._c_N, out=self._d_N).mul_(alpha)
         self._sum_N[:-EXTRA_VALUES].copy_(self._d_N)
         self._count = len(values)
-        self._sum_N[-EXTRA_VALUES:] = (
-            self._sum_N.new_tensor([*values, *[0.0] * (EXTRA_VALUES - self._count)]) / self._world
-        )
-        if self._thread is None:
+        extra = self._sum_N[-EXTRA_VALUES:]
+        extra.zero_()
+        extra[: self._count].copy_(values / self._world)
+        if self._sums is None:
             self._allreduce(self._sum_N)
         else:
-            self._pending = self._thread.submit(self._allreduce, self._sum_N)
+            self._pending = self._sums.start(self._sum_N)
 
     @torch.no_grad()
-    def end_exchange(self) -> tuple[Tensor, list[float]]:
+    def end_exchange(self) -> tuple[Tensor, Tensor]:
         """Move the center; return this replica's move and the means of the values."""
         if self._pending is not None:
-            self._pending.result()
+            wait_for_sum(self._pending)
             self._pending = None
         self._move(self._sum_N[:-EXTRA_VALUES])
-        return self._d_N, self._sum_N[-EXTRA_VALUES:].tolist()[: self._count]
+        return self._d_N, self._sum_N[-EXTRA_VALUES:][: self._count].double()
 
     def wait_for_all(self) -> None:
         """Do nothing: all ranks exchange together."""

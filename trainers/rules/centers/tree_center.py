@@ -5,7 +5,7 @@
 P messages to and from rank 0 become log2 P rounds: P (alpha + N beta) falls to log2 P (alpha + N beta).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -43,29 +43,29 @@ class TreeCenter:
         self._d_N = torch.empty_like(start_N)
 
     @torch.no_grad()
-    def begin_exchange(self, x_N: Tensor, alpha: float, values: Sequence[float]) -> None:
+    def begin_exchange(self, x_N: Tensor, alpha: float, values: Tensor) -> None:
         """Receive the center, send the replica's position, and move the center on rank 0."""
         self._broadcast(self._c_N)
-        mean_loss, *received = self._c_N[-EXTRA_VALUES:].tolist()[: len(values)]
+        means = self._c_N[-EXTRA_VALUES:][: len(values)].double()
         torch.sub(x_N, self._c_N[:-EXTRA_VALUES], out=self._d_N).mul_(alpha)
         self._s_N[:-EXTRA_VALUES].copy_(x_N)
         # do not send a request again that all ranks have just received
-        new = [
-            values[0],
-            *(0.0 if known > 0 else request for request, known in zip(values[1:], received, strict=True)),
-        ]
-        self._s_N[-EXTRA_VALUES:] = self._s_N.new_tensor([*new, *[0.0] * (EXTRA_VALUES - len(values))]) / self._world
+        new = torch.where(means > 0, 0.0, values)
+        new[0] = values[0]
+        extra = self._s_N[-EXTRA_VALUES:]
+        extra.zero_()
+        extra[: len(values)].copy_(new / self._world)
         self._reduce(self._s_N)
-        self._received = [values[0] if mean_loss != mean_loss else mean_loss, *received]
+        self._received = torch.where(means.isnan(), values, means)  # no mean loss is known at first
         if self._is_root:
             self._update(alpha)
-            self._received[0] = float(self._c_N[-EXTRA_VALUES])
+            self._received[0] = self._c_N[-EXTRA_VALUES]
 
     def _move(self, alpha: float) -> None:
         self._c_N[:-EXTRA_VALUES].add_(self._s_N[:-EXTRA_VALUES] - self._world * self._c_N[:-EXTRA_VALUES], alpha=alpha)
         self._c_N[-EXTRA_VALUES:] = self._s_N[-EXTRA_VALUES:]
 
-    def end_exchange(self) -> tuple[Tensor, list[float]]:
+    def end_exchange(self) -> tuple[Tensor, Tensor]:
         """Return this replica's move; the means are one exchange old, except for the mean loss on rank 0."""
         return self._d_N, self._received
 

@@ -23,7 +23,7 @@ export function PartitionTable({ partitions }: { partitions: Report["partitions"
           <td>{partition.state}</td>
           <td>{partition.idle_nodes}</td>
           <td>
-            {partition.nodes} {partition.whole_nodes && <span className="muted">exclusive</span>}
+            {partition.nodes} {partition.whole_nodes && <span className="muted">exclusive nodes</span>}
           </td>
           <td>{formatCount(partition.cpus)}</td>
           <td>{partition.time_limit}</td>
@@ -40,7 +40,7 @@ export function QueueTable({ queue }: { queue: Report["queue"] }) {
   return (
     <Table
       title="Queue"
-      columns={["Job", "Run", "Name", "User", "Partition", "State", "Nodes", "Elapsed", "Nodes or reason"]}
+      columns={["Job", "Run", "Name", "User", "Partition", "State", "Nodes", "Elapsed", "Nodes / reason"]}
     >
       {[...queue.filter((job) => job.is_own), ...ofOthers].map((job) => (
         <tr key={job.job_id} className={classNames(!job.is_own && "muted")}>

@@ -59,7 +59,13 @@ function Best({ experiment, series }: { experiment: ExperimentView; series: stri
       {isAccuracy && <span className={styles.accuracy}>{formatPercent(best)}</span>}
       <span className="small muted">
         {" "}
-        {isAccuracy ? (best === null ? "no accuracy yet" : "best held-out") : seriesKind(series).title}
+        {isAccuracy
+          ? best === null
+            ? hasEnded(experiment.state)
+              ? "no accuracy measured"
+              : "no accuracy yet"
+            : "best held-out"
+          : seriesKind(series).title}
       </span>
     </p>
   );

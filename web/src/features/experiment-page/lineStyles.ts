@@ -1,7 +1,7 @@
 /** The line styles of an experiment's curves: one axis sets the color, another the dashes. */
 import type { RunView } from "@/shared/api/types";
 import { valueText } from "@/shared/format/value";
-import { category, DASHES, ramp } from "@/shared/plot/palette";
+import { category, DASHES, MOST_CATEGORIES, ramp } from "@/shared/plot/palette";
 import type { Theme } from "@/shared/theme/theme";
 import { areNumbers, type Axis, axisValue, sortValues } from "./axes";
 
@@ -30,8 +30,9 @@ export function lineStylesOf(axes: Axis[], path: string | null, theme: Theme): L
 
 function colorOf(values: unknown[], value: unknown, theme: Theme): string {
   const index = indexOf(sortValues(values), value);
-  // A ramp shows the order of numbers. More than seven categories are hard to distinguish, so they use it too.
-  if (areNumbers(values) || values.length > 7) return ramp(index / Math.max(1, values.length - 1), theme);
+  // A ramp shows the order of numbers. More categories than colors use it too.
+  if (areNumbers(values) || values.length > MOST_CATEGORIES)
+    return ramp(index / Math.max(1, values.length - 1), theme);
   return category(index, theme);
 }
 

@@ -1048,7 +1048,7 @@ export interface components {
          * Auto
          * @description The cheapest plan for each vector size, on links that are measured at the start of the run.
          *
-         *     A resumed run uses the same plans. On GPUs `auto` uses NCCL's all-reduce.
+         *     A resumed run uses the same plans. On GPUs `auto` uses NCCL's all-reduce, and with `wire` the torus.
          */
         Auto: {
             /**
@@ -1058,8 +1058,8 @@ export interface components {
             kind: "auto";
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -1271,8 +1271,8 @@ export interface components {
             kind: "colors";
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -2821,8 +2821,8 @@ export interface components {
             kind: "halving_doubling";
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -2869,8 +2869,8 @@ export interface components {
             kind: "hierarchical";
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -3540,8 +3540,8 @@ export interface components {
             kind: "native";
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -4686,8 +4686,8 @@ export interface components {
             kind: "ring";
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -5229,7 +5229,8 @@ export interface components {
             batch_stages: components["schemas"]["BatchStage"][];
             /**
              * Channels Last
-             * @description Whether images have the channels innermost in memory: faster 16-bit convolutions on GPUs.
+             * @description Whether images and the weights of convolutions have the channels innermost in memory: faster 16-bit convolutions
+             *     on GPUs.
              * @default false
              * @example false
              */
@@ -5259,6 +5260,21 @@ export interface components {
              */
             collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"] | components["schemas"]["Auto"];
             /**
+             * Compile
+             * @description Whether torch.compile compiles the net; the first step of each shape takes longer.
+             * @default false
+             * @example false
+             */
+            compile: boolean;
+            /**
+             * Cudnn Benchmark
+             * @description Whether cuDNN measures its convolution algorithms for every new shape and takes the fastest: repeats of a run may
+             *     differ in the last bits.
+             * @default false
+             * @example false
+             */
+            cudnn_benchmark: boolean;
+            /**
              * Data
              * @description The data set.
              * @default {
@@ -5266,6 +5282,13 @@ export interface components {
              *     }
              */
             data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
+            /**
+             * Device
+             * @description Device of every rank, `gpu` or `cpu`; null: a GPU if `resources` requests GPUs or every rank of a node sees one.
+             *     A rank without its requested GPU refuses to train.
+             * @example cpu
+             */
+            device?: ("gpu" | "cpu") | null;
             /**
              * Ema Decay
              * @description Decay of the exponential moving average of the weights that is evaluated; null: the weights are evaluated.
@@ -5397,6 +5420,14 @@ export interface components {
              * @example 0
              */
             seed: number;
+            /**
+             * Tf32
+             * @description Whether float32 convolutions and matrix products on GPUs are computed in TF32: 10 bits of mantissa, faster from
+             *     Ampere on.
+             * @default false
+             * @example false
+             */
+            tf32: boolean;
         };
         /**
          * RunView
@@ -5634,8 +5665,8 @@ export interface components {
             servers: number;
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6176,8 +6207,8 @@ export interface components {
             rows?: number | null;
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -6200,8 +6231,8 @@ export interface components {
             kind: "tree";
             /**
              * Timeout S
-             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL's
-             *     timeout applies). Rules with a center at rank 0 go on without the rank.
+             * @description Seconds for which a rank may not answer; after this time all other ranks end and report the rank (on GPUs NCCL
+             *     ends them, and does not name the rank). Rules with a center at rank 0 go on without the rank.
              * @default 300
              * @example 300
              */
@@ -8749,7 +8780,7 @@ export interface operations {
     get_run_points: {
         parameters: {
             query?: {
-                /** @description Names of series, at most 50; without one, all of the run. */
+                /** @description Names of series, at most 50; without one, loss, accuracy and times first. */
                 name?: string[];
                 /** @description Return only points of later steps. */
                 after?: number;

@@ -30,7 +30,7 @@ export function StopButton({ target, stop, stopping, children }: Props) {
       {isOpen && (
         <ConfirmDialog
           title={`Stop ${target}?`}
-          cancelLabel="Continue training"
+          cancelLabel="Keep running"
           confirmLabel={`Stop ${target}`}
           busy={stop.isPending}
           error={stop.error}

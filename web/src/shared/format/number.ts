@@ -41,10 +41,11 @@ export function pluralize(value: number, noun: string): string {
   return `${formatCount(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** Return a short number for an axis: 0.05, 1.5k, 2e-4. */
+/** Return a short number for an axis: 0.05, 1.5k, 2e-4, 1e18. */
 export function formatTick(value: number): string {
   const size = Math.abs(value);
-  if (size !== 0 && size < 1e-3) return Number(value.toPrecision(3)).toExponential();
+  if (size !== 0 && (size < 1e-3 || size >= 1e15))
+    return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
   const [unit, prefix] = [...PREFIXES.slice(0, 3), [1e3, "k"] as const].find(([from]) => size >= from) ?? [
     1,
     "",

@@ -12,13 +12,16 @@ export function axisNames(paths: string[]): Map<string, string> {
   );
 }
 
-/** Return a value in one line: 0.4, torus rows 2, on. */
+/** Return a value in one line: 0.4, torus rows 2, on; an empty value as its brackets or quotes. */
 export function valueText(value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (value === null || value === undefined) return "none";
-  if (Array.isArray(value)) return value.map(valueText).join(", ");
+  if (value === "") return '""';
+  if (Array.isArray(value)) return value.length ? value.map(valueText).join(", ") : "[]";
   if (typeof value !== "object") return JSON.stringify(value).replace(/^"|"$/g, "");
-  return Object.entries(value)
+  const fields = Object.entries(value);
+  if (!fields.length) return "{}";
+  return fields
     .map(([key, inner]) =>
       key === "kind" ? valueText(inner) : `${key.replaceAll("_", " ")} ${valueText(inner)}`,
     )

@@ -65,7 +65,7 @@ export function Plot({ title, readout, unit = "step", height = 200, ...view }: P
           className={classNames("button small", styles.unzoomButton)}
           onClick={() => chart.current?.unzoom()}
         >
-          all steps
+          Reset zoom
         </button>
       )}
     </div>

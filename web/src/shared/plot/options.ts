@@ -17,7 +17,7 @@ export function optionsFor(
     : null;
   return {
     ...size,
-    padding: [10, 12, 0, 0],
+    padding: [10, 22, 0, 0], // half of the widest last tick, "100k", is on the right of the axis
     legend: { show: false },
     focus: { alpha: 1 },
     cursor: {

@@ -1,21 +1,34 @@
-/** Steps as epochs: runs with different batch sizes need different numbers of steps for the same data. */
-import { useMemo } from "react";
-import type { Column, ExperimentDetail, RunView } from "@/shared/api/types";
+/** Steps as epochs: a run reports its epoch at the end of each one, since its batch may change from epoch to epoch. */
+import type { Column } from "@/shared/api/types";
 
-/** Return the steps per epoch of each run. */
-export function useStepsPerEpoch(experiment: ExperimentDetail, runs: RunView[]): ReadonlyMap<number, number> {
-  const { base } = experiment.spec;
-  const epochs = base.kind === "program" ? 1 : base.epochs; // the steps of a program form no epochs
-  const serialized = JSON.stringify(runs.map((run) => [run.id, run.steps / (epochsOf(run) ?? epochs)]));
-  return useMemo(() => new Map(JSON.parse(serialized) as [number, number][]), [serialized]);
+interface Mark {
+  step: number;
+  epoch: number;
 }
 
-export function inEpochs(column: Column, stepsPerEpoch = 1): Column {
-  return { steps: column.steps.map((step) => step / stepsPerEpoch), values: column.values };
+/** Return the column by epoch: between two reports in proportion to the steps; without a report there is no epoch. */
+export function inEpochs({ steps, values }: Column, epochs: Column | undefined): Column {
+  const marks = marksOf(epochs);
+  if (marks.length < 2) return { steps: [], values: [] };
+  let at = 1;
+  const places = steps.map((step) => {
+    while (at < marks.length - 1 && (marks[at]?.step ?? 0) < step) at += 1;
+    return between(marks[at - 1], marks[at], step);
+  });
+  return { steps: places, values };
 }
 
-/** Return the epochs of a run whose experiment varies them. */
-function epochsOf(run: RunView): number | undefined {
-  const own = run.values.epochs;
-  return typeof own === "number" ? own : undefined;
+/** Return the reported epochs in the order of their steps, with epoch 0 at step 0. */
+function marksOf(epochs: Column | undefined): Mark[] {
+  const reported = (epochs?.steps ?? []).flatMap((step, index): Mark[] => {
+    const epoch = epochs?.values[index];
+    return typeof epoch === "number" && step > 0 ? [{ step, epoch }] : [];
+  });
+  return [{ step: 0, epoch: 0 }, ...reported];
+}
+
+/** Return the epoch of a step on the line through two marks, also beyond them. */
+function between(from: Mark | undefined, to: Mark | undefined, step: number): number {
+  if (!from || !to) return 0;
+  return from.epoch + ((step - from.step) / (to.step - from.step)) * (to.epoch - from.epoch);
 }

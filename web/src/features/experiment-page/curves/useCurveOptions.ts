@@ -14,7 +14,7 @@ export interface Choices {
 
 export type CurveOptions = Choices & { kind: SeriesKind };
 
-const DEFAULTS: Choices = { name: null, byEpoch: false, smoothed: true, logarithmic: false };
+const DEFAULTS: Choices = { name: null, byEpoch: false, smoothed: false, logarithmic: false };
 
 export function useCurveOptions(experiment: ExperimentDetail, runs: RunView[]) {
   const [choices, setChoices] = useState(DEFAULTS);

@@ -1,7 +1,7 @@
 /** A row of the table of runs; the pointer on the row highlights the run's curve. */
 import { Link } from "wouter";
 import type { RunView } from "@/shared/api/types";
-import { formatCount } from "@/shared/format/number";
+import { formatCount, formatPercent } from "@/shared/format/number";
 import { valueText } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
 import { LineSwatch } from "@/shared/plot/LineSwatch";
@@ -12,6 +12,9 @@ import { type Axis, axisValue } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import styles from "./RunTable.module.css";
+
+/** The states whose reason a reader needs without a click. */
+const REASONED = new Set<RunView["state"]>(["queued", "submitting", "pending", "paused", "failed"]);
 
 interface Props {
   run: RunView;
@@ -69,8 +72,8 @@ function ResultCells({ run, metrics, best }: Pick<Props, "run" | "metrics" | "be
     <>
       <td>
         <StateMark state={run.state} stopping={run.stopping} />
-        {run.state === "failed" && run.reason && (
-          <span className={classNames("small", styles.failureReason)} title={run.reason}>
+        {REASONED.has(run.state) && run.reason && (
+          <span className={classNames("small", styles.reason)} data-state={run.state} title={run.reason}>
             {run.reason}
           </span>
         )}
@@ -78,15 +81,17 @@ function ResultCells({ run, metrics, best }: Pick<Props, "run" | "metrics" | "be
       <td>
         <Progress run={run} />
       </td>
-      {metrics.map((name) => {
-        const isBest = best && name === HELDOUT_ACCURACY;
-        return (
-          <td key={name} className={classNames("number", isBest && styles.best)}>
-            {isBest && <span className="visually-hidden">best: </span>}
-            {seriesKind(name).format(run.latest[name])}
-          </td>
-        );
-      })}
+      {metrics.map((name) => (
+        <td key={name} className="number">
+          {seriesKind(name).format(run.latest[name])}
+        </td>
+      ))}
+      {metrics.includes(HELDOUT_ACCURACY) && (
+        <td className={classNames("number", best && styles.best)}>
+          {best && <span className="visually-hidden">best: </span>}
+          {formatPercent(run.best_accuracy)}
+        </td>
+      )}
     </>
   );
 }

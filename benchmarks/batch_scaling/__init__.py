@@ -1,0 +1,1 @@
+"""The accuracy against the batch, at equal epochs and with equal effort of tuning for every method."""

@@ -1,0 +1,1 @@
+"""Every path for GPUs, on one to eight GPUs of one machine: `make gpu`."""

@@ -1,0 +1,1 @@
+"""The shapes of the papers' headline figures, measured on the lab: one benchmark per figure, ratios within one run."""
