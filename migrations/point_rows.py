@@ -13,12 +13,17 @@ from store.metrics.chunks import write_points
 from store.metrics.packing import Points, unpack_points, unpack_tail
 
 ROWS = 200_000  # that are in memory at once
+MOST_NEWEST = 128  # points in the row of a series
 NEXT = sa.text(
     "SELECT series_id, step, value FROM points WHERE (series_id, step) > (:series_id, :step) "
     "ORDER BY series_id, step LIMIT :rows"
 )
 ADD = sa.text("INSERT INTO points (series_id, step, value) VALUES (:series_id, :step, :value)")
-CHUNKS = sa.text("SELECT first_step, data FROM chunks WHERE series_id = :series_id ORDER BY first_step")
+SERIES = sa.text("SELECT id, tail FROM series WHERE id > :series_id ORDER BY id LIMIT :rows")
+NEXT_CHUNK = sa.text(
+    "SELECT first_step, data FROM chunks WHERE series_id = :series_id AND first_step > :step "
+    "ORDER BY first_step LIMIT 1"
+)
 
 
 def to_chunks(connection: sa.Connection) -> None:
@@ -40,10 +45,15 @@ def to_chunks(connection: sa.Connection) -> None:
 
 def from_chunks(connection: sa.Connection) -> None:
     """Store all points as rows again; what is not finite becomes null."""
-    for series_id, tail in connection.execute(sa.text("SELECT id, tail FROM series ORDER BY id")).all():
-        for _, data in connection.execute(CHUNKS, {"series_id": series_id}).all():
-            _add(connection, series_id, unpack_points(data))
-        _add(connection, series_id, unpack_tail(tail))
+    place = {"series_id": -1, "rows": ROWS // MOST_NEWEST}
+    while found := connection.execute(SERIES, place).all():
+        for series_id, tail in found:
+            step = -1
+            while row := connection.execute(NEXT_CHUNK, {"series_id": series_id, "step": step}).one_or_none():
+                _add(connection, series_id, unpack_points(row.data))
+                step = row.first_step
+            _add(connection, series_id, unpack_tail(tail))
+        place["series_id"] = found[-1].id
 
 
 def _add(connection: sa.Connection, series_id: int, points: Points) -> None:

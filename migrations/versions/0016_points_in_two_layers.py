@@ -20,7 +20,9 @@ KEYS = {"chunks": ["series_id", "first_step"], "cell_blocks": ["series_id", "lev
 
 
 def upgrade() -> None:
-    op.add_column("series", sa.Column("tail", sa.LargeBinary(), nullable=False, server_default=""))
+    is_sqlite = op.get_bind().dialect.name == "sqlite"
+    nothing = sa.text("x''" if is_sqlite else "''")  # SQLite would store '' as a text in the existing rows
+    op.add_column("series", sa.Column("tail", sa.LargeBinary(), nullable=False, server_default=nothing))
     op.add_column("series", sa.Column("first_step", sa.Integer(), nullable=True))
     op.add_column("series", sa.Column("chunked_to", sa.Integer(), nullable=False, server_default="-1"))
     op.add_column("series", sa.Column("open_chunk", sa.Integer(), nullable=True))
@@ -35,7 +37,7 @@ def upgrade() -> None:
             sa.PrimaryKeyConstraint(*KEYS[table], name=op.f(f"pk_{table}")),
             sqlite_with_rowid=False,
         )
-        if op.get_bind().dialect.name == "postgresql":  # the bytes are packed already
+        if not is_sqlite:  # the bytes are packed already
             op.execute(f"ALTER TABLE {table} ALTER COLUMN data SET STORAGE EXTERNAL")
     to_chunks(op.get_bind())
     op.drop_table("points")

@@ -1,6 +1,7 @@
 """Application of what runs report: points, cursors and transitions of several runs in one transaction."""
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -49,7 +50,7 @@ def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]
     advanced = runs.advance(db, [_advance(report) for report in plain]) if plain else set()
     rows = runs.lock_as_read(db, [report.run for report in others]) if others else {}
     mine = [report for report in reports if report.run.id in advanced or report.run.id in rows]
-    points.put_many(db, {report.run.id: [*_for_curves(report), *report.ranks.points] for report in mine})
+    points.put_many(db, {report.run.id: [*measured(report.tail.events), *report.ranks.points] for report in mine})
     for report in others:
         if report.run.id in rows:
             _apply_one(db, rows[report.run.id], report)
@@ -60,18 +61,6 @@ def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]
 def measured(events: Sequence[Event]) -> list[Points]:
     """Return the measured values among the events: those of steps, and the costs of checkpoints."""
     return [measurement for event in events if (measurement := _measurement(event))]
-
-
-def _for_curves(report: RunReport) -> list[Points | Resumed]:
-    """Return what changes the run's curves, in order: measured values, and the steps at which attempts resumed."""
-    attempt = report.run.attempt
-    found: list[Points | Resumed] = []
-    for event in report.tail.events:
-        if isinstance(event, Resumed):
-            found += [event] if event.attempt <= attempt else []
-        elif measurement := _measurement(event):
-            found.append(measurement)
-    return found
 
 
 def _has_points_only(report: RunReport) -> bool:
@@ -86,9 +75,11 @@ def _advance(report: RunReport) -> Advance:
 
 
 def _newest(measurements: Sequence[Points]) -> tuple[dict[str, float | None], int]:
+    """Return the newest value of each series, None for one that is not finite, and the last step."""
     latest: dict[str, float | None] = {}
     for measurement in measurements:
         latest.update(measurement.values)
+    latest = {name: value if value is not None and isfinite(value) else None for name, value in latest.items()}
     return latest, max((measurement.step for measurement in measurements), default=0)
 
 

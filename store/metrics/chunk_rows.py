@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from sqlalchemy import ColumnElement, delete, func, select, tuple_
+from sqlalchemy import ColumnElement, Integer, and_, column, delete, func, select, values
 from sqlalchemy.orm import Session
 
 from store.metrics.insert import insert_into
@@ -13,14 +13,18 @@ from store.metrics.table import Chunk
 
 CHUNK = 4096  # points of a complete chunk
 PLACES = 400  # chunks of one statement
+_PLACE = (column("series_id", Integer), column("first_step", Integer))
 
 
 def read_chunks(db: Session, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Points]:
     """Return the points of chunks, by series and first step."""
     found = {}
     for part in parts_of(places, PLACES):
-        query = select(Chunk.series_id, Chunk.first_step, Chunk.data)
-        for row in db.execute(query.where(tuple_(Chunk.series_id, Chunk.first_step).in_(part))):
+        # a join: SQLite would read the whole table for pairs after IN
+        wanted = values(*_PLACE, name="wanted").data(part).cte("wanted")
+        is_same = and_(Chunk.series_id == wanted.c.series_id, Chunk.first_step == wanted.c.first_step)
+        query = select(Chunk.series_id, Chunk.first_step, Chunk.data).select_from(wanted).join(Chunk, is_same)
+        for row in db.execute(query):
             found[row.series_id, row.first_step] = unpack_points(row.data)
     return found
 

@@ -5,18 +5,20 @@ complete with CHUNK points. A step of a chunk is seldom written again: the chunk
 chunks change with them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from store.metrics import cell_blocks
-from store.metrics.cell_blocks import FAR, Span
+from store.metrics.cell_blocks import SLAB, Span
 from store.metrics.cells import level_count
 from store.metrics.chunk_rows import (
     CHUNK,
     concatenated,
+    overlapping,
     read_chunks,
     read_overlapping,
     remove_chunks,
@@ -24,6 +26,7 @@ from store.metrics.chunk_rows import (
 )
 from store.metrics.packing import NO_POINTS, Points, pack_tail, unpack_tail
 from store.metrics.series import SeriesState, save, states_of
+from store.metrics.table import Chunk
 
 FOLD = 128
 
@@ -36,7 +39,8 @@ def write_points(db: Session, new: Mapping[int, Points]) -> None:
         points = new[series_id]
         if points.steps[0] <= state.chunked_to:
             is_late = points.steps <= state.chunked_to
-            _rewrite(db, state, points.where(is_late))
+            for group in _groups(db, state, points.where(is_late)):
+                _rewrite(db, state, group)
             points = points.where(~is_late)
         newest = overlaid(unpack_tail(state.tail), points)
         if len(newest.steps) < FOLD:
@@ -45,16 +49,6 @@ def write_points(db: Session, new: Mapping[int, Points]) -> None:
             folding.append((state, newest))
     _fold(db, folding)
     save(db, known.values())
-
-
-def remove_after(db: Session, found: Sequence[SeriesState], step: int) -> None:
-    """Remove the points of later steps than `step`."""
-    for state in found:
-        tail = unpack_tail(state.tail)
-        state.tail = pack_tail(tail.where(tail.steps <= step))
-        if state.chunked_to > step:
-            _cut(db, state, step)
-    save(db, found)
 
 
 def overlaid(old: Points, new: Points) -> Points:
@@ -80,7 +74,7 @@ def _fold(db: Session, folding: Sequence[tuple[SeriesState, Points]]) -> None:
         state.first_step = int(points.steps[0]) if state.first_step is None else state.first_step
         last = _pieces(points)[-1]
         state.open_chunk = int(last.steps[0]) if len(last.steps) < CHUNK else None
-        if state.cell_width or not has_one or len(points.steps) > CHUNK:  # a resume may leave one chunk with cells
+        if state.cell_width or not has_one or len(points.steps) > CHUNK:
             cell_blocks.extend(db, state, points, first_new=int(newest.steps[0]), before=before)
 
 
@@ -95,6 +89,19 @@ def _equal_pieces(points: Points) -> list[Points]:
     return [points.where(slice(*edge)) for edge in pairwise(edges)]
 
 
+def _groups(db: Session, state: SeriesState, points: Points) -> Iterator[Points]:
+    """Yield late points in groups of neighboring chunks: the chunks between two distant points are not read."""
+    mine = overlapping(state.id, int(points.steps[0]), int(points.steps[-1]))
+    starts = np.array(db.scalars(select(Chunk.first_step).where(*mine).order_by(Chunk.first_step)).all(), np.int64)
+    number = np.searchsorted(starts, points.steps, side="right").clip(1) - 1
+    begin = 0
+    for end in range(1, len(number) + 1):
+        is_last = end == len(number)
+        if is_last or number[end] > number[end - 1] + 1 or number[end] >= number[begin] + SLAB:
+            yield points.where(slice(begin, end))
+            begin = end
+
+
 def _rewrite(db: Session, state: SeriesState, points: Points) -> None:
     """Replace the chunks in whose ranges the points are, all before the end of the last chunk."""
     assert state.first_step is not None
@@ -106,29 +113,9 @@ def _rewrite(db: Session, state: SeriesState, points: Points) -> None:
     store_chunks(db, [(state.id, piece) for piece in pieces])
     if int(whole.steps[-1]) == state.chunked_to:
         state.open_chunk = int(pieces[-1].steps[0]) if len(pieces[-1].steps) < CHUNK else None
-    is_earlier, state.first_step = first < state.first_step, min(first, state.first_step)
-    if state.cell_width and not is_earlier:
-        levels = level_count(state.cell_width, state.first_step, state.chunked_to)
-        cell_blocks.refresh(db, state, Span(first, last).wider(state.cell_width), levels)
-    elif state.cell_width or state.first_step != state.open_chunk:
-        cell_blocks.start(db, state, whole)
-
-
-def _cut(db: Session, state: SeriesState, step: int) -> None:
-    """Remove the points of a series' chunks after `step`."""
-    assert state.first_step is not None
     levels = level_count(state.cell_width, state.first_step, state.chunked_to) if state.cell_width else 0
-    (there, *_) = read_overlapping(db, state.id, step, step) or [NO_POINTS]
-    rest = there.where(there.steps <= step)
-    remove_chunks(db, state.id, int(rest.steps[0]) if len(rest.steps) else 0, FAR)
-    if not len(rest.steps):
-        state.first_step, state.chunked_to, state.open_chunk, state.cell_width = None, -1, None, 0
-        cell_blocks.remove_cells(db, state.id)
-        return
-    store_chunks(db, [(state.id, rest)])
-    span = Span(step, state.chunked_to)
-    state.chunked_to = int(rest.steps[-1])
-    state.open_chunk = int(rest.steps[0]) if len(rest.steps) < CHUNK else None
+    state.first_step = min(first, state.first_step)
     if levels:
-        cell_blocks.remove_cells(db, state.id, level_count(state.cell_width, state.first_step, state.chunked_to))
-        cell_blocks.refresh(db, state, span.wider(state.cell_width), levels)
+        cell_blocks.refresh(db, state, Span(first, last).wider(state.cell_width), levels)
+    elif state.first_step != state.open_chunk:
+        cell_blocks.start(db, state, whole)

@@ -20,7 +20,7 @@ Columns = dict[str, Column]
 GROUP = 50  # series whose points are in memory at once
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Where a chunk is, and how many points it has at least beyond the step after which points are read."""
 
     series_id: int
@@ -35,7 +35,7 @@ def of_run(db: Session, run_id: int, names: Sequence[str], *, after: int, limit:
     A cut falls between two steps, so the last step is the next `after`.
     """
     found = series.states(db, Series.run_id == run_id, Series.name.in_(names))
-    places = [place for state in found for place in _places(db, state, after, limit)]
+    places = [place for state in found for place in places_of(db, state, after, limit)]
     last = _last_step(places, found, limit)
     points = _read(db, found, [place for place in places if place.first <= last], after, last)
     steps = np.concatenate([each.steps for each in points.values()]) if points else np.empty(0, np.int64)
@@ -69,9 +69,26 @@ def of_experiment(
 def whole(db: Session, found: Iterable[SeriesState]) -> Iterator[tuple[SeriesState, Points]]:
     """Yield series with all their points, a few series at a time."""
     for states in series.parts_of(found, GROUP):
-        places = [place for state in states for place in _places(db, state, -1, FAR)]
+        places = [place for state in states for place in places_of(db, state, -1, FAR)]
         points = _read(db, states, places, -1, FAR)
         yield from ((state, points[state.id]) for state in states)
+
+
+def places_of(db: Session, state: SeriesState, after: int, limit: int, last: int = FAR) -> list[Place]:
+    """Return the chunks with points from step `after` + 1 to step `last`, in order, until they have `limit` + 1."""
+    if state.first_step is None or after >= state.chunked_to:
+        return []
+    if state.first_step == state.open_chunk:  # it is the only one
+        return [Place(state.id, state.first_step, state.chunked_to, 0)]
+    query = select(Chunk.first_step, Chunk.last_step, Chunk.count).where(*overlapping(state.id, after, last))
+    places, count = list[Place](), 0
+    most = 2 * limit // CHUNK + 3  # chunks are at least half full, but for the last one
+    for first, end, size in db.execute(query.order_by(Chunk.first_step).limit(most)):
+        if end > after and count <= limit:
+            beyond = size if first > after else 0
+            places.append(Place(state.id, first, end, beyond))
+            count += beyond
+    return places
 
 
 def as_column(points: Points) -> Column:
@@ -88,7 +105,7 @@ def _each(
     """Yield series with their points beyond the steps in `after`, of each at least the first `limit` + 1."""
     for states in series.parts_of(found, GROUP):
         starts = {state.id: after.get(state.run_id, -1) for state in states}
-        places = [place for state in states for place in _places(db, state, starts[state.id], limit)]
+        places = [place for state in states for place in places_of(db, state, starts[state.id], limit)]
         chunks = read_chunks(db, [(place.series_id, place.first) for place in places])
         for state in states:
             own = [chunks[place.series_id, place.first] for place in places if place.series_id == state.id]
@@ -96,24 +113,7 @@ def _each(
             yield state, points.where(points.steps > starts[state.id])
 
 
-def _places(db: Session, state: SeriesState, after: int, limit: int) -> list[_Place]:
-    """Return the chunks with points beyond step `after`, in order; at most so many that they have `limit` + 1."""
-    if state.first_step is None or after >= state.chunked_to:
-        return []
-    if state.first_step == state.open_chunk:  # it is the only one
-        return [_Place(state.id, state.first_step, state.chunked_to, 0)]
-    query = select(Chunk.first_step, Chunk.last_step, Chunk.count).where(*overlapping(state.id, after, FAR))
-    places, count = list[_Place](), 0
-    most = 2 * limit // CHUNK + 3  # chunks are at least half full, but for the last one
-    for first, last, size in db.execute(query.order_by(Chunk.first_step).limit(most)):
-        if last > after and count <= limit:
-            beyond = size if first > after else 0
-            places.append(_Place(state.id, first, last, beyond))
-            count += beyond
-    return places
-
-
-def _last_step(places: Sequence[_Place], found: Sequence[SeriesState], limit: int) -> int:
+def _last_step(places: Sequence[Place], found: Sequence[SeriesState], limit: int) -> int:
     """Return a step up to which there are more than `limit` points, so that no later chunk is read; FAR without one."""
     ends = {place.series_id: place.last for place in places}
     unread = [ends[state.id] for state in found if state.id in ends and ends[state.id] < state.chunked_to]
@@ -126,7 +126,7 @@ def _last_step(places: Sequence[_Place], found: Sequence[SeriesState], limit: in
 
 
 def _read(
-    db: Session, found: Sequence[SeriesState], places: Sequence[_Place], after: int, last: int
+    db: Session, found: Sequence[SeriesState], places: Sequence[Place], after: int, last: int
 ) -> dict[int, Points]:
     """Return the points of series beyond step `after`, up to step `last`."""
     parts: dict[int, list[Points]] = {state.id: [] for state in found}

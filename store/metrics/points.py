@@ -6,35 +6,30 @@ import numpy as np
 from sqlalchemy import bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
-from contract.folder.events import Points, Resumed
-from contract.metric_names import HELDOUT_ACCURACY, is_of_rank
+from contract.folder.events import Points
+from contract.metric_names import HELDOUT_ACCURACY
 from store.metrics import packing, series
-from store.metrics.chunks import overlaid, remove_after, write_points
+from store.metrics.chunks import overlaid, write_points
 from store.metrics.table import Series
 from store.tables import Run
 
 Lists = tuple[list[int], list[float]]  # steps and values, in the order in which they were reported
-Report = Points | Resumed
 NAN = float("nan")
 
 
-def put(db: Session, run_id: int, events: Sequence[Report]) -> None:
+def put(db: Session, run_id: int, events: Sequence[Points]) -> None:
     """Store points of one run."""
     put_many(db, {run_id: events})
 
 
-def put_many(db: Session, by_run: Mapping[int, Sequence[Report]]) -> None:
+def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
     """Store the points of many runs; a step that a resumed run repeats keeps the later value.
 
-    Where an attempt resumed, the points of later steps go, except those of ranks above 0: their files say nothing about
-    restarts, so that their points may be those of the new attempt. Points of a run's series beyond MAX_SERIES are left
-    out.
+    Points of a run's series beyond MAX_SERIES are left out.
     """
     found: dict[tuple[int, str], Lists] = {}
     for run_id, events in by_run.items():
-        resumed_at = _collect(found, run_id, events)
-        if resumed_at is not None:
-            _remove_after(db, run_id, resumed_at)
+        _collect(found, run_id, events)
     if not found:
         return
     ids = series.ids_of(db, found.keys(), list(by_run))
@@ -47,15 +42,10 @@ def names(db: Session, run_id: int) -> list[str]:
     return list(db.scalars(select(Series.name).where(Series.run_id == run_id).order_by(Series.name)))
 
 
-def _collect(found: dict[tuple[int, str], Lists], run_id: int, events: Iterable[Report]) -> int | None:
-    """Add the points of a run to `found`; return the least step at which an attempt resumed, None without any."""
+def _collect(found: dict[tuple[int, str], Lists], run_id: int, events: Iterable[Points]) -> None:
+    """Add the points of a run to `found`."""
     own: dict[str, Lists] = {}
-    resumed_at: int | None = None
     for event in events:
-        if isinstance(event, Resumed):
-            resumed_at = event.step if resumed_at is None else min(resumed_at, event.step)
-            own = {name: lists if is_of_rank(name) else _until(lists, event.step) for name, lists in own.items()}
-            continue
         step = event.step
         for name, value in event.values.items():
             lists = own.get(name)
@@ -63,18 +53,7 @@ def _collect(found: dict[tuple[int, str], Lists], run_id: int, events: Iterable[
                 lists = own[name] = ([], [])
             lists[0].append(step)
             lists[1].append(NAN if value is None else value)
-    found |= {(run_id, name): lists for name, lists in own.items() if lists[0]}
-    return resumed_at
-
-
-def _until(lists: Lists, step: int) -> Lists:
-    rest = [(each, value) for each, value in zip(*lists, strict=True) if each <= step]
-    return [each for each, _ in rest], [value for _, value in rest]
-
-
-def _remove_after(db: Session, run_id: int, step: int) -> None:
-    mine = series.states(db, Series.run_id == run_id)
-    remove_after(db, [state for state in mine if not is_of_rank(state.name)], step)
+    found |= {(run_id, name): lists for name, lists in own.items()}
 
 
 def _arrays(steps: list[int], values: list[float]) -> packing.Points:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from contract.lifecycle.state import ENDED, State
@@ -76,10 +76,10 @@ def _lock_ended(
 def remove_points_of(db: Session, run_id: int, limit: int) -> int:
     """Remove the first chunks and blocks of cells of a run, at most `limit`; return their number.
 
-    The newest points are in the rows of the series, which the caller removes.
+    The newest points are in the rows of the series, which the caller removes. Until then the series have the points of
+    their remaining chunks: a run that goes on after its end adds to them.
     """
     mine = select(Series.id).where(Series.run_id == run_id)
-    # a reader of what remains must not look for cells
     db.execute(update(Series).where(Series.run_id == run_id, Series.cell_width > 0).values(cell_width=0))
     removed = 0
     for table, place in ((CellBlock, BLOCKS), (Chunk, CHUNKS)):
@@ -90,4 +90,14 @@ def remove_points_of(db: Session, run_id: int, limit: int) -> int:
                 which.append(tuple_(*place) <= tuple_(*last))
             gone = db.execute(delete(table).where(*which).execution_options(synchronize_session=False))
             removed += int(gone.rowcount)  # type: ignore[attr-defined]  # a DELETE has a CursorResult
+    _begin_at_remaining_chunks(db, run_id)
     return removed
+
+
+def _begin_at_remaining_chunks(db: Session, run_id: int) -> None:
+    first = select(func.min(Chunk.first_step)).where(Chunk.series_id == Series.id).scalar_subquery()
+    mine = update(Series).where(Series.run_id == run_id, Series.chunked_to >= 0)
+    options = {"synchronize_session": False}
+    db.execute(mine.values(first_step=first).execution_options(**options))
+    is_empty = Series.first_step.is_(None)
+    db.execute(mine.where(is_empty).values(chunked_to=-1, open_chunk=None).execution_options(**options))

@@ -14,7 +14,7 @@ class Series(Table):
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"))
     name: Mapped[str]
-    tail: Mapped[bytes] = mapped_column(default=b"", server_default="")  # store/metrics/packing.py
+    tail: Mapped[bytes] = mapped_column(default=b"")  # store/metrics/packing.py
     first_step: Mapped[int | None]  # of the first chunk
     chunked_to: Mapped[int] = mapped_column(default=-1, server_default="-1")  # the last step of the last chunk
     open_chunk: Mapped[int | None]  # the first step of the last chunk, if that has room for further points

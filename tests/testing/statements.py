@@ -31,7 +31,7 @@ def recorded(engine: Engine) -> Iterator[dict[str, list[Statement]]]:
     found: dict[str, list[Statement]] = defaultdict(list)
 
     def record(_c: object, _cursor: object, sql: str, parameters: Any, _context: object, many: bool) -> None:
-        if sql.split(None, 1)[0] in ("SELECT", "UPDATE", "DELETE"):
+        if sql.split(None, 1)[0] in ("SELECT", "UPDATE", "DELETE", "WITH"):
             one, same = Statement(sql, parameters[0] if many else parameters), found[sql]
             if one not in same and len(same) < MAX_PARAMETERS:
                 same.append(one)
