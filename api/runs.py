@@ -13,6 +13,7 @@ from api.errors import Invalid
 from api.http.statuses import ACTION, ITEM, LIST
 from api.parameters import (
     MAX_INTEGER,
+    MAX_SERIES,
     AfterStep,
     Cursor,
     Limit,
@@ -45,7 +46,6 @@ from store.metrics import curves, points, restarts
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-MAX_SERIES = 50
 MAX_OFFSET = 2**62  # of a file
 T = TypeVar("T")
 
