@@ -17,15 +17,20 @@ export const keys = {
   experimentName: (id: number): QueryKey => ["experiment", id, "name"],
   experimentRuns: (id: number): QueryKey => ["experiment", id, "runs"],
   experimentSeries: (id: number, name: string): QueryKey => ["experiment", id, "points", name],
-  experimentCurves: (id: number, name: string, restarts: number): QueryKey => [
+  experimentCurves: (id: number, name: string, restarts: number, view: readonly unknown[]): QueryKey => [
     ...keys.experimentSeries(id, name),
     restarts,
+    ...view,
   ],
   size: (target: Target): QueryKey => [target.kind, target.id, "size"],
   checkpointAdvice: (id: number): QueryKey => ["checkpoint-advice", id],
   run: (id: number): QueryKey => ["run", id],
   runPoints: (id: number): QueryKey => ["run", id, "points"],
-  attemptPoints: (id: number, attempt: number): QueryKey => [...keys.runPoints(id), attempt],
+  attemptCurves: (id: number, attempt: number, view: readonly unknown[]): QueryKey => [
+    ...keys.runPoints(id),
+    attempt,
+    ...view,
+  ],
   runLog: (id: number): QueryKey => ["run", id, "log"],
   runDifferences: (id: number, other: number | null): QueryKey => ["run", id, "differences", other],
   runStacks: (id: number, attempt: number): QueryKey => ["run", id, "stacks", attempt],

@@ -5,6 +5,7 @@ type Schemas = components["schemas"];
 
 export type Advice = Schemas["Advice"];
 export type AttemptStacks = Schemas["AttemptStacks"];
+export type BucketedCurve = Schemas["BucketedCurve"];
 export type ClusterView = Schemas["ClusterView"];
 export type Column = Schemas["Column"];
 export type Created = Schemas["Created"];
