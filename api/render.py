@@ -19,6 +19,7 @@ from contract.api.responses import (
     RunDetail,
     RunView,
 )
+from contract.api.run_table import Cell, TableRow
 from contract.diagnosis.diagnose import EndedAttempt
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
@@ -53,6 +54,17 @@ def run_page(runs: Sequence[ListedRun], tags: Mapping[int, Sequence[str]], follo
     # validated in one call: making hundreds of models one by one takes longer than reading their rows
     return Page[RunView].model_validate(
         {"items": [_run_fields(run, tags.get(run.id, ())) for run in runs], "next": following}
+    )
+
+
+def table_row(run: ListedRun, cells: Sequence[Cell]) -> TableRow:
+    """Return a row of the table of runs."""
+    fields = {name: getattr(run, name) for name in ("id", "experiment_id", "number", "values", "state", "archived_at")}
+    return TableRow(
+        **fields,
+        reason=_reason(run, run.job),
+        stopping=run.stop_requested_at is not None and run.state not in ENDED,
+        cells=list(cells),
     )
 
 

@@ -26,6 +26,7 @@ from bigbatch.commands.program.export import export
 from bigbatch.commands.program.run import run
 from bigbatch.commands.reproduce.diff import diff
 from bigbatch.commands.reproduce.rerun import rerun
+from bigbatch.commands.run_table.runs import runs
 from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "watch": watch,
     "logs": logs,
     "search": search,
+    "runs": runs,
     "stop": stop,
     "retry": retry,
     "resume": retry,

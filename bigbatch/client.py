@@ -13,6 +13,7 @@ from bigbatch.frame import frame_of, rows_of, rows_of_curves, rows_of_groups
 from bigbatch.lifecycle_client import LifecycleClient
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.snapshot.take import SnapshotRef, take_snapshot
+from bigbatch.table_client import TableClient
 from contract.api.collectives import PriceList
 from contract.api.curves import (
     BucketedCurve,
@@ -47,7 +48,7 @@ T = TypeVar("T")
 PAGE = 200  # items per request
 
 
-class Client(LifecycleClient):
+class Client(LifecycleClient, TableClient):
     """The client of the service at `url` (default: BIGBATCH_URL, else this machine).
 
     `token` defaults to BIGBATCH_TOKEN, else to the token of the service that this user runs at `url` on this machine.

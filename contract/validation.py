@@ -24,6 +24,10 @@ PLAIN_MESSAGES = {
 }
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class ValidationIssue(DescribedModel):
     """One wrong field: its dotted path and the reason, with the calculation if there is one."""
 
@@ -31,6 +35,10 @@ class ValidationIssue(DescribedModel):
     """Dotted path of the field in the document, or the name of the parameter; empty for the whole document."""
     message: str = Field(examples=["batch 7 does not divide over 4 ranks"])
     """Why the value is not valid, with the calculation if there is one."""
+    start: int | None = Field(default=None, examples=[17], exclude_if=_is_none)
+    """Index of the first wrong character of a parameter that is a query; absent for other values."""
+    end: int | None = Field(default=None, examples=[22], exclude_if=_is_none)
+    """Index behind the last wrong character; equal to `start` where something is missing."""
 
 
 def validation_error(issues: Sequence[ValidationIssue]) -> PydanticCustomError:

@@ -5,8 +5,10 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection
 
-import store.lifecycle.tags  # its tables are a part of the metadata, and so are those of points
-import store.metrics.table  # noqa: F401
+import store.lifecycle.tags
+import store.metrics.figures
+import store.metrics.table
+import store.run_table.spec_fields  # noqa: F401  # the tables of these modules are a part of the metadata
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
 from store.snapshots.table import Snapshot

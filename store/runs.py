@@ -22,6 +22,7 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import Values
 from store.lifecycle import tags
 from store.locks import lock_runs
+from store.run_table.spec_fields import add_experiment_fields, add_run_fields, base_of
 from store.tables import IS_CURRENT, Experiment, Job, Run, now
 from store.transitions import queued_with_stop_request, record_created
 
@@ -51,13 +52,14 @@ def create(
     )
     db.add(experiment)
     db.flush()
+    add_experiment_fields(db, experiment)
     tags.store_experiment_tags(db, experiment.id, present=(), wanted=spec.tags)
     return experiment.id, insert_runs(db, experiment.id, spec.points(), first=0)
 
 
 def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, AnyRun]], *, first: int) -> list[int]:
     """Store a queued run for each point of an experiment, with numbers from `first` on; return their ids."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "experiment_id": experiment_id,
             "number": number,
@@ -77,6 +79,8 @@ def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, 
         return []
     ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), rows))
     record_created(db, ids)
+    base = base_of(db.get_one(Experiment, experiment_id))
+    add_run_fields(db, base, {run_id: row["spec"] for run_id, row in zip(ids, rows, strict=True)})
     return ids
 
 

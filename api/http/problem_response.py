@@ -34,7 +34,7 @@ class ProblemResponse(Response):
             detail=_detail(detail, len(issues)),
             code=code,
             errors=[
-                ValidationIssue(path=_shorten(issue.path), message=_shorten(issue.message))
+                issue.model_copy(update={"path": _shorten(issue.path), "message": _shorten(issue.message)})
                 for issue in issues[:MAX_ISSUES]
             ],
         )

@@ -9,8 +9,10 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.state import ENDED
 from store.lifecycle.tags import ExperimentTag, RunTag
 from store.locks import lock_runs
+from store.metrics.figures import remove_figures
 from store.metrics.retention import remove_points_of
 from store.metrics.table import Series
+from store.run_table.spec_fields import remove_experiment_fields, remove_run_fields
 from store.runs import IS_OPEN
 from store.tables import Experiment, Job, Move, Restart, Run, now
 
@@ -78,6 +80,8 @@ def remove_rows(db: Session, run_id: int, limit: int) -> bool:
     if remove_points_of(db, run_id, limit) >= limit:
         return False
     db.execute(update(Run).where(Run.id == run_id).values(current_job_id=None))
+    remove_run_fields(db, run_id)
+    remove_figures(db, run_id)
     for table in (Series, Restart, Move, RunTag, Job):
         db.execute(delete(table).where(table.run_id == run_id))
     newest = select(func.max(Run.id)).scalar_subquery()
@@ -92,5 +96,6 @@ def remove_experiments(db: Session) -> None:
     mine = (Experiment.deleted_at.is_not(None), is_empty, Experiment.id < newest)
     ids: Sequence[int] = db.scalars(select(Experiment.id).where(*mine).order_by(Experiment.deleted_at).limit(100)).all()
     if ids:
+        remove_experiment_fields(db, ids)
         db.execute(delete(ExperimentTag).where(ExperimentTag.experiment_id.in_(ids)))
         db.execute(delete(Experiment).where(Experiment.id.in_(ids)))

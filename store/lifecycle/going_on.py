@@ -12,6 +12,7 @@ from contract.spec.any_run import read_run
 from contract.spec.run import RunSpec
 from store import runs, transitions
 from store.locks import lock_runs
+from store.run_table.spec_fields import replace_run_fields
 from store.tables import IS_CURRENT, Job, Run
 
 
@@ -45,6 +46,7 @@ def extend(db: Session, run: Run, spec: RunSpec, *, by: str | None) -> None:
     reason = ExtensionRequested(by=by, points_removed=removed, epochs=spec.epochs)
     columns: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "steps": spec.steps}
     transitions.queue_ended(db, [run.id], State.DONE, reason, columns)
+    replace_run_fields(db, run, columns["spec"])
     _forget_exclusions(db, [run.id])
 
 

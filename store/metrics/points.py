@@ -10,6 +10,7 @@ from contract.folder.events import Points
 from contract.metric_names import HELDOUT_ACCURACY
 from store.metrics import packing, series
 from store.metrics.chunks import overlaid, write_points
+from store.metrics.figures import update_figures
 from store.metrics.table import Series
 from store.tables import Run
 
@@ -33,7 +34,9 @@ def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
     if not found:
         return
     ids = series.ids_of(db, found.keys(), list(by_run))
-    write_points(db, {ids[key]: _arrays(*lists) for key, lists in found.items() if key in ids})
+    new = {key: _arrays(*lists) for key, lists in found.items() if key in ids}
+    write_points(db, {ids[key]: points for key, points in new.items()})
+    update_figures(db, new)
     _store_best_accuracies(db, found)
 
 

@@ -77,7 +77,7 @@ def test_migration_0010_reads_the_best_accuracy_of_each_run(empty_database: str,
         assert [db.get_one(Run, run_id).best_accuracy for run_id in (measured, other)] == [0.7, None]
 
 
-def test_migration_0016_moves_all_points_into_chunks_a_few_rows_at_a_time(
+def test_migration_0017_moves_all_points_into_chunks_a_few_rows_at_a_time(
     empty_database: str, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces series that are longer than what is in memory at once, gaps, and points that were no finite numbers."""
@@ -85,7 +85,7 @@ def test_migration_0016_moves_all_points_into_chunks_a_few_rows_at_a_time(
     engine = engine_for(empty_database)
     with transaction(engine) as db:
         many, few, none = runs.create(db, experiment({"seed": [0, 1, 2]}))[1]
-    downgrade(empty_database, "0015")
+    downgrade(empty_database, "0016")
     columns = {many: [*range(9_000), 50_000], few: [7]}
     with engine.begin() as connection:
         for series_id, (run_id, steps) in enumerate(columns.items(), 1):
@@ -108,7 +108,7 @@ def test_migration_0016_moves_all_points_into_chunks_a_few_rows_at_a_time(
             found, _ = curves.of_run(db, run_id, [LOSS], after=-1, limit=20_000)
             assert found[LOSS] == (steps, [_old_value(step) for step in steps])
         assert cell_blocks.read_cells(db, [1], 0, Span(0, FAR))[1].size.sum() == 9_001 - _newest(db)
-    downgrade(empty_database, "0015")
+    downgrade(empty_database, "0016")
     with engine.connect() as connection:
         rows = connection.execute(sa.text("SELECT step, value FROM points WHERE series_id = 1 ORDER BY step")).all()
     assert [tuple(row) for row in rows] == [(step, _old_value(step)) for step in columns[many]]

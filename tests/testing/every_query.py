@@ -47,6 +47,10 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "to": [5_000],
     "buckets": [1],
     "run": [1],
+    "where": ["state = failed and batch > 8 and not (tag = lars or last(loss) > 2)"],
+    "sort": ["-best(loss), name, batch"],
+    "column": ["batch"],
+    "experiment": [1],
 }
 
 
@@ -107,7 +111,8 @@ def get_everything(client: TestClient, app: FastAPI) -> int:
             continue
         plain = path.replace("{experiment_id}", "1").replace("{run_id}", "1").replace("{name}", name)
         for query in _queries(verbs["get"].get("parameters", []), types):
-            answer = client.get(f"{plain}?{urlencode(query or _required(verbs['get']))}")
+            asked = dict(_required(verbs["get"])) | dict(query)
+            answer = client.get(f"{plain}?{urlencode(asked)}")
             assert answer.status_code in (200, 503), (plain, query, answer.text)
             count += 1
     return count

@@ -337,6 +337,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Field Names
+         * @description Return the names of all fields that a query, an order or a column of the table may have.
+         */
+        get: operations["get_field_names"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/table": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Table
+         * @description Return a page of the table of runs: those of a query, in any order, with any columns.
+         */
+        get: operations["get_run_table"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Field Values
+         * @description Return values of one field, for the completion of a query.
+         */
+        get: operations["get_field_values"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}": {
         parameters: {
             query?: never;
@@ -2637,6 +2697,68 @@ export interface components {
          * @enum {string}
          */
         FailureKind: "out_of_memory" | "collective_timeout" | "python_error" | "signal" | "wrong_environment" | "node_failure" | "time_limit" | "unknown";
+        /**
+         * FieldName
+         * @description A name that a query, an order or a column may have.
+         */
+        FieldName: {
+            /**
+             * Is Metric
+             * @description Whether it is a metric.
+             * @example false
+             */
+            is_metric: boolean;
+            /**
+             * Kind
+             * @description What its values are: `number`, `duration` (seconds), `moment`, `text`, or `any` for a field of specs.
+             * @example any
+             */
+            kind: string;
+            /**
+             * Name
+             * @description The name; a metric's alone stands for its last value, and `best(name)`, `min`, `max`, `mean` for others.
+             * @example optimizer.kind
+             */
+            name: string;
+            /**
+             * Title
+             * @description What the field is.
+             * @example field of the spec
+             */
+            title: string;
+        };
+        /**
+         * FieldNames
+         * @description The names of all fields that any run has.
+         */
+        FieldNames: {
+            /**
+             * Names
+             * @description Columns that every run has, then fields of specs, then metrics.
+             */
+            names: components["schemas"]["FieldName"][];
+        };
+        /**
+         * FieldValues
+         * @description Values of one field, for the completion of a query.
+         */
+        FieldValues: {
+            /**
+             * Name
+             * @description The field.
+             * @example owner
+             */
+            name: string;
+            /**
+             * Values
+             * @description At most as many values as were asked for; none for numbers that every run has, and for metrics.
+             * @example [
+             *       "ada",
+             *       "grace"
+             *     ]
+             */
+            values: (number | string | boolean | null)[];
+        };
         /**
          * FileContent
          * @description A file of a snapshot.
@@ -6444,6 +6566,125 @@ export interface components {
             width: number;
         };
         /**
+         * TableColumn
+         * @description A requested column.
+         */
+        TableColumn: {
+            /**
+             * Kind
+             * @description What its values are: `number`, `duration` (seconds), `moment`, `text`, or `any` for a field of specs.
+             * @example number
+             */
+            kind: string;
+            /**
+             * Metric
+             * @description The metric whose figure the column has; null for other columns.
+             * @example heldout_accuracy
+             */
+            metric: string | null;
+            /**
+             * Name
+             * @description The name as the request has it.
+             * @example best(heldout_accuracy)
+             */
+            name: string;
+        };
+        /**
+         * TablePage
+         * @description A page of the table.
+         */
+        TablePage: {
+            /**
+             * Columns
+             * @description The requested columns, in their order.
+             */
+            columns: components["schemas"]["TableColumn"][];
+            /**
+             * Offset
+             * @description Place of the first row of the page among them.
+             * @example 0
+             */
+            offset: number;
+            /**
+             * Rows
+             * @description The rows of the page, in the requested order.
+             */
+            rows: components["schemas"]["TableRow"][];
+            /**
+             * Total
+             * @description Number of runs of the query, on all pages.
+             * @example 31382
+             */
+            total: number;
+        };
+        /**
+         * TableRow
+         * @description A run in the table.
+         */
+        TableRow: {
+            /**
+             * Archived At
+             * @description When the run was archived; null: it is not archived.
+             * @example 2026-11-23T08:00:00Z
+             */
+            archived_at: string | null;
+            /**
+             * Cells
+             * @description The values of the requested columns, in their order; null without a value.
+             * @example [
+             *       256,
+             *       "lars",
+             *       0.983
+             *     ]
+             */
+            cells: (number | string | boolean | null)[];
+            /**
+             * Experiment Id
+             * @description Id of the run's experiment.
+             * @example 17
+             */
+            experiment_id: number;
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 42
+             */
+            id: number;
+            /**
+             * Number
+             * @description Index in the experiment's grid, from 0.
+             * @example 0
+             */
+            number: number;
+            /**
+             * Reason
+             * @description Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason.
+             * @example needs nodes that other jobs use (Resources)
+             */
+            reason: string | null;
+            /** @description State of the run. */
+            state: components["schemas"]["State"];
+            /**
+             * Stopping
+             * @description Whether a stop was requested and the run has not ended yet.
+             * @example false
+             */
+            stopping: boolean;
+            /**
+             * Values
+             * @description The value of each field that the grid sets, by dotted path.
+             * @example {
+             *       "batch": 256,
+             *       "collective": {
+             *         "kind": "ring"
+             *       }
+             *     }
+             */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * TensorBoard
          * @description The scalars of TensorBoard's event files.
          */
@@ -6541,6 +6782,13 @@ export interface components {
          */
         ValidationIssue: {
             /**
+             * End
+             * @description Index behind the last wrong character; equal to `start` where something is missing.
+             * @default null
+             * @example 22
+             */
+            end: number | null;
+            /**
              * Message
              * @description Why the value is not valid, with the calculation if there is one.
              * @example batch 7 does not divide over 4 ranks
@@ -6552,6 +6800,13 @@ export interface components {
              * @example base.batch
              */
             path: string;
+            /**
+             * Start
+             * @description Index of the first wrong character of a parameter that is a query; absent for other values.
+             * @default null
+             * @example 17
+             */
+            start: number | null;
         };
         /**
          * ValueDifference
@@ -8395,6 +8650,244 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_RunView_"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_field_names: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FieldNames"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_table: {
+        parameters: {
+            query?: {
+                /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */
+                where?: string | null;
+                /** @description Return only runs with this text in the notes, a tag or the name of the experiment; capitals and small letters differ. */
+                q?: string | null;
+                /** @description Fields by which the runs are sorted, each with - in front for the reverse order; without it the newest runs come first. Runs without a value come last. */
+                sort?: string | null;
+                /** @description Fields whose values the rows have; repeat it. */
+                column?: string[];
+                /** @description Only the runs of this experiment, archived ones too. */
+                experiment?: number | null;
+                /** @description Return what is archived, instead of what is not. */
+                archived?: boolean;
+                /** @description Number of rows before the page. */
+                offset?: number;
+                /** @description Largest number of items in the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TablePage"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_field_values: {
+        parameters: {
+            query: {
+                /** @description Name of the field. */
+                name: string;
+                /** @description Largest number of items in the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FieldValues"];
                 };
             };
             /** @description The response has not changed since the one with the ETag in If-None-Match. */

@@ -1,7 +1,7 @@
 """points in chunks, and cells that sum them up
 
-Revision ID: 0016
-Revises: 0015
+Revision ID: 0017
+Revises: 0016
 Create Date: 2026-11-26 00:20:00
 """
 
@@ -10,8 +10,8 @@ from alembic import op
 
 from migrations.point_rows import from_chunks, to_chunks
 
-revision = "0016"
-down_revision = "0015"
+revision = "0017"
+down_revision = "0016"
 branch_labels = None
 depends_on = None
 

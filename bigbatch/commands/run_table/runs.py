@@ -1,0 +1,71 @@
+"""`bigbatch runs`: runs of all experiments, filtered by a query and sorted by any field."""
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from bigbatch.client import Client
+from bigbatch.commands.options import Json
+from bigbatch.terminal.output import print_table
+from contract.api.run_table import Cell
+
+DEFAULT_COLUMNS = ("name", "batch", "optimizer", "step", "loss", "best(heldout_accuracy)", "duration", "tag")
+
+
+def runs(
+    where: Annotated[
+        str, typer.Argument(metavar="[WHERE]", help="A query: 'state = failed and batch > 256 and tag = lars'.")
+    ] = "",
+    *,
+    sort: Annotated[str, typer.Option(help="Fields, each with - for the reverse order: '-best(loss), batch'.")] = "",
+    column: Annotated[
+        list[str] | None, typer.Option(help="A field to show: batch, optimizer.momentum, mean(loss); repeat it.")
+    ] = None,
+    experiment: Annotated[int | None, typer.Option(metavar="ID", help="Only runs of this experiment.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="The archive, instead of what is not archived.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of runs.")] = 50,
+    fields: Annotated[bool, typer.Option("--fields", help="List the names of all fields.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values, for spreadsheets.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List runs of all experiments that match a query, with any fields as columns."""
+    with Client() as client:
+        if fields:
+            _print_fields(client)
+            return
+        columns = column or _known(client)
+        rows = client.table_rows(
+            where, columns=columns, sort=sort, experiment_id=experiment, archived=archived, limit=limit
+        )
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    heads = ["id", "state", *columns]
+    if as_csv:
+        writer = csv.DictWriter(sys.stdout, ["id", "experiment_id", "state", *columns], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return
+    print_table(heads, [[_text(row[head]) for head in heads] for row in rows])
+
+
+def _known(client: Client) -> Sequence[str]:
+    """Return the default columns that any run has: another field is an error in a request."""
+    names = {one.name for one in client.field_names().names}
+    needed = {"best(heldout_accuracy)": "heldout_accuracy", "optimizer": "optimizer.kind"}
+    return [name for name in DEFAULT_COLUMNS if needed.get(name, name) in names]
+
+
+def _print_fields(client: Client) -> None:
+    found = client.field_names().names
+    print_table(("name", "values", ""), [(one.name, one.kind, one.title) for one in found])
+
+
+def _text(value: Cell) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "-" if value is None else str(value)

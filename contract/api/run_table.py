@@ -1,0 +1,88 @@
+"""The table of runs: one page of its rows, and the names and values for its queries."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from contract.api.responses import VALUES
+from contract.described_model import DescribedModel
+from contract.lifecycle.state import State
+from contract.spec.grid.grid import Values
+
+Cell = float | int | str | bool | None
+
+
+class TableColumn(DescribedModel):
+    """A requested column."""
+
+    name: str = Field(examples=["best(heldout_accuracy)"])
+    """The name as the request has it."""
+    kind: str = Field(examples=["number"])
+    """What its values are: `number`, `duration` (seconds), `moment`, `text`, or `any` for a field of specs."""
+    metric: str | None = Field(examples=["heldout_accuracy"])
+    """The metric whose figure the column has; null for other columns."""
+
+
+class TableRow(DescribedModel):
+    """A run in the table."""
+
+    id: int = Field(examples=[42])
+    """Id of the run."""
+    experiment_id: int = Field(examples=[17])
+    """Id of the run's experiment."""
+    number: int = Field(examples=[0])
+    """Index in the experiment's grid, from 0."""
+    values: Values = Field(examples=[VALUES])
+    """The value of each field that the grid sets, by dotted path."""
+    state: State
+    """State of the run."""
+    reason: str | None = Field(examples=["needs nodes that other jobs use (Resources)"])
+    """Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason."""
+    stopping: bool = Field(examples=[False])
+    """Whether a stop was requested and the run has not ended yet."""
+    archived_at: datetime | None = Field(examples=["2026-11-23T08:00:00Z"])
+    """When the run was archived; null: it is not archived."""
+    cells: list[Cell] = Field(examples=[[256, "lars", 0.983]])
+    """The values of the requested columns, in their order; null without a value."""
+
+
+class TablePage(DescribedModel):
+    """A page of the table."""
+
+    total: int = Field(examples=[31_382])
+    """Number of runs of the query, on all pages."""
+    offset: int = Field(examples=[0])
+    """Place of the first row of the page among them."""
+    columns: list[TableColumn]
+    """The requested columns, in their order."""
+    rows: list[TableRow]
+    """The rows of the page, in the requested order."""
+
+
+class FieldName(DescribedModel):
+    """A name that a query, an order or a column may have."""
+
+    name: str = Field(examples=["optimizer.kind"])
+    """The name; a metric's alone stands for its last value, and `best(name)`, `min`, `max`, `mean` for others."""
+    kind: str = Field(examples=["any"])
+    """What its values are: `number`, `duration` (seconds), `moment`, `text`, or `any` for a field of specs."""
+    title: str = Field(examples=["field of the spec"])
+    """What the field is."""
+    is_metric: bool = Field(examples=[False])
+    """Whether it is a metric."""
+
+
+class FieldNames(DescribedModel):
+    """The names of all fields that any run has."""
+
+    names: list[FieldName]
+    """Columns that every run has, then fields of specs, then metrics."""
+
+
+class FieldValues(DescribedModel):
+    """Values of one field, for the completion of a query."""
+
+    name: str = Field(examples=["owner"])
+    """The field."""
+    values: list[Cell] = Field(examples=[["ada", "grace"]])
+    """At most as many values as were asked for; none for numbers that every run has, and for metrics."""

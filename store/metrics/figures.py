@@ -1,0 +1,125 @@
+"""Figures: the last, least, greatest and mean value of each series, for tables that cannot read the points of all runs.
+
+The figures of a run's series sum up its stored points. They stay when retention removes the points.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, ForeignKey, Index, delete, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from contract.metric_names import is_of_rank
+from store.metrics import series
+from store.metrics.buckets import extent, in_buckets
+from store.metrics.cell_blocks import FAR
+from store.metrics.cells import Cells, cells_of, wider
+from store.metrics.insert import insert_into
+from store.metrics.packing import Points
+from store.metrics.table import Series
+from store.tables import Table
+
+Key = tuple[int, str]  # run and name of the series
+
+
+class Figure(Table):
+    """What the points of one series of a run sum up to, without the series of single ranks above 0."""
+
+    __tablename__ = "figures"
+    __table_args__ = (Index("ix_figures_run_id", "run_id"), {"sqlite_with_rowid": False})
+    name: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    last_step: Mapped[int]
+    last: Mapped[float | None]  # null: not a finite number
+    size: Mapped[int] = mapped_column(BigInteger)  # of the finite values, to which the others belong
+    least: Mapped[float | None]
+    most: Mapped[float | None]
+    mean: Mapped[float | None]
+
+
+class _Sum(NamedTuple):
+    """A row of figures without its key."""
+
+    last_step: int
+    last: float | None
+    size: int
+    least: float | None
+    most: float | None
+    mean: float | None
+
+
+def update_figures(db: Session, new: Mapping[Key, Points]) -> None:
+    """Add points, which are stored already, to the figures of their series.
+
+    Points of later steps than the stored ones are added to the sums. Where an attempt repeats a step, the figures are
+    made anew from the cells of the series.
+    """
+    new = {key: points for key, points in new.items() if not is_of_rank(key[1])}
+    if not new:
+        return
+    known = _known(db, list(new))
+    repeated = [key for key, points in new.items() if key in known and points.steps[0] <= known[key].last_step]
+    later = new.keys() - repeated
+    sums = {key: _joined(known.get(key), _sum_of(int(new[key].steps[-1]), cells_of(new[key], FAR))) for key in later}
+    _store(db, sums | _summed_again(db, repeated))
+
+
+def remove_figures(db: Session, run_id: int) -> None:
+    """Remove the figures of a run."""
+    db.execute(delete(Figure).where(Figure.run_id == run_id))
+
+
+def _sum_of(last_step: int, cells: Cells) -> _Sum:
+    one = wider(cells, int(cells.number[-1]) + 1)
+    size, last = int(one.finite[0]), float(one.last[0])
+    shown = last if isfinite(last) else None
+    if not size:
+        return _Sum(last_step, None, 0, None, None, None)
+    return _Sum(last_step, shown, size, float(one.least[0]), float(one.most[0]), float(one.mean[0]))
+
+
+def _joined(before: _Sum | None, new: _Sum) -> _Sum:
+    if before is None or not before.size:
+        return new
+    if not new.size:
+        return before._replace(last_step=new.last_step, last=new.last)
+    assert before.least is not None
+    assert before.most is not None
+    assert before.mean is not None
+    assert new.least is not None
+    assert new.most is not None
+    assert new.mean is not None
+    size = before.size + new.size
+    mean = before.mean + (new.mean - before.mean) * (new.size / size)
+    return _Sum(new.last_step, new.last, size, min(before.least, new.least), max(before.most, new.most), mean)
+
+
+_COLUMNS = [getattr(Figure, name) for name in _Sum._fields]
+
+
+def _known(db: Session, keys: Sequence[Key]) -> dict[Key, _Sum]:
+    runs, names = {run_id for run_id, _ in keys}, {name for _, name in keys}
+    query = select(Figure.run_id, Figure.name, *_COLUMNS).where(Figure.name.in_(names), Figure.run_id.in_(runs))
+    return {(row[0], row[1]): _Sum._make(row[2:]) for row in db.execute(query)}
+
+
+def _summed_again(db: Session, keys: Sequence[Key]) -> dict[Key, _Sum]:
+    sums = {}
+    for run_id in sorted({run_id for run_id, _ in keys}):
+        names = [name for owner, name in keys if owner == run_id]
+        found = series.states(db, Series.run_id == run_id, Series.name.in_(names))
+        for each in in_buckets(db, [(state, 0, FAR) for state in found], 1):
+            ends = extent(each.state)
+            assert ends is not None  # a series with buckets has points
+            sums[run_id, each.state.name] = _sum_of(ends[1], each.cells)
+    return sums
+
+
+def _store(db: Session, sums: Mapping[Key, _Sum]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"run_id": run_id, "name": name, **one._asdict()} for (run_id, name), one in sorted(sums.items())
+    ]
+    add = insert_into(db, Figure)
+    change = {name: add.excluded[name] for name in _Sum._fields}
+    db.execute(add.on_conflict_do_update(index_elements=["name", "run_id"], set_=change), rows)

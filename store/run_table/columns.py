@@ -1,0 +1,116 @@
+"""The columns that every run has: their names, kinds and expressions."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Float, cast, func, literal
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.expression import FunctionElement
+
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.state import State
+from store.column_types import UtcDateTime
+from store.tables import Experiment, Job, Run, now
+
+
+class Kind(StrEnum):
+    """What the values of a field are, and so how they are compared."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    DURATION = "duration"
+    MOMENT = "moment"
+    ANY = "any"  # a field of a spec: numbers or texts
+
+
+class seconds_between(FunctionElement[float]):  # noqa: N801  # a function of SQL
+    """The seconds from one moment to another, which each database computes by its own functions."""
+
+    type = Float()
+    inherit_cache = True
+
+
+@compiles(seconds_between, "sqlite")
+def _in_sqlite(element: seconds_between, compiler: SQLCompiler, **options: Any) -> str:
+    start, end = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"((julianday({end}) - julianday({start})) * 86400.0)"
+
+
+@compiles(seconds_between, "postgresql")
+def _in_postgresql(element: seconds_between, compiler: SQLCompiler, **options: Any) -> str:
+    start, end = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"CAST(extract(epoch FROM ({end}) - ({start})) AS DOUBLE PRECISION)"
+
+
+@dataclass(frozen=True, eq=False)  # an expression of SQL has no equality
+class BuiltIn:
+    """A column that every run has."""
+
+    name: str
+    kind: Kind
+    title: str  # what a list of the names says
+    expression: Any  # of SQL
+    table: type[Run] | type[Experiment] | type[Job] = Run  # job: the current one
+    choices: tuple[str, ...] = ()
+    can_be_null: bool = False
+
+
+def built_ins() -> dict[str, BuiltIn]:
+    """Return the columns that every run has; those that count the time use the present moment."""
+    moment = literal(now(), UtcDateTime())
+    ended = func.coalesce(Run.ended_at, moment)
+    begun = func.coalesce(Run.started_at, ended)
+    progress = cast(Run.step, Float) / func.nullif(Run.steps, 0)
+    states, causes = tuple(map(str, State)), tuple(map(str, ExitCause))
+    columns = (
+        BuiltIn("id", Kind.NUMBER, "id of the run", Run.id),
+        BuiltIn("experiment", Kind.NUMBER, "id of the experiment", Run.experiment_id),
+        BuiltIn("name", Kind.TEXT, "name of the experiment", Experiment.name, Experiment),
+        BuiltIn("number", Kind.NUMBER, "place in the experiment's grid", Run.number),
+        BuiltIn("state", Kind.TEXT, "state of the run", Run.state, choices=states),
+        BuiltIn("cause", Kind.TEXT, "why the latest attempt ended", Job.exit_cause, Job, causes, can_be_null=True),
+        BuiltIn("owner", Kind.TEXT, "owner of the experiment", Experiment.owner, Experiment),
+        BuiltIn("project", Kind.TEXT, "project of the experiment", Experiment.project, Experiment),
+        BuiltIn("notes", Kind.TEXT, "notes on the run", Run.notes),
+        BuiltIn("cluster", Kind.TEXT, "cluster of the run's jobs", Run.cluster),
+        BuiltIn("world", Kind.NUMBER, "number of ranks", Run.world),
+        BuiltIn("attempt", Kind.NUMBER, "number of the latest attempt", Run.attempt),
+        BuiltIn("step", Kind.NUMBER, "newest stored step", Run.step),
+        BuiltIn("steps", Kind.NUMBER, "number of steps of the whole run", Run.steps),
+        BuiltIn("progress", Kind.NUMBER, "share of the steps, 0 to 1", progress, can_be_null=True),
+        BuiltIn("created", Kind.MOMENT, "when the run was stored", Run.created_at),
+        BuiltIn("started", Kind.MOMENT, "when the first attempt began", Run.started_at, can_be_null=True),
+        BuiltIn("ended", Kind.MOMENT, "when the run ended", Run.ended_at, can_be_null=True),
+        BuiltIn(
+            "duration", Kind.DURATION, "time since the start", seconds_between(Run.started_at, ended), can_be_null=True
+        ),
+        BuiltIn(
+            "waited", Kind.DURATION, "time before the start", seconds_between(Run.created_at, begun), can_be_null=True
+        ),
+    )
+    return {column.name: column for column in columns}
+
+
+# shorter names of fields of the spec
+ALIASES = {
+    "partition": "resources.partition",
+    "nodes": "resources.nodes",
+    "account": "resources.account",
+    "qos": "resources.qos",
+}
+
+
+def plain(value: object) -> float | int | str | bool | None:
+    """Return a value of a column as JSON has it."""
+    match value:
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return int(value)
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return str(value)

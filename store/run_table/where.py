@@ -1,0 +1,179 @@
+"""A query about runs as a condition of SQL.
+
+Every condition is true or false, never null: a run without a value does not match a comparison, and matches its
+opposite. Fields of specs and figures are found by the indices of their tables, so that no spec is read.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any, assert_never
+
+from sqlalchemy import ColumnElement, and_, false, func, not_, or_, select, true
+from sqlalchemy.orm import Session
+
+from store.lifecycle.labels import run_has_text
+from store.lifecycle.tags import ExperimentTag, RunTag
+from store.metrics.figures import Figure
+from store.run_table import query
+from store.run_table.columns import BuiltIn, Kind
+from store.run_table.fields import Field, MetricField, SpecField, TagField, find_field
+from store.run_table.query import QueryError, Value
+from store.run_table.spec_fields import ExperimentField, RunField
+from store.run_table.values import is_missing, moment_of, number_of, number_or_none, seconds_of
+from store.tables import Experiment, Job, Run
+
+Condition = ColumnElement[bool]
+ORDERED: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+OPPOSITES = {"!=": "=", "!~": "~"}
+
+
+def condition_of(db: Session, asked: query.Query) -> Condition:
+    """Return the condition for the runs of a query; raise QueryError."""
+    match asked:
+        case query.All(parts):
+            return and_(*(condition_of(db, part) for part in parts))
+        case query.Any(parts):
+            return or_(*(condition_of(db, part) for part in parts))
+        case query.Not(of):
+            return not_(condition_of(db, of))
+        case query.HasText(text):
+            return run_has_text(text)
+        case query.IsIn(name, values):
+            field = find_field(db, name)
+            return or_(*(_compare(field, "=", value) for value in values))
+        case query.Comparison(name, sign, value):
+            field = find_field(db, name)
+            if opposite := OPPOSITES.get(sign):
+                return not_(_compare(field, opposite, value))
+            return _compare(field, sign, value)
+        case _:
+            assert_never(asked)
+
+
+def _compare(field: Field, sign: str, value: Value) -> Condition:
+    if is_missing(value) and sign != "=":
+        raise QueryError(f"{value.text} can be compared with = and != only", value.place)
+    match field:
+        case BuiltIn():
+            return _of_column(field, sign, value)
+        case TagField():
+            return _of_tags(sign, value)
+        case SpecField(path):
+            return _of_spec(path, sign, value)
+        case MetricField(metric, column):
+            return _of_metric(metric, column, sign, value)
+        case _:
+            assert_never(field)
+
+
+def _of_column(column: BuiltIn, sign: str, value: Value) -> Condition:
+    if is_missing(value):
+        return _is_missing(column)
+    if column.kind is Kind.TEXT:
+        return _in_table(column, _of_text(column, sign, value))
+    compared = {Kind.NUMBER: number_of, Kind.DURATION: seconds_of, Kind.MOMENT: moment_of}[column.kind](value)
+    compares = _ordered(column.expression, sign, compared, value)
+    return _in_table(column, func.coalesce(compares, false()) if column.can_be_null else compares)
+
+
+def _is_missing(column: BuiltIn) -> Condition:
+    if column.table is Job:
+        return Run.id.not_in(
+            select(Run.id).join(Job, Job.id == Run.current_job_id).where(column.expression.is_not(None))
+        )
+    if column.can_be_null:
+        return _in_table(column, column.expression.is_(None))
+    return _in_table(column, column.expression == "") if column.kind is Kind.TEXT else false()
+
+
+def _of_text(column: BuiltIn, sign: str, value: Value) -> Condition:
+    if sign == "~":
+        return _contains(column.expression, value)
+    if column.choices:
+        _check_choice(column.choices, value)
+        if sign != "=":
+            raise QueryError(f"expected = or != or in before {value.text!r}, not {sign}", value.place)
+    return _ordered(column.expression, sign, value.text, value)
+
+
+def _check_choice(choices: Sequence[str], value: Value) -> None:
+    if value.text not in choices:
+        near = get_close_matches(value.text, choices, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise QueryError(f"expected one of {', '.join(choices)}, not {value.text!r}{hint}", value.place)
+
+
+def _ordered(expression: Any, sign: str, compared: object, value: Value) -> Condition:
+    if sign not in ORDERED:
+        raise QueryError(f"{sign} compares texts, and this field has none", value.place)
+    found: Condition = ORDERED[sign](expression, compared)
+    return found
+
+
+def _contains(expression: Any, value: Value) -> Condition:
+    found: Condition = expression.icontains(value.text, autoescape=True)
+    return found
+
+
+def _in_table(column: BuiltIn, found: Condition) -> Condition:
+    if column.table is Experiment:
+        return Run.experiment_id.in_(select(Experiment.id).where(found))
+    if column.table is Job:
+        return func.coalesce(Run.current_job_id.in_(select(Job.id).where(found)), false())
+    return found
+
+
+def _of_tags(sign: str, value: Value) -> Condition:
+    def has(tag: Any) -> Condition:
+        if is_missing(value):
+            return true()
+        if sign == "~":
+            return _contains(tag, value)
+        return _ordered(tag, sign, value.text, value)
+
+    found = or_(
+        Run.id.in_(select(RunTag.run_id).where(has(RunTag.tag))),
+        Run.experiment_id.in_(select(ExperimentTag.experiment_id).where(has(ExperimentTag.tag))),
+    )
+    return not_(found) if is_missing(value) else found
+
+
+def _of_spec(path: str, sign: str, value: Value) -> Condition:
+    def holds(table: Any) -> Condition:
+        if is_missing(value):
+            return or_(table.number.is_not(None), table.text.is_not(None))
+        if sign == "~":
+            return _contains(table.text, value)
+        number = number_or_none(value)
+        if number is None:
+            return _ordered(table.text, sign, value.text, value)
+        of_number = _ordered(table.number, sign, number, value)
+        return or_(of_number, table.text == value.text) if sign == "=" else of_number
+
+    found = _of_either(path, holds)
+    return not_(found) if is_missing(value) else found
+
+
+def _of_either(path: str, holds: Callable[[Any], Condition]) -> Condition:
+    """Return the condition for runs whose own field holds, or without one the field of their experiment."""
+    of_path = RunField.path == path
+    own = select(RunField.run_id).where(of_path, holds(RunField))
+    inherited = select(ExperimentField.experiment_id).where(ExperimentField.path == path, holds(ExperimentField))
+    have_own = select(RunField.run_id).where(of_path)
+    return or_(Run.id.in_(own), and_(Run.experiment_id.in_(inherited), Run.id.not_in(have_own)))
+
+
+def _of_metric(metric: str, column: str, sign: str, value: Value) -> Condition:
+    figure = getattr(Figure, column)
+    of_metric = Figure.name == metric
+    if is_missing(value):
+        return Run.id.not_in(select(Figure.run_id).where(of_metric, figure.is_not(None)))
+    found = _ordered(figure, sign, number_of(value), value)
+    return Run.id.in_(select(Figure.run_id).where(of_metric, found))

@@ -1,0 +1,209 @@
+"""Tests of the table of runs: its query language, orders, columns and pages, alike on both databases."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine, update
+
+from contract.folder.events import Points
+from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.state import State
+from contract.spec.any_run import read_run
+from contract.spec.run import RunSpec
+from store.lifecycle.going_on import extend
+from store.metrics import points
+from store.session import transaction
+from store.tables import Run, now
+from tests.testing.api import post
+from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
+
+GRID = """
+name: torus sweep
+owner: ada
+tags: [baseline]
+base:
+  optimizer: {kind: sgd, momentum: 0.9}
+  schedule: {kind: polynomial, rate: 8.0}
+  batch: 64
+  epochs: 3
+axes:
+  batch: [64, 128, 256]
+  optimizer: [{kind: lars}, {kind: sgd, momentum: 0.5}]
+"""
+# runs 1 (SPEC, of the fixture `both`), then 2 to 7: batch 64 lars, 64 sgd, 128 lars, 128 sgd, 256 lars, 256 sgd
+ALL = [7, 6, 5, 4, 3, 2, 1]
+LOSSES: dict[int, list[float | None]] = {2: [3.0, 1.0, 2.0], 3: [5.0, 4.0], 4: [None], 5: [0.5]}
+
+
+@pytest.fixture
+def table(both: TestClient, engine: Engine) -> TestClient:
+    """Seven runs: 5 runs, 6 failed, the others are queued; four of them have a loss, two an accuracy."""
+    assert post(both, GRID).status_code == 201
+    assert both.patch("/api/v1/runs/3", json={"add_tags": ["lars", "odd-tag"]}).status_code == 200
+    with transaction(engine) as db:
+        for run_id, losses in LOSSES.items():
+            measured = [Points(attempt=1, at=0.0, step=step, values={"loss": x}) for step, x in enumerate(losses, 1)]
+            points.put(db, run_id, measured)
+        for run_id, accuracy in ((2, 0.75), (3, 0.5)):
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=9, values={"heldout_accuracy": accuracy})])
+        for run_id in (5, 6):
+            for state in TO_RUNNING:
+                move(db, db.get_one(Run, run_id), state)
+        end_attempt(db, db.get_one(Run, 6), ExitCause.OUT_OF_MEMORY, None)
+        move(db, db.get_one(Run, 6), State.FAILED)
+        began = {"started_at": now() - timedelta(hours=3), "ended_at": now() - timedelta(hours=1)}
+        db.execute(update(Run).where(Run.id == 6).values(**began))
+    return both
+
+
+def rows(client: TestClient, **asked: Any) -> Any:
+    answer = client.get("/api/v1/runs/table", params=asked)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def ids(client: TestClient, where: str, **asked: Any) -> list[int]:
+    found = rows(client, where=where, **asked)
+    assert found["total"] == len(found["rows"])
+    return [row["id"] for row in found["rows"]]
+
+
+FOUND: list[tuple[str, list[int]]] = [
+    ("", ALL),
+    ("batch > 64", [7, 6, 5, 4]),
+    ("batch in (64, 256) and optimizer = lars", [6, 2, 1]),
+    ("optimizer.kind = lars and not batch = 64", [6, 4]),
+    ("momentum < 0.6", [7, 5, 3]),
+    ("optimizer.momentum >= 0.9", [6, 4, 2, 1]),
+    ("rate = 8 and name ~ TORUS", [7, 6, 5, 4, 3, 2]),
+    ("state = failed", [6]),
+    ("state != queued and state not in (failed)", [5]),
+    ("cause = out_of_memory", [6]),
+    ("cause = null and batch = 256", [7]),
+    ("tag = lars", [3]),
+    ("tag = baseline and tag != 'odd-tag' and batch = 64", [2]),
+    ("tag ~ ODD or experiment = 1", [3, 1]),
+    ("tag = null", [1]),
+    ("owner = ada and batch <= 64", [3, 2]),
+    ("owner != ada", [1]),
+    ("owner = null", [1]),
+    ("loss < 3", [5, 2]),
+    ("last(loss) = 2", [2]),
+    ("best(loss) = 1 or max(loss) = 5", [3, 2]),
+    ("mean(loss) = 2", [2]),
+    ("not loss > 3", [7, 6, 5, 4, 2, 1]),
+    ("loss = null and batch = 128", [4]),
+    ("best(heldout_accuracy) > 70%", [2]),
+    ("duration > 1h30m and duration < 2.5h", [6]),
+    ("started < -2h", [6]),
+    ("created > -1h and created < 2190-01-01 and id < 3", [2, 1]),
+    ("ended = null and batch = 256", [7]),
+    ("'torus'", [7, 6, 5, 4, 3, 2]),
+    ("not 'torus'", [1]),
+    ("(id = 1 or id = 2) and (number = 0)", [2, 1]),
+    ("id=3", [3]),
+    ("partition = null AND partition != cpu and id < 3", [2, 1]),
+    ("world = 4", [1]),
+]
+REFUSED: list[tuple[str, tuple[int, int], str]] = [
+    ("batch >", (7, 7), "expected a value at the end of the query"),
+    ("batch > 3 batch", (10, 15), "expected and, or or the end, not 'batch'"),
+    ("(batch > 3", (10, 10), "expected ) at the end of the query"),
+    ("bacth = 3", (0, 5), "no run has a field 'bacth'; did you mean 'batch'?"),
+    ("batch = 1 and state = fialed", (22, 28), "did you mean 'failed'?"),
+    ("batch = 'x", (8, 10), "the quote ' is not closed"),
+    ("best(lss) > 1", (0, 9), "no run has the metric 'lss'; did you mean 'loss'?"),
+    ("worst(loss) > 1", (0, 11), "expected last, best, min, max or mean, not 'worst'"),
+    ("id > lars", (5, 9), "expected a number, not 'lars'"),
+    ("created > yesterday", (10, 19), "expected a date"),
+    ("duration > 3x", (11, 13), "expected a duration"),
+    ("id ~ 3", (5, 6), "~ compares texts"),
+    ("state < failed", (8, 14), "expected = or != or in"),
+    ("loss < null", (7, 11), "= and != only"),
+    ("not " * 60 + "id = 1", (0, 246), "at most 50"),
+]
+SORTED: list[tuple[str, list[int]]] = [
+    ("id", ALL[::-1]),
+    ("batch, -id", [3, 2, 1, 5, 4, 7, 6]),
+    ("-batch,optimizer,id", [6, 7, 4, 5, 1, 2, 3]),
+    ("-best(loss)", [3, 2, 5, 7, 6, 4, 1]),
+    ("mean(loss)", [5, 2, 3, 7, 6, 4, 1]),
+    ("-best(heldout_accuracy)", [2, 3, 7, 6, 5, 4, 1]),
+    ("state,id", [6, 1, 2, 3, 4, 7, 5]),
+    ("name,id", [1, 2, 3, 4, 5, 6, 7]),
+    ("-cause", [6, 7, 5, 4, 3, 2, 1]),
+    ("tag,-number,id", [7, 6, 5, 4, 3, 2, 1]),
+    ("-duration", [6, 5, 7, 4, 3, 2, 1]),
+]
+
+
+def test_a_query_finds_its_runs(table: TestClient) -> None:
+    assert [(where, ids(table, where)) for where, _ in FOUND] == FOUND
+
+
+def test_a_bad_query_is_refused_with_its_place_and_what_was_expected(table: TestClient) -> None:
+    for where, place, message in REFUSED:
+        answer = table.get("/api/v1/runs/table", params={"where": where})
+        assert answer.status_code == 422, where
+        (issue,) = answer.json()["errors"]
+        assert (issue["path"], issue["start"], issue["end"]) == ("where", *place), (where, issue)
+        assert message in issue["message"], where
+
+
+def test_any_field_sorts_all_runs_and_runs_without_a_value_come_last(table: TestClient) -> None:
+    assert [(sort, ids(table, "", sort=sort)) for sort, _ in SORTED] == SORTED
+    for sort, expected in SORTED[:6]:
+        pages = [rows(table, sort=sort, offset=offset, limit=2) for offset in range(0, 7, 2)]
+        assert [row["id"] for page in pages for row in page["rows"]] == expected
+
+
+def test_a_page_has_the_requested_columns_and_the_number_of_all_runs(table: TestClient) -> None:
+    column = ["name", "batch", "optimizer", "optimizer.momentum", "max(loss)", "tag", "cause", "duration", "progress"]
+    found = rows(table, where="batch >= 64", column=column, sort="id", limit=3, offset=2)
+    assert (found["total"], found["offset"], len(found["rows"])) == (7, 2, 3)
+    assert [one["kind"] for one in found["columns"]][:5] == ["text", "any", "any", "any", "number"]
+    third = found["rows"][0]
+    assert (third["id"], third["values"]["batch"], third["state"]) == (3, 64, "queued")
+    assert third["cells"] == ["torus sweep", 64, "sgd", 0.5, 5, "baseline, lars, odd-tag", None, None, 0]
+
+
+def test_a_page_within_an_experiment_has_its_archived_runs_too(table: TestClient) -> None:
+    assert table.patch("/api/v1/runs/4", json={"archived": True}).status_code == 200
+    assert 4 not in ids(table, "")
+    assert ids(table, "", archived=True) == [4]
+    assert ids(table, "", experiment=2, sort="number") == [2, 3, 4, 5, 6, 7]
+
+
+def test_a_wrong_order_or_column_is_refused(table: TestClient) -> None:
+    for asked, path in (({"sort": "batch,"}, "sort"), ({"sort": "-bathc"}, "sort"), ({"column": "a b"}, "column")):
+        answer = table.get("/api/v1/runs/table", params=asked)
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, path)
+
+
+def test_the_names_and_values_of_fields_are_those_of_stored_runs(table: TestClient) -> None:
+    found = {one["name"]: one for one in table.get("/api/v1/runs/names").json()["names"]}
+    assert {"state", "tag", "partition", "optimizer.momentum", "loss"} <= found.keys()
+    assert found["loss"]["is_metric"]
+    values = {name: table.get("/api/v1/runs/values", params={"name": name}).json()["values"] for name in found}
+    assert values["owner"] == ["ada"]
+    assert values["batch"] == [64, 128, 256]
+    assert values["optimizer.kind"] == ["lars", "sgd"]
+    assert values["tag"] == ["baseline", "lars", "odd-tag"]
+    assert "failed" in values["state"]
+    assert values["loss"] == values["id"] == []
+
+
+def test_the_fields_of_added_runs_and_of_longer_runs_are_found(table: TestClient, engine: Engine) -> None:
+    added = table.post("/api/v1/experiments/2/points", json={"points": [{"batch": 512, "seed": 3}]})
+    assert added.status_code == 200, added.text
+    assert ids(table, "batch = 512 and seed = 3") == [8]
+    with transaction(engine) as db:
+        run = db.get_one(Run, 1)
+        for state in (*TO_RUNNING, State.DONE):
+            move(db, run, state)
+        spec = read_run(run.spec)
+        assert isinstance(spec, RunSpec)
+        extend(db, run, spec.model_copy(update={"epochs": 6}), by=None)
+    assert (ids(table, "epochs = 6"), ids(table, "epochs = 3 and id = 1")) == ([1], [])

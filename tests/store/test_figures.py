@@ -1,0 +1,69 @@
+"""Figures: they are what the stored points sum up to, also where a resumed attempt repeats steps."""
+
+from math import isclose
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, select
+
+from contract.folder.events import Points
+from store import runs
+from store.lifecycle.deletion import remove_rows
+from store.metrics import points
+from store.metrics.figures import Figure
+from store.run_table.spec_fields import ExperimentField, RunField
+from store.session import snapshot, transaction
+from store.tables import Run, now
+from tests.testing.specs import Experiment
+
+VALUES = st.one_of(st.none(), st.floats(-1e300, 1e300))
+BATCHES = st.lists(st.dictionaries(st.integers(0, 30), VALUES, min_size=1, max_size=8), min_size=1, max_size=6)
+
+
+@pytest.fixture
+def run_id(engine: Engine, experiment: Experiment) -> int:
+    with transaction(engine) as db:
+        return runs.create(db, experiment({"seed": [0, 1]}))[1][0]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=BATCHES)
+def test_figures_are_those_of_all_stored_points(
+    engine: Engine, experiment: Experiment, batches: list[dict[int, float | None]]
+) -> None:
+    with transaction(engine) as db:
+        (run_id,) = runs.create(db, experiment())[1]
+    for batch in batches:
+        with transaction(engine) as db:
+            reported = [Points(attempt=1, at=0.0, step=step, values={"loss": x}) for step, x in batch.items()]
+            points.put(db, run_id, reported)
+    stored = {step: value for batch in batches for step, value in batch.items()}
+    finite = [value for value in stored.values() if value is not None]
+    with snapshot(engine) as db:
+        (found,) = db.scalars(select(Figure).where(Figure.run_id == run_id)).all()
+    assert (found.last_step, found.last, found.size) == (max(stored), stored[max(stored)], len(finite))
+    assert (found.least, found.most) == (min(finite, default=None), max(finite, default=None))
+    if finite:
+        expected = sum(value / len(finite) for value in finite)
+        assert found.mean is not None
+        assert isclose(found.mean, expected, rel_tol=1e-9, abs_tol=1e-9 * max(map(abs, finite)))
+
+
+def test_series_of_single_ranks_have_no_figures(engine: Engine, run_id: int) -> None:
+    with transaction(engine) as db:
+        points.put(db, run_id, [Points(attempt=1, at=0.0, step=1, values={"loss": 1.0, "loss/rank-3": 2.0})])
+    with snapshot(engine) as db:
+        assert db.scalars(select(Figure.name)).all() == ["loss"]
+
+
+def test_a_deleted_run_leaves_no_figures_and_no_fields(engine: Engine, run_id: int) -> None:
+    with transaction(engine) as db:
+        points.put(db, run_id, [Points(attempt=1, at=0.0, step=1, values={"loss": 1.0})])
+        db.get_one(Run, run_id).deleted_at = now()
+        db.get_one(Run, run_id + 1).deleted_at = now()
+        db.flush()
+        assert all(remove_rows(db, one, 100) for one in (run_id, run_id + 1))
+        assert db.scalars(select(Figure.name)).all() == []
+        assert db.scalars(select(RunField.path)).all() == []
+        assert db.scalars(select(ExperimentField.path)).all()
