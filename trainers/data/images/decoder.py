@@ -1,11 +1,12 @@
 """Decode a box of an encoded image and resize it to a square.
 
-A JPEG is decoded by libjpeg-turbo (simplejpeg), at 1/2, 1/4 or 1/8 of its size if the box keeps at least as many pixels
-as the square needs, and resized by torch's SIMD code with antialiasing. Pillow, whose results differ by less than the
-JPEG's own error (docs/decisions/0033-a-fast-decoder.md), decodes all other files, JPEGs that libjpeg-turbo finds fault
-with, and everything where simplejpeg is not installed.
+Pixels (binary PPM) are used as they are. A JPEG is decoded by libjpeg-turbo (simplejpeg), at 1/2, 1/4 or 1/8 of its
+size if the box keeps at least as many pixels as the square needs, and resized by torch's SIMD code with antialiasing.
+Pillow, whose results differ by less than the JPEG's own error (docs/decisions/0033-a-fast-decoder.md), decodes all
+other files, JPEGs that libjpeg-turbo finds fault with, and everything where simplejpeg is not installed.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 from io import BytesIO
@@ -27,15 +28,43 @@ except ImportError:  # no wheel for this machine
 Pixels = NDArray[np.uint8]  # of shape HWC
 ChooseBox = Callable[[int, int], Box]  # (width, height) of the image -> the box
 COLOR_SPACES = ("YCbCr", "RGB", "Gray")  # of JPEGs that have the same colors in libjpeg-turbo and Pillow
+PPM_HEADER = re.compile(rb"P6\n(\d+) (\d+)\n255\n")  # as Pillow writes it
 # Pillow's errors on damaged files
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 def decode_square(content: bytes, choose: ChooseBox, size: int) -> Tensor:
     """Return a box of an image as uint8 of shape (3, size, size); raise one of UNREADABLE for a damaged image."""
+    if (pixels_HWC := _view_ppm(content)) is not None:
+        height, width, _ = pixels_HWC.shape
+        return _resize(pixels_HWC, choose(width, height), size)
     choose = cache(choose)  # both decoders get the same box, though it is drawn at random
     decoded = _decode_jpeg(content, choose, size) if simplejpeg is not None and simplejpeg.is_jpeg(content) else None
     return _decode_by_pillow(content, choose, size) if decoded is None else decoded
+
+
+def decode_pixels(content: bytes) -> Pixels:
+    """Return a whole image, with the pixels of which `decode_square` takes a box that it does not reduce."""
+    if (pixels_HWC := _view_ppm(content)) is not None:
+        return pixels_HWC
+    if simplejpeg is not None and simplejpeg.is_jpeg(content):
+        try:
+            if simplejpeg.decode_jpeg_header(content)[2] in COLOR_SPACES:
+                decoded: Pixels = simplejpeg.decode_jpeg(content)
+                return decoded
+        except ValueError:
+            pass  # Pillow has the last word
+    with Image.open(BytesIO(content)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _view_ppm(content: bytes) -> Pixels | None:
+    """Return the pixels of a PPM; None if it is none; raise ValueError if it is not whole."""
+    header = PPM_HEADER.match(content)
+    if header is None:
+        return None
+    width, height = (int(side) for side in header.groups())
+    return np.frombuffer(content, np.uint8, 3 * width * height, offset=header.end()).reshape(height, width, 3)
 
 
 def _decode_jpeg(content: bytes, choose: ChooseBox, size: int) -> Tensor | None:
@@ -59,8 +88,10 @@ def _resize(pixels_HWC: Pixels, box: Box, size: int) -> Tensor:
     if not all(float(edge).is_integer() for edge in box):
         return _resize_by_pillow(Image.fromarray(pixels_HWC), box, size)
     left, upper, right, lower = (int(edge) for edge in box)
-    part_1CHW = torch.from_numpy(pixels_HWC[upper:lower, left:right]).permute(2, 0, 1).unsqueeze(0)
-    return interpolate(part_1CHW, (size, size), mode="bilinear", antialias=True)[0]
+    # a copy, because torch warns of pixels that it cannot write to
+    part_1HWC = torch.from_numpy(pixels_HWC[upper:lower, left:right].copy()).unsqueeze(0)
+    # the stride of an axis that a view adds last would hide from torch that colors are beside each other, as they stay
+    return interpolate(part_1HWC.permute(0, 3, 1, 2), (size, size), mode="bilinear", antialias=True)[0]
 
 
 def _reduction(box: Box, size: int) -> int:

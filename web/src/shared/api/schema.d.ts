@@ -2851,7 +2851,7 @@ export interface components {
         Folder: {
             /**
              * Classes
-             * @description Number of class folders.
+             * @description Number of classes.
              * @example 1000
              */
             classes: number;
@@ -2872,7 +2872,7 @@ export interface components {
             deviation: number[];
             /**
              * Heldout Samples
-             * @description Number of files in val/; without val/, the number of held-out files.
+             * @description Number of held-out images; of a folder without val/, the number of files to hold out.
              * @example 50000
              */
             heldout_samples: number;
@@ -2926,11 +2926,10 @@ export interface components {
             train_samples: number;
             /**
              * Workers
-             * @description Number of processes per rank that decode images; 0: the rank itself.
-             * @default 2
-             * @example 2
+             * @description Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank.
+             * @example 8
              */
-            workers: number;
+            workers?: number | null;
         };
         /**
          * GNMT
@@ -5675,7 +5674,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
+            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Shards"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
             /**
              * Device
              * @description Device of every rank, `gpu` or `cpu`; null: a GPU if `resources` requests GPUs or every rank of a node sees one.
@@ -6070,6 +6069,93 @@ export interface components {
              * @description Format of float32 values in messages, whose sums are always float32; null: float32.
              */
             wire?: ("bfloat16" | "float16") | null;
+        };
+        /**
+         * Shards
+         * @description Images in tar files with an index; `python -m trainers.data.shards write` makes them and prints this spec.
+         */
+        Shards: {
+            /**
+             * Classes
+             * @description Number of classes.
+             * @example 1000
+             */
+            classes: number;
+            /**
+             * Deviation
+             * @description Standard deviation of each channel, in the same unit.
+             * @default [
+             *       0.229,
+             *       0.224,
+             *       0.225
+             *     ]
+             * @example [
+             *       0.229,
+             *       0.224,
+             *       0.225
+             *     ]
+             */
+            deviation: number[];
+            /**
+             * Heldout Samples
+             * @description Number of held-out images; of a folder without val/, the number of files to hold out.
+             * @example 50000
+             */
+            heldout_samples: number;
+            /** @description Whether the ranks hold the encoded images in memory; null: files are read for every batch. */
+            in_memory?: components["schemas"]["InMemory"] | null;
+            /**
+             * @description Always "shards": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "shards";
+            /**
+             * Max Bad Images
+             * @description Number of images that may be unreadable, over all attempts; after more of them the run fails.
+             * @default 0
+             * @example 0
+             */
+            max_bad_images: number;
+            /**
+             * Mean
+             * @description Mean of each channel, as a fraction of the largest brightness; the default is that of ImageNet.
+             * @default [
+             *       0.485,
+             *       0.456,
+             *       0.406
+             *     ]
+             * @example [
+             *       0.485,
+             *       0.456,
+             *       0.406
+             *     ]
+             */
+            mean: number[];
+            /**
+             * Path
+             * @description Path of the folder on the compute nodes.
+             * @example /data/imagenet
+             */
+            path: string;
+            /**
+             * Size
+             * @description Height and width of the net's input, in pixels.
+             * @default 224
+             * @example 224
+             */
+            size: number;
+            /**
+             * Train Samples
+             * @description Number of training images.
+             * @example 1281167
+             */
+            train_samples: number;
+            /**
+             * Workers
+             * @description Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank.
+             * @example 8
+             */
+            workers?: number | null;
         };
         /**
          * Slurm
