@@ -9,6 +9,7 @@ export type AnswerAxis = Schemas["AnswerAxis"];
 export type AnswerFigure = Schemas["AnswerFigure"];
 export type AnswerGroup = Schemas["AnswerGroup"];
 export type AttemptStacks = Schemas["AttemptStacks"];
+export type BucketedCurve = Schemas["BucketedCurve"];
 export type ClusterView = Schemas["ClusterView"];
 export type Column = Schemas["Column"];
 export type Created = Schemas["Created"];
