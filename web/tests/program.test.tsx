@@ -155,7 +155,7 @@ test("the page of programs has columns and tabs of what they report, and the fir
     "GET /experiments/3/curves": () => ({ name: "", curves: [] }),
     "GET /experiments/3/checkpoints": () => [{ world: 8, saves: 3, interruptions: 2, paused: 0 }],
   });
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   await screen.findByRole("link", { name: "Run 10" });
   expect(screen.getAllByRole("columnheader").map((heading) => heading.textContent)).toEqual([
     "Run↑",

@@ -29,7 +29,8 @@ test("accuracies that all end near the top fill the picture, and those that do n
   expect(resultRange([learned(0.97), [0.1, 0.1, 0.2, 0.3, 0.4, 0.5]])).toBeNull();
 });
 
-test("no values have no range", () => {
+test("a single curve and no values have no range of their own", () => {
+  expect(resultRange([[0.1, 0.98, 0.98, 0.98]])).toBeNull();
   expect(resultRange([])).toBeNull();
   expect(resultRange([[null, undefined]])).toBeNull();
 });

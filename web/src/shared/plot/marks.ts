@@ -1,9 +1,12 @@
-/** Marks in a chart: dashed lines where a run resumed, and signs where a value is NaN or infinite. */
+/** Marks in a chart: lines where a run resumed, short ticks if there are many; signs where a value is NaN or infinite. */
 import uPlot from "uplot";
 import type { NotFinite } from "@/shared/curves/curve";
 import type { View } from "./view";
 
 const SIGN = 4; // half the size of a sign, in CSS pixels
+
+const MOST_LINES = 20; // more of them would hide the curves
+const TICK = 7; // CSS pixels
 
 export function drawMarks(plot: uPlot, steps: readonly number[], color: string): void {
   const { left, top, width, height } = plot.bbox;
@@ -11,12 +14,14 @@ export function drawMarks(plot: uPlot, steps: readonly number[], color: string):
   ctx.save();
   ctx.strokeStyle = color;
   ctx.lineWidth = devicePixelRatio;
-  ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+  const isMany = steps.length > MOST_LINES;
+  const from = isMany ? top + height - TICK * devicePixelRatio : top;
+  ctx.setLineDash(isMany ? [] : [4 * devicePixelRatio, 4 * devicePixelRatio]);
   for (const step of steps) {
     const x = Math.round(plot.valToPos(step, "x", true));
     if (x < left || x > left + width) continue;
     ctx.beginPath();
-    ctx.moveTo(x, top);
+    ctx.moveTo(x, from);
     ctx.lineTo(x, top + height);
     ctx.stroke();
   }

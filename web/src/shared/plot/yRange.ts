@@ -22,7 +22,7 @@ interface Extremes {
 /** Return the range of curves whose values are shares up to 1: where all results lie near the top, that part. */
 export function resultRange(ys: Values[]): YRange | null {
   const found = ys.flatMap((values) => extremesOf(values) ?? []);
-  if (!found.length) return null;
+  if (found.length < 2) return null; // a single curve hides no other
   const [least, most] = [
     Math.min(...found.map((one) => one.least)),
     Math.max(...found.map((one) => one.most)),

@@ -32,7 +32,7 @@ export function AnswerPanel({ experiment }: { experiment: ExperimentDetail }) {
       )}
       {data && (
         <>
-          <p className={styles.sentence}>{data.sentence}</p>
+          <p className={styles.sentence}>{data.sentence.replaceAll(" %", "\u00a0%")}</p>
           <AnswerControls answer={data} onChange={onChange} />
           <AnswerPicture answer={data} />
           <Notes answer={data} />

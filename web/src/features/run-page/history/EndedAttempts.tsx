@@ -12,7 +12,7 @@ export function EndedAttempts({ run }: { run: RunDetail }) {
     <>
       <FoldedList
         label="Attempts that ended early"
-        noun="attempt that ended early"
+        noun="ended attempt"
         items={attempts.map((attempt) => (
           <Attempt key={attempt.number} {...{ run, attempt }} />
         ))}

@@ -1,6 +1,7 @@
 /** Two numeric axes: a cell for each pair of values, darker where the figure is better; one map for each category. */
 import type { CSSProperties } from "react";
 import type { Answer, AnswerAxis, AnswerFigure, AnswerGroup } from "@/shared/api/types";
+import { pluralize } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { useWidth } from "@/shared/plot/useWidth";
 import { doneText, figureText, placeText, spreadText, tickText } from "../figureText";
@@ -136,7 +137,7 @@ function cellStyle(
 
 function mixture(share: number): string {
   // between the ends no text color has enough contrast with the middle, so the middle is left out
-  const percent = share > 0.5 ? 60 + (share - 0.5) * 80 : 6 + share * 56;
+  const percent = share > 0.5 ? 78 + (share - 0.5) * 44 : 4 + share * 60;
   return `color-mix(in oklab, var(--accent) ${percent.toFixed(1)}%, var(--surface))`;
 }
 
@@ -169,7 +170,7 @@ function Scale({ figure, range }: { figure: AnswerFigure; range: Range }) {
         style={{ background: `linear-gradient(90deg, ${colors.map(mixture).join(", ")})` }}
       />
       <span>{figureText(range.high, figure.unit)}</span>
-      {range.cut > 0 && <span>{range.cut} far out have the colors of the ends</span>}
+      {range.cut > 0 && <span>{pluralize(range.cut, "value")} far out, with the color of an end</span>}
     </p>
   );
 }

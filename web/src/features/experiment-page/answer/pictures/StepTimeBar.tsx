@@ -1,6 +1,7 @@
 /** The time of a step as one bar of its parts; a legend names the parts and their times. */
 import type { AnswerGroup } from "@/shared/api/types";
 import { formatStepTime } from "@/shared/format/time";
+import { classNames } from "@/shared/page/classNames";
 import { PARTS } from "@/shared/series/timeParts";
 import { useTheme } from "@/shared/theme/theme";
 import styles from "./StepTimeBar.module.css";
@@ -19,7 +20,7 @@ export function StepTimeBar({ parts, longest, legend = false }: Props) {
   return (
     <>
       <div
-        className={styles.stepBar}
+        className={classNames(styles.stepBar, legend && styles.ownBar)}
         style={{ width: `${(100 * total) / (longest ?? total)}%` }}
         aria-hidden="true"
       >
