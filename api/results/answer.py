@@ -21,7 +21,7 @@ from contract.spec.grid.grid import MAX_POINTS
 from contract.validation import ValidationIssue
 from store.lists.order import ListOrder
 from store.lists.run_list import page
-from store.metrics import points
+from store.metrics import curves
 from store.tables import Run
 from study.answer.answer import Choice, find_answer
 from study.answer.measures import NEWEST_STEPS, OF_EVALUATIONS, OF_STEPS, Measures, measure
@@ -97,6 +97,6 @@ def read_measures(db: Session, runs: Sequence[RunView]) -> dict[int, Measures]:
 def _read_series(
     db: Session, ids: Sequence[int], name: str, after: Mapping[int, int], into: Mapping[int, Columns]
 ) -> None:
-    found, _ = points.of_experiment(db, ids, name, after=after, limit=MAX_POINTS_READ)
+    found, _ = curves.of_experiment(db, ids, name, after=after, limit=MAX_POINTS_READ)
     for run_id, (steps, values) in found.items():
         into[run_id][name] = list(zip(steps, values, strict=True))

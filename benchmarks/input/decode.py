@@ -41,12 +41,15 @@ COLORS = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 BOXES = 8  # of each photograph, for the quality
 CONVERSIONS = {
     "unchanged": Conversion(),
+    "restart markers": Conversion(has_restarts=True),
     "shortest 352, quality 95": Conversion(shortest=352, quality=95),
     "shortest 320, quality 95": Conversion(shortest=320, quality=95),
     "shortest 320, quality 90": Conversion(shortest=320, quality=90),
+    "320, 90, restart markers": Conversion(shortest=320, quality=90, has_restarts=True),
     "shortest 288, quality 90": Conversion(shortest=288, quality=90),
     "shortest 256, quality 90": Conversion(shortest=256, quality=90),
     "half as pixels": Conversion(pixels=0.5),
+    "half as pixels, markers": Conversion(pixels=0.5, has_restarts=True),
     "pixels": Conversion(pixels=1.0),
     "shortest 320, pixels": Conversion(shortest=320, pixels=1.0),
 }

@@ -10,22 +10,13 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from tests.testing.trainers.photographs import photograph
 from trainers.data.images import decoder
 from trainers.data.images.crop import UNITS, Box, center_square, random_box
 from trainers.data.images.decoder import UNREADABLE, decode_square
 from trainers.data.images.image_draws import draw_units
 
 SIZE = 64
-
-
-def photograph(width: int, height: int, **how: object) -> bytes:
-    """Return a JPEG with coarse and fine detail."""
-    coarse = np.random.default_rng(width).integers(0, 256, (height // 8, width // 8, 3), dtype=np.uint8)
-    file = BytesIO()
-    Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC).save(
-        file, "JPEG", **{"quality": 90, **how}
-    )
-    return file.getvalue()
 
 
 def by_pillow(monkeypatch: pytest.MonkeyPatch, content: bytes, choose: Callable[[int, int], Box]) -> Tensor:

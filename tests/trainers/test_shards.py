@@ -122,6 +122,14 @@ def test_pixels_give_the_batch_of_their_jpegs(folder: Path, written: Path, tmp_p
     assert torch.equal(*batches), "a box of less than 96 pixels is not decoded at a half"
 
 
+@pytest.mark.skipif(not Conversion.can_add_restarts(), reason="jpegtran is not installed")
+def test_restart_markers_change_no_batch(folder: Path, written: Path, tmp_path: Path) -> None:
+    marked = trained(write(folder, tmp_path / "marked", Conversion(has_restarts=True)))
+    assert marked.read(7) != trained(written).read(7)
+    batches = [images(files, tmp_path, 24).batch(torch.arange(23))[0] for files in (marked, trained(written))]
+    assert torch.equal(*batches)
+
+
 def test_a_share_of_every_tar_file_is_pixels(folder: Path, tmp_path: Path) -> None:
     half = write(folder, tmp_path / "half", Conversion(pixels=0.4))
     for path in sorted((half / "train").glob("*.tar")):
@@ -238,8 +246,12 @@ def test_the_command_writes_shards_and_prints_the_data_section_of_a_spec(folder:
     failed = run([*command, "check", str(out)])
     assert (failed.returncode, failed.stdout) == (2, "")
     assert "it is not whole" in failed.stderr
+    without_tools = {**os.environ, "PATH": str(tmp_path)}
+    lacking = run([*command, "write", str(folder), str(tmp_path / "new"), "--restart-markers"], without_tools)
+    assert "there is no jpegtran: install libjpeg-turbo-progs" in lacking.stderr
+    assert not (tmp_path / "new").exists()
     assert "9 is not from 0 to 1" in run([*command, "write", str(folder), str(out), "--pixels", "9"]).stderr
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=HOUSE, capture_output=True, text=True)
+def run(command: list[str], environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, env=environment)

@@ -1,6 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
+import { bucketed } from "./testing/curves";
 import { chartOf } from "./testing/fakeChart";
 import { openPage } from "./testing/openPage";
 import { anExperiment, aRun, Service } from "./testing/service";
@@ -19,17 +20,18 @@ function grid() {
   return new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 4 }, runs: 4 }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
-    "GET /experiments/3/points": (url) => ({
+    "GET /experiments/3/curves": (url) => ({
       name: url.searchParams.get("name"),
       // a second request has no new points
       curves: url.searchParams.has("after")
         ? []
         : runs.map((run) => ({
             run_id: run.id,
-            steps: [5, 10],
-            values: url.searchParams.get("name") === "epoch" ? [1, 2] : [0.5, 0.9],
+            ...bucketed({
+              steps: [5, 10],
+              values: url.searchParams.get("name") === "epoch" ? [1, 2] : [0.5, 0.9],
+            }),
           })),
-      more: false,
     }),
     "POST /experiments/3/stop": () => ({ stopping: 4 }),
   });
@@ -54,7 +56,7 @@ test("the fields of variants are columns too, and the legend has each of their v
   new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 3 }, runs: 3 }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
-    "GET /experiments/3/points": () => ({ name: "loss", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "loss", curves: [] }),
   });
   openPage("/experiments/3?tab=curves");
   const row = (await screen.findByRole("link", { name: "Run 12" })).closest("tr");
@@ -121,9 +123,9 @@ test("a choice requests another series, and later polls request its new points o
   openPage("/experiments/3?tab=curves");
   await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));
   await waitFor(() => {
-    expect(service.requests).toContain("GET /experiments/3/points?name=loss");
+    expect(service.requests).toContain("GET /experiments/3/curves?name=loss&buckets=1100");
   });
-  const more = "GET /experiments/3/points?name=loss&after=10:10&after=11:10&after=12:10&after=13:10";
+  const more = "GET /experiments/3/curves?name=loss&buckets=1100&after=10:9&after=11:9&after=12:9&after=13:9";
   await waitFor(() => {
     expect(service.requests).toContain(more);
   });
@@ -224,10 +226,9 @@ test("overlaid curves are the measured values until the reader asks for smoothin
   const service = grid();
   const steps = Array.from({ length: 400 }, (_, step) => step);
   const values = steps.map((step) => (step === 200 ? 25 : 0));
-  service.answers["GET /experiments/3/points"] = () => ({
+  service.answers["GET /experiments/3/curves"] = () => ({
     name: "loss",
-    curves: [{ run_id: 10, steps, values }],
-    more: false,
+    curves: [{ run_id: 10, ...bucketed({ steps, values }) }],
   });
   openPage("/experiments/3?tab=curves");
   await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));

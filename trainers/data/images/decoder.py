@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from io import BytesIO
+from math import ceil
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from trainers.data.images.crop import Box
+from trainers.data.images.jpeg_part import cut_part
 
 try:
     import simplejpeg
@@ -75,17 +77,32 @@ def _decode_jpeg(content: bytes, choose: ChooseBox, size: int) -> Tensor | None:
             return None
         box = choose(width, height)
         factor = _reduction(box, size)
+        encoded: bytes | bytearray = content
+        if part := cut_part(content, box, margin=_margin(box, size, factor)):
+            encoded, width, height = part.content, part.width, part.height
+            box = box[0] - part.left, box[1] - part.upper, box[2] - part.left, box[3] - part.upper
         # a scale of k/8 other than these powers of two is slower than no scale
         least = {"min_height": height // factor, "min_width": width // factor} if factor > 1 else {}
-        pixels_HWC = simplejpeg.decode_jpeg(content, min_factor=1, **least)
+        pixels_HWC = simplejpeg.decode_jpeg(encoded, min_factor=1, **least)
     except ValueError:  # Pillow reads more of a damaged file, and has the last word
         return None
-    return _resize(pixels_HWC, _scale(box, pixels_HWC.shape[1] / width, pixels_HWC.shape[0] / height), size)
+    return _resize(pixels_HWC, _scale(box, 1 / factor), size)
+
+
+def _margin(box: Box, size: int, factor: int) -> int:
+    """Return the pixels around a box on which its own pixels depend: by the colors' upsampling, and by Pillow."""
+    if factor == 1 and _is_whole(box):
+        return 2
+    return 4 * factor + ceil(2 * max(box[2] - box[0], box[3] - box[1]) / size)
+
+
+def _is_whole(box: Box) -> bool:
+    return all(float(edge).is_integer() for edge in box)
 
 
 def _resize(pixels_HWC: Pixels, box: Box, size: int) -> Tensor:
     """Resize a box: by torch, or by Pillow if the box has a fraction of a pixel, which torch would round away."""
-    if not all(float(edge).is_integer() for edge in box):
+    if not _is_whole(box):
         return _resize_by_pillow(Image.fromarray(pixels_HWC), box, size)
     left, upper, right, lower = (int(edge) for edge in box)
     # a copy, because torch warns of pixels that it cannot write to
@@ -105,8 +122,10 @@ def _decode_by_pillow(content: bytes, choose: ChooseBox, size: int) -> Tensor:
         width, height = image.size
         box = choose(width, height)
         factor = _reduction(box, size)
-        image.draft("RGB", (width // factor, height // factor))
-        return _resize_by_pillow(image.convert("RGB"), _scale(box, image.size[0] / width, image.size[1] / height), size)
+        drafted = image.draft("RGB", (width // factor, height // factor))
+        # not the quotient of the sizes: a reduced image has a whole pixel where its last block has less
+        scale = drafted[1][2] / width if drafted else 1.0
+        return _resize_by_pillow(image.convert("RGB"), _scale(box, scale), size)
 
 
 def _resize_by_pillow(image: Image.Image, box: Box, size: int) -> Tensor:
@@ -114,5 +133,6 @@ def _resize_by_pillow(image: Image.Image, box: Box, size: int) -> Tensor:
     return torch.frombuffer(bytearray(square.tobytes()), dtype=torch.uint8).view(size, size, 3).permute(2, 0, 1)
 
 
-def _scale(box: Box, across: float, down: float) -> Box:
-    return box[0] * across, box[1] * down, box[2] * across, box[3] * down
+def _scale(box: Box, scale: float) -> Box:
+    left, upper, right, lower = box
+    return left * scale, upper * scale, right * scale, lower * scale

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from trainers.data.shards.conversion import Conversion
+from trainers.data.shards.conversion import JPEGTRAN, Conversion
 from trainers.data.shards.index_tars import index_tars
 from trainers.data.shards.shard_error import ShardError
 from trainers.data.shards.shard_index import check_hashes, read_index
@@ -47,6 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     write.add_argument("--quality", type=_quality, default=90, help="of JPEGs that are shrunk (default: 90)")
     pixels = "share of the images stored as pixels, which need no decoding and about seven times the bytes (default: 0)"
     write.add_argument("--pixels", type=_share, default=0.0, metavar="SHARE", help=pixels)
+    markers = "give JPEGs restart markers, without loss: a crop decodes faster (needs jpegtran of libjpeg-turbo)"
+    write.add_argument("--restart-markers", action="store_true", help=markers)
     write.add_argument("--per-tar", type=_positive, default=PER_TAR, metavar="N", help="images of a tar file")
     write.set_defaults(carry_out=_write)
     index = commands.add_parser("index", help="index tar files of another tool in SHARDS/train and SHARDS/val")
@@ -61,7 +63,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _write(options: argparse.Namespace) -> None:
-    conversion = Conversion(options.longest, options.shortest, options.quality, options.pixels)
+    if options.restart_markers and not Conversion.can_add_restarts():
+        raise ValueError(
+            f"there is no {JPEGTRAN}: install libjpeg-turbo-progs (Debian) or libjpeg-turbo-utils (Fedora)"
+        )
+    conversion = Conversion(
+        options.longest, options.shortest, options.quality, options.pixels, has_restarts=options.restart_markers
+    )
     write_shards(
         options.folder,
         options.shards,

@@ -6,6 +6,7 @@ import { ClustersPage } from "@/features/clusters/ClustersPage";
 import { CollectivesPage } from "@/features/collectives/CollectivesPage";
 import { ExperimentList } from "@/features/experiment-list/ExperimentList";
 import { ExperimentPage } from "@/features/experiment-page/ExperimentPage";
+import { RunsPage } from "@/features/run-list/RunsPage";
 import { RunPage } from "@/features/run-page/RunPage";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import styles from "./App.module.css";
@@ -43,6 +44,7 @@ export function App() {
           <Route path="/" component={Home} />
           <Route path={EXPERIMENT}>{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
           <Route path={RUN}>{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
+          <Route path="/runs" component={RunsPage} />
           <Route path="/collectives" component={CollectivesPage} />
           <Route path="/clusters" component={ClustersPage} />
           <Route>

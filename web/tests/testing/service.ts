@@ -6,7 +6,7 @@ import type { ExperimentDetail, ProgramSpec, RunDetail, RunView } from "@/shared
 type Answer = (url: URL) => unknown;
 type Problem = Omit<Partial<components["schemas"]["Problem"]>, "errors"> & {
   status: number;
-  errors?: { path: string; message: string }[]; // of a query also the place of the mistake
+  errors?: { path: string; message: string; start?: number; end?: number }[]; // a mistake of a query has a place
 };
 
 /**

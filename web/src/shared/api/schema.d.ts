@@ -154,6 +154,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Experiment Curves
+         * @description Return one series of runs of an experiment between two steps in buckets, for an overlay.
+         */
+        get: operations["get_experiment_curves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/failures": {
         parameters: {
             query?: never;
@@ -425,6 +445,26 @@ export interface paths {
          * @description Change the labels of a run.
          */
         patch: operations["patch_run"];
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Curves
+         * @description Return series of a run between two steps in buckets, whose least and greatest values a chart draws.
+         */
+        get: operations["get_run_curves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/runs/{run_id}/differences": {
@@ -1411,6 +1451,104 @@ export interface components {
             epoch: number;
         };
         /**
+         * BucketedCurve
+         * @description A part of a series in buckets: what the points of each so many steps sum up to.
+         */
+        BucketedCurve: {
+            /**
+             * Counts
+             * @description Number of points in each bucket.
+             * @example [
+             *       127,
+             *       128
+             *     ]
+             */
+            counts: number[];
+            /**
+             * First Step
+             * @description First step of the whole series.
+             * @example 1
+             */
+            first_step: number;
+            /**
+             * Infinity
+             * @description The buckets, by first step, that have the value infinity.
+             * @example []
+             */
+            infinity: number[];
+            /**
+             * Last
+             * @description Value of the last step of each bucket; null if that was not a finite number.
+             * @example [
+             *       2.15,
+             *       null
+             *     ]
+             */
+            last: (number | null)[];
+            /**
+             * Last Step
+             * @description Last step of the whole series.
+             * @example 93000
+             */
+            last_step: number;
+            /**
+             * Max
+             * @description Greatest finite value in each bucket; null without any.
+             * @example [
+             *       2.31,
+             *       2.18
+             *     ]
+             */
+            max: (number | null)[];
+            /**
+             * Mean
+             * @description Mean of the finite values in each bucket; null without any.
+             * @example [
+             *       2.21,
+             *       2.06
+             *     ]
+             */
+            mean: (number | null)[];
+            /**
+             * Min
+             * @description Least finite value in each bucket; null without any.
+             * @example [
+             *       2.11,
+             *       1.98
+             *     ]
+             */
+            min: (number | null)[];
+            /**
+             * Minus Infinity
+             * @description The buckets, by first step, that have the value minus infinity.
+             * @example []
+             */
+            minus_infinity: number[];
+            /**
+             * Nan
+             * @description The buckets, by first step, that have a value that was no number (NaN).
+             * @example [
+             *       128
+             *     ]
+             */
+            nan: number[];
+            /**
+             * Steps
+             * @description First step of each bucket, ascending. Buckets without points are left out.
+             * @example [
+             *       0,
+             *       128
+             *     ]
+             */
+            steps: number[];
+            /**
+             * Width
+             * @description Number of steps of a bucket. With 1 each bucket is one point, as in every part with few points.
+             * @example 128
+             */
+            width: number;
+        };
+        /**
          * Change
          * @description How a file of one snapshot differs from the other.
          * @enum {string}
@@ -2245,6 +2383,23 @@ export interface components {
              * @default null
              */
             tags: string[] | null;
+        };
+        /**
+         * ExperimentCurves
+         * @description One series of an experiment's runs in buckets.
+         */
+        ExperimentCurves: {
+            /**
+             * Curves
+             * @description The curve of each run that has points there, in the order of the grid.
+             */
+            curves: components["schemas"]["RunBucketedCurve"][];
+            /**
+             * Name
+             * @description Name of the series.
+             * @example loss
+             */
+            name: string;
         };
         /**
          * ExperimentDetail
@@ -5171,6 +5326,110 @@ export interface components {
             start: number[];
         };
         /**
+         * RunBucketedCurve
+         * @description One series of one run in buckets.
+         */
+        RunBucketedCurve: {
+            /**
+             * Counts
+             * @description Number of points in each bucket.
+             * @example [
+             *       127,
+             *       128
+             *     ]
+             */
+            counts: number[];
+            /**
+             * First Step
+             * @description First step of the whole series.
+             * @example 1
+             */
+            first_step: number;
+            /**
+             * Infinity
+             * @description The buckets, by first step, that have the value infinity.
+             * @example []
+             */
+            infinity: number[];
+            /**
+             * Last
+             * @description Value of the last step of each bucket; null if that was not a finite number.
+             * @example [
+             *       2.15,
+             *       null
+             *     ]
+             */
+            last: (number | null)[];
+            /**
+             * Last Step
+             * @description Last step of the whole series.
+             * @example 93000
+             */
+            last_step: number;
+            /**
+             * Max
+             * @description Greatest finite value in each bucket; null without any.
+             * @example [
+             *       2.31,
+             *       2.18
+             *     ]
+             */
+            max: (number | null)[];
+            /**
+             * Mean
+             * @description Mean of the finite values in each bucket; null without any.
+             * @example [
+             *       2.21,
+             *       2.06
+             *     ]
+             */
+            mean: (number | null)[];
+            /**
+             * Min
+             * @description Least finite value in each bucket; null without any.
+             * @example [
+             *       2.11,
+             *       1.98
+             *     ]
+             */
+            min: (number | null)[];
+            /**
+             * Minus Infinity
+             * @description The buckets, by first step, that have the value minus infinity.
+             * @example []
+             */
+            minus_infinity: number[];
+            /**
+             * Nan
+             * @description The buckets, by first step, that have a value that was no number (NaN).
+             * @example [
+             *       128
+             *     ]
+             */
+            nan: number[];
+            /**
+             * Run Id
+             * @description Id of the run.
+             * @example 42
+             */
+            run_id: number;
+            /**
+             * Steps
+             * @description First step of each bucket, ascending. Buckets without points are left out.
+             * @example [
+             *       0,
+             *       128
+             *     ]
+             */
+            steps: number[];
+            /**
+             * Width
+             * @description Number of steps of a bucket. With 1 each bucket is one point, as in every part with few points.
+             * @example 128
+             */
+            width: number;
+        };
+        /**
          * RunChange
          * @description Changes of a run's labels; a field that is absent or null changes nothing.
          */
@@ -5247,6 +5506,19 @@ export interface components {
              *     ]
              */
             values: (number | null)[];
+        };
+        /**
+         * RunCurves
+         * @description Series of one run in buckets.
+         */
+        RunCurves: {
+            /**
+             * Series
+             * @description The curve of each series that has points there, by its name.
+             */
+            series: {
+                [key: string]: components["schemas"]["BucketedCurve"];
+            };
         };
         /**
          * RunDetail
@@ -7885,6 +8157,103 @@ export interface operations {
             };
         };
     };
+    get_experiment_curves: {
+        parameters: {
+            query?: {
+                /** @description Name of the series. */
+                name?: string;
+                /** @description Ids of runs; without one, the first 200 of the grid. */
+                run?: number[];
+                /** @description First step of the chart. */
+                from?: number;
+                /** @description Last step of the chart. */
+                to?: number;
+                /** @description RUN:STEP for each run (its id) of which the caller has the points up to this step: only later buckets of it are returned. A chart that grows asks for its last bucket again. */
+                after?: string[];
+                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 100,000 buckets. */
+                buckets?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentCurves"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_failures: {
         parameters: {
             query?: {
@@ -9316,6 +9685,99 @@ export interface operations {
             };
             /** @description The content type of the body is not supported. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_curves: {
+        parameters: {
+            query?: {
+                /** @description Names of series, at most 50; without one, loss, accuracy and times first. */
+                name?: string[];
+                /** @description First step of the chart. */
+                from?: number;
+                /** @description Last step of the chart. */
+                to?: number;
+                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 100,000 buckets. */
+                buckets?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCurves"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

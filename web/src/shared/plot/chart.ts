@@ -1,7 +1,8 @@
 /** A uPlot that follows a changing view: new points without flicker, highlights without a rebuild. */
 import uPlot from "uplot";
-import { drawMarks } from "./marks";
+import type { StepRange } from "@/shared/curves/view";
 import { drawHighlight } from "./highlight";
+import { drawMarks, drawNotFinite } from "./marks";
 import { fullX, optionsFor, token } from "./options";
 import type { View } from "./view";
 
@@ -12,6 +13,7 @@ export class Chart {
   private view: View | null = null;
   private index: number | null = null;
   private drawn: View["highlighted"] = null; // the highlight on the canvas
+  private range: StepRange = null;
   private moving = false; // the code moves the crosshair, not the pointer: no line is selected
   private readonly watcher: ResizeObserver;
 
@@ -77,6 +79,7 @@ export class Chart {
         (plot) => {
           drawMarks(plot, this.view?.marks ?? [], token("--muted"));
           this.drawHighlight(plot);
+          if (this.view?.notFinite) drawNotFinite(plot, this.view);
         },
       ],
       setCursor: [
@@ -88,7 +91,7 @@ export class Chart {
       ],
       setScale: [
         (plot, key) => {
-          if (key === "x" && this.view) this.view.onZoom?.(isZoomed(plot, this.view));
+          if (key === "x") this.reportRange(plot);
         },
       ],
       setSeries: [
@@ -142,6 +145,15 @@ export class Chart {
     if (index === this.index) return;
     this.index = index;
     this.view?.onIndex?.(index);
+  }
+
+  private reportRange(plot: uPlot): void {
+    const { min, max } = plot.scales.x ?? {};
+    if (!this.view || min === undefined || max === undefined) return;
+    const range: StepRange = isZoomed(plot, this.view) ? [min, max] : null;
+    if (String(range) === String(this.range)) return;
+    this.range = range;
+    this.view.onRange?.(range);
   }
 
   private reportNearest(index: number | null): void {

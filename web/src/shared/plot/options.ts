@@ -77,7 +77,7 @@ function xScale(current: () => View): uPlot.Scale {
     time: false,
     range: (u, low, high) => {
       const [x] = u.data;
-      const isFull = x.length < 2 || (low === x[0] && high === x.at(-1));
+      const isFull = !x.length || (low === x[0] && high === x.at(-1));
       return isFull ? fullX(current()) : [low, high];
     },
   };

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { formatTick, pluralize } from "@/shared/format/number";
+import type { StepRange } from "@/shared/curves/view";
 import type { Unit } from "@/shared/format/position";
 import { classNames } from "@/shared/page/classNames";
 import { Plot } from "@/shared/plot/Plot";
@@ -31,7 +32,8 @@ interface Props {
 export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onColorBy }: Props) {
   const { options, ...toolbar } = useCurveOptions(experiment, runs);
   const [index, setIndex] = useState<number | null>(null);
-  const overlay = useOverlay(experiment, runs, lineStyles, options);
+  const [stepRange, setStepRange] = useState<StepRange>(null);
+  const overlay = useOverlay(experiment, runs, lineStyles, options, stepRange);
   const { kind, logarithmic } = options;
   const unit: Unit = options.byEpoch ? "epoch" : "step";
   const byKey = new Map(runs.map((run) => [String(run.id), run]));
@@ -58,6 +60,7 @@ export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onC
         highlighted={selection.highlighted}
         selectsNearest
         onIndex={setIndex}
+        onRange={setStepRange}
         onSelect={(key) => {
           selection.highlight(key ? [key] : null);
         }}
