@@ -43,7 +43,7 @@ def take_pictures(browser: Browser, client: Client, ids: Mapping[str, int], them
         page.wait_for_url(f"{client.url}/")
         for name, path in pages.items():
             page.goto(client.url + path)
-            expect(page.locator("h1")).to_be_visible()
+            expect(page.locator("h1")).to_be_visible(timeout=60_000)
             page.wait_for_load_state("networkidle")
             write_small(page.screenshot(), IMAGES / f"{name}-{theme}.png")
 

@@ -115,7 +115,7 @@ function cellClass(group: AnswerGroup | undefined, isBest: boolean): string {
   return classNames(
     styles.cell,
     !group?.figure && styles.emptyCell,
-    group?.is_preliminary && styles.preliminaryCell,
+    group?.figure != null && group.is_preliminary && styles.preliminaryCell,
     isBest && styles.bestCell,
   );
 }
