@@ -31,7 +31,8 @@ MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy"},
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
-    "api": {"contract", "store", "sqlalchemy", "pydantic", "lark", *WEB, *PLANS},  # plans: decision 6
+    # plans: decision 6; study: decision 37
+    "api": {"contract", "store", "study", "sqlalchemy", "pydantic", "lark", *WEB, *PLANS},
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "study": {"contract"},
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},

@@ -19,6 +19,7 @@ OPERATION_IDS = [
     "delete_experiment",
     "delete_run",
     "extend_run",
+    "get_answer",
     "get_checkpoint_advice",
     "get_experiment",
     "get_experiment_curves",

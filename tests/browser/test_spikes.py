@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 POINTS, SPIKE_AT, SPIKE = 100_000, 77_777, 50.0
 # the places, as shares of the plot's width, of colored pixels in its upper half, which only the spike reaches
 UPPER = """() => {
-  const canvas = document.querySelector('.u-wrap canvas'), over = document.querySelector('.u-over');
+  const canvas = document.querySelector('canvas'), over = canvas.nextElementSibling;
   const box = canvas.getBoundingClientRect(), plot = over.getBoundingClientRect();
   const scale = canvas.width / box.width, left = (plot.left - box.left) * scale, width = plot.width * scale;
   const top = Math.round((plot.top - box.top) * scale), height = Math.round(plot.height * scale / 2);
@@ -60,7 +60,7 @@ def experiment_id(dashboard: Dashboard) -> int:
 def test_a_spike_of_one_point_is_drawn_at_every_zoom(
     open_page: Callable[..., Page], dashboard: Dashboard, experiment_id: int
 ) -> None:
-    page = open_page(f"/experiments/{experiment_id}")
+    page = open_page(f"/experiments/{experiment_id}?tab=curves")
     page.get_by_role("radio", name="Training loss").check(force=True)
     low, high = 0.0, float(POINTS)
     must_show_spike(page, low, high)
@@ -95,7 +95,7 @@ def must_show_spike(page: Page, low: float, high: float) -> None:
 
 
 def drag(page: Page, start: float, end: float) -> None:
-    box = page.locator(".u-over").first.bounding_box()
+    box = page.locator("canvas + div").first.bounding_box()
     assert box
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + start * box["width"], y)

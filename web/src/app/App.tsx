@@ -6,11 +6,13 @@ import { ClustersPage } from "@/features/clusters/ClustersPage";
 import { CollectivesPage } from "@/features/collectives/CollectivesPage";
 import { ExperimentList } from "@/features/experiment-list/ExperimentList";
 import { ExperimentPage } from "@/features/experiment-page/ExperimentPage";
+import { RunsPage } from "@/features/run-list/RunsPage";
 import { RunPage } from "@/features/run-page/RunPage";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import styles from "./App.module.css";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { Header } from "./Header";
+import { SchedulerBanner } from "./SchedulerBanner";
 
 // any other text than a number leads to "This page does not exist"
 const EXPERIMENT = /^\/experiments\/(?<id>\d+)\/?$/;
@@ -36,11 +38,13 @@ export function App() {
       </a>
       <Header />
       <ConnectionBanner />
+      <SchedulerBanner />
       <main id="main" className={styles.main} ref={main} tabIndex={-1}>
         <Switch>
           <Route path="/" component={Home} />
           <Route path={EXPERIMENT}>{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
           <Route path={RUN}>{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
+          <Route path="/runs" component={RunsPage} />
           <Route path="/collectives" component={CollectivesPage} />
           <Route path="/clusters" component={ClustersPage} />
           <Route>

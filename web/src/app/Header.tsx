@@ -8,6 +8,7 @@ export function Header() {
   const theme = useTheme();
   const [location] = useLocation();
   const other = theme === "dark" ? "light" : "dark";
+  const isRuns = location === "/runs" || location.startsWith("/compare");
   const isClusters = location.startsWith("/clusters");
   const isCollectives = location.startsWith("/collectives");
   return (
@@ -20,8 +21,11 @@ export function Header() {
         <span>Bigbatch</span>
       </Link>
       <nav aria-label="Main">
-        <MainLink href="/" isCurrent={!isClusters && !isCollectives}>
+        <MainLink href="/" isCurrent={!isRuns && !isClusters && !isCollectives}>
           Experiments
+        </MainLink>
+        <MainLink href="/runs" isCurrent={isRuns}>
+          Runs
         </MainLink>
         <MainLink href="/collectives" isCurrent={isCollectives}>
           Collectives

@@ -4,7 +4,10 @@ import type { components } from "@/shared/api/schema";
 import type { ExperimentDetail, ProgramSpec, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
-type Problem = Partial<components["schemas"]["Problem"]> & { status: number };
+type Problem = Omit<Partial<components["schemas"]["Problem"]>, "errors"> & {
+  status: number;
+  errors?: { path: string; message: string; start?: number; end?: number }[]; // a mistake of a query has a place
+};
 
 /**
  * Answer "GET /path" by `answers`, paths in `refused` with their problem, paths in `broken` with 500 and no document,

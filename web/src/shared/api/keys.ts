@@ -3,6 +3,7 @@ import type { QueryKey } from "@tanstack/react-query";
 import type { Target } from "./target";
 
 export const keys = {
+  readiness: (): QueryKey => ["readiness"],
   clusters: (): QueryKey => ["clusters"],
   collectivePrices: (network: object): QueryKey => ["collective-prices", network],
   collectivePlan: (collective: object | undefined, hosts: number, ranksPerHost: number): QueryKey => [
@@ -16,6 +17,7 @@ export const keys = {
   experiment: (id: number): QueryKey => ["experiment", id],
   experimentName: (id: number): QueryKey => ["experiment", id, "name"],
   experimentRuns: (id: number): QueryKey => ["experiment", id, "runs"],
+  experimentAnswer: (id: number, choice: object): QueryKey => ["experiment", id, "answer", choice],
   experimentSeries: (id: number, name: string): QueryKey => ["experiment", id, "points", name],
   experimentCurves: (id: number, name: string, restarts: number, view: readonly unknown[]): QueryKey => [
     ...keys.experimentSeries(id, name),
@@ -24,6 +26,10 @@ export const keys = {
   ],
   size: (target: Target): QueryKey => [target.kind, target.id, "size"],
   checkpointAdvice: (id: number): QueryKey => ["checkpoint-advice", id],
+  runTables: (): QueryKey => ["run-table"],
+  runTable: (asked: object, offset: number): QueryKey => [...keys.runTables(), asked, offset],
+  fieldNames: (): QueryKey => ["run-fields"],
+  fieldValues: (name: string): QueryKey => ["run-fields", name],
   run: (id: number): QueryKey => ["run", id],
   runPoints: (id: number): QueryKey => ["run", id, "points"],
   attemptCurves: (id: number, attempt: number, view: readonly unknown[]): QueryKey => [

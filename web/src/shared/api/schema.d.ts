@@ -112,6 +112,28 @@ export interface paths {
         patch: operations["patch_experiment"];
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Answer
+         * @description Return the figure of the experiment over its axes, times to one accuracy, and a sentence of result.
+         *
+         *     Times and speed-ups are those of the first 100 runs; diverged runs count in no mean.
+         */
+        get: operations["get_answer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/checkpoints": {
         parameters: {
             query?: never;
@@ -1039,6 +1061,220 @@ export interface components {
             kind: "alexnet_bn";
         };
         /**
+         * Answer
+         * @description The figure of an experiment over its axes.
+         */
+        Answer: {
+            /**
+             * Baseline
+             * @description Index of the group with which speed-ups compare; null without a target.
+             * @example 0
+             */
+            baseline: number | null;
+            /**
+             * Diverged
+             * @description Number of runs that diverged; no mean counts them.
+             * @example 1
+             */
+            diverged: number;
+            /**
+             * Failed
+             * @description Number of runs that failed for another reason.
+             * @example 0
+             */
+            failed: number;
+            /** @description The figure that is drawn; null before any run has reported one. */
+            figure: components["schemas"]["AnswerFigure"] | null;
+            /**
+             * Figures
+             * @description The figures that can be drawn: values of the parameter `figure`.
+             */
+            figures: components["schemas"]["AnswerFigure"][];
+            /**
+             * Groups
+             * @description The places of the picture, in the order of the grid.
+             */
+            groups: components["schemas"]["AnswerGroup"][];
+            /**
+             * Notes
+             * @description Facts that a reader must know to interpret the picture.
+             * @example [
+             *       "the baseline has 4 ranks: this is not a speed-up over one rank"
+             *     ]
+             */
+            notes: string[];
+            /**
+             * Over
+             * @description The field that repeats runs, over which means are taken; null without one.
+             * @example seed
+             */
+            over: string | null;
+            /** @description The form of the picture, which follows from the axes. */
+            picture: components["schemas"]["Picture"];
+            /**
+             * Sentence
+             * @description The result in plain words.
+             * @example The best held-out accuracy is highest with batch 256: 98.33 %.
+             */
+            sentence: string;
+            /**
+             * Target
+             * @description The accuracy to which times are compared, 0 to 1: the requested one, else the highest one that every run which is
+             *     done has reached, if that is close to the best; null without one.
+             * @example 0.97
+             */
+            target: number | null;
+            /**
+             * Unfinished
+             * @description Number of runs that have not ended.
+             * @example 2
+             */
+            unfinished: number;
+            /** @description The horizontal axis; null without a numeric axis. */
+            x: components["schemas"]["AnswerAxis"] | null;
+            /** @description The vertical axis of a heat map; null in other pictures. */
+            y: components["schemas"]["AnswerAxis"] | null;
+        };
+        /**
+         * AnswerAxis
+         * @description A numeric axis of a picture.
+         */
+        AnswerAxis: {
+            /**
+             * Name
+             * @description Short name of the field.
+             * @example rate
+             */
+            name: string;
+            /**
+             * Path
+             * @description Dotted path of the field.
+             * @example schedule.rate
+             */
+            path: string;
+            /** @description The scale of the axis: log2 where each value is a power of two times another. */
+            scale: components["schemas"]["AxisScale"];
+            /**
+             * Values
+             * @description The values, ascending.
+             * @example [
+             *       64,
+             *       128,
+             *       256
+             *     ]
+             */
+            values: number[];
+        };
+        /**
+         * AnswerFigure
+         * @description A figure of a run that a picture may show.
+         */
+        AnswerFigure: {
+            /**
+             * Higher Is Better
+             * @description Whether the highest value is the best one, instead of the lowest.
+             * @example true
+             */
+            higher_is_better: boolean;
+            /**
+             * Name
+             * @description Name of the figure: `best_accuracy`, `seconds_to_target`, `step_s`, `run_s`, or the name of a series.
+             * @example best_accuracy
+             */
+            name: string;
+            /**
+             * Title
+             * @description The name as a part of a sentence.
+             * @example best held-out accuracy
+             */
+            title: string;
+            /** @description How the figure is written. */
+            unit: components["schemas"]["FigureUnit"];
+        };
+        /**
+         * AnswerGroup
+         * @description The runs at one place of a picture: they differ in the seed alone.
+         */
+        AnswerGroup: {
+            /** @description The best held-out accuracy; null if no run was evaluated. */
+            accuracy: components["schemas"]["FigureSpread"] | null;
+            /**
+             * Diverged
+             * @description Number of runs that diverged; no figure counts them.
+             * @example 0
+             */
+            diverged: number;
+            /**
+             * Done
+             * @description Number of runs that are done.
+             * @example 3
+             */
+            done: number;
+            /** @description The figure of the picture; null if no run has it. */
+            figure: components["schemas"]["FigureSpread"] | null;
+            /**
+             * Is Preliminary
+             * @description Whether no run is done, so that the figures are those of runs that have not ended or were stopped.
+             * @example false
+             */
+            is_preliminary: boolean;
+            /**
+             * Label
+             * @description The line, the map or the bar to which the group belongs; empty where there is one only.
+             * @example torus rows 2
+             */
+            label: string;
+            /**
+             * Parts
+             * @description Mean seconds of each part of a step over the newest steps; empty if no run reports them.
+             * @example {
+             *       "communication_s": 0.008,
+             *       "compute_s": 0.021
+             *     }
+             */
+            parts: {
+                [key: string]: number;
+            };
+            /**
+             * Refusals
+             * @description Why a speed-up would be misleading, as sentences.
+             * @example [
+             *       "run 2 never reached an accuracy of 90.00 %: its best is 89.00 %"
+             *     ]
+             */
+            refusals: string[];
+            /**
+             * Runs
+             * @description Ids of all its runs, in the order of the grid.
+             * @example [
+             *       42,
+             *       43,
+             *       44
+             *     ]
+             */
+            runs: number[];
+            /**
+             * Speedup
+             * @description The baseline's seconds to the target divided by those of the group; null without a fair comparison.
+             * @example 1.8
+             */
+            speedup: number | null;
+            /** @description Seconds of training until the target accuracy; null if a run that is done did not reach it. */
+            to_target: components["schemas"]["FigureSpread"] | null;
+            /**
+             * X
+             * @description Value of the axis `x`; null in a picture without it.
+             * @example 256
+             */
+            x: number | null;
+            /**
+             * Y
+             * @description Value of the axis `y`; null in a picture without it.
+             * @example 0.4
+             */
+            y: number | null;
+        };
+        /**
          * AsyncSGD
          * @description Asynchronous SGD: rank 0 applies each gradient on arrival. With momentum at rank 0 this is Async MSGD.
          *
@@ -1170,6 +1406,12 @@ export interface components {
              */
             wire?: ("bfloat16" | "float16") | null;
         };
+        /**
+         * AxisScale
+         * @description The scale on which the values of an axis are evenly spread.
+         * @enum {string}
+         */
+        AxisScale: "linear" | "log2" | "log10";
         /**
          * BatchNorm
          * @description The ranks that share training statistics, and the statistics that an evaluation uses.
@@ -2760,6 +3002,48 @@ export interface components {
             values: (number | string | boolean | null)[];
         };
         /**
+         * FigureSpread
+         * @description A figure over the runs of a group.
+         */
+        FigureSpread: {
+            /**
+             * Count
+             * @description Number of runs with the figure.
+             * @example 3
+             */
+            count: number;
+            /**
+             * Deviation
+             * @description Standard deviation of the sample; null for one run.
+             * @example 0.0021
+             */
+            deviation: number | null;
+            /**
+             * Least
+             * @description Lowest value.
+             * @example 0.979
+             */
+            least: number;
+            /**
+             * Mean
+             * @description Mean over the runs.
+             * @example 0.981
+             */
+            mean: number;
+            /**
+             * Most
+             * @description Highest value.
+             * @example 0.983
+             */
+            most: number;
+        };
+        /**
+         * FigureUnit
+         * @description How a figure is written.
+         * @enum {string}
+         */
+        FigureUnit: "share" | "seconds" | "number";
+        /**
          * FileContent
          * @description A file of a snapshot.
          */
@@ -4083,6 +4367,12 @@ export interface components {
          * @enum {string}
          */
         PendingKind: "resources" | "quota" | "held" | "dependency" | "reservation" | "other";
+        /**
+         * Picture
+         * @description The form in which the answer is drawn.
+         * @enum {string}
+         */
+        Picture: "single" | "lines" | "heat_map" | "bars";
         /**
          * PlanView
          * @description The plan of a collective: the sends of every round.
@@ -7656,6 +7946,97 @@ export interface operations {
             };
             /** @description The content type of the body is not supported. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_answer: {
+        parameters: {
+            query?: {
+                /** @description Name of the figure to draw, one of `figures` of the answer; without it the one that the axes ask for. */
+                figure?: string | null;
+                /** @description Accuracy to which times are compared; without it the highest that all runs reached. */
+                target?: number | null;
+                /** @description Index of the group to compare with; default: 0. */
+                baseline?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

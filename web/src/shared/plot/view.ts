@@ -19,6 +19,7 @@ export interface View {
   tick: (value: number) => string;
   logarithmic?: boolean;
   ceiling?: number;
+  yRange?: { low: number; high: number } | null; // of y; values beyond it are cut off
   marks?: readonly number[]; // x positions with a dashed line: where a run resumed
   notFinite?: readonly (readonly NotFinite[])[]; // of each line: where its value is NaN or infinite
   xMax?: number; // the x axis ends here or later

@@ -1,20 +1,11 @@
 /** The split of a step's time: compute, update, communication, and waiting for input or for slower ranks. */
 import type { Aligned } from "@/shared/curves/column";
 import type { Curve } from "@/shared/curves/curve";
-import { COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, SLOWEST_RANK, UPDATE_S } from "@/shared/series/catalog";
+import { COMPUTE_S, IDLE_S, SLOWEST_RANK } from "@/shared/series/catalog";
+import { type Part, PARTS } from "@/shared/series/timeParts";
 import type { Series } from "../api/usePoints";
 
 const BINS = 160; // a page is too narrow for single steps, so each bin is an average
-
-export const PARTS = [
-  { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
-  { name: UPDATE_S, title: "Update", color: { light: "#8a5fb5", dark: "#a57fd0" } },
-  { name: COMMUNICATION_S, title: "Communication", color: { light: "#c97524", dark: "#e0924a" } },
-  { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },
-  { name: IDLE_S, title: "Idle", color: { light: "#a3a3ad", dark: "#75757f" } },
-] as const;
-
-export type Part = (typeof PARTS)[number];
 
 export interface TimeSplit {
   parts: Part[]; // that the run reports

@@ -73,7 +73,8 @@ function EngineValues({ run, series, epochs, batch, rate }: EngineProps) {
       <Metric name="Epochs" value={formatNumber(run.latest[EPOCH] ?? 0, 3)} note={`of ${epochs}`} />
       <Metric name="Loss" value={formatNumber(run.latest[LOSS])} />
       <Accuracy run={run} series={series} />
-      <Metric name="Samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
+      {/* the chart's head has the value of the newest step alone */}
+      <Metric name="Mean samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
     </>
   );
 }

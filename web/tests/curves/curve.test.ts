@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { BucketedCurve } from "@/shared/api/types";
 import { grow, isTooFine, lastBucket, recentMean, refine } from "@/shared/curves/curve";
-import { bucketed, curve } from "./testing/curves";
+import { bucketed, curve } from "../testing/curves";
 
 const WIDE: BucketedCurve = {
   width: 100,

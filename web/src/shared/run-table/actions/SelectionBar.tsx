@@ -1,0 +1,138 @@
+/** What may be done with the selected runs: compare, stop, retry, tag, archive, delete. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import { keys } from "@/shared/api/keys";
+import { Menu, type MenuItem } from "@/shared/controls/Menu";
+import { pluralize } from "@/shared/format/number";
+import { hasEnded } from "@/shared/state/state";
+import type { RowSelection, SelectedRun } from "../useRowSelection";
+import { ActionDialog } from "./ActionDialog";
+import { type Action, type Applied, applyToRuns } from "./apply";
+import styles from "./SelectionBar.module.css";
+
+const MOST_COMPARED = 500;
+
+export function SelectionBar({ selection }: { selection: RowSelection }) {
+  const { runs, clear } = selection;
+  const [asked, setAsked] = useState<Action["kind"] | null>(null);
+  const work = useActions(runs);
+  const start = (action: Action) => {
+    setAsked(null);
+    void work.apply(action);
+  };
+  if (!runs.length && !work.text) return null;
+  return (
+    <div className={styles.selectionBar} role="group" aria-label="Selected runs">
+      {runs.length > 0 && (
+        <>
+          <strong>{pluralize(runs.length, "run")} selected</strong>
+          {runs.length <= MOST_COMPARED && (
+            <Link className="button primary" href={compareAddress(runs.map(({ id }) => id))}>
+              Compare
+            </Link>
+          )}
+          <Menu label="Actions" items={itemsOf(runs, start, setAsked)} />
+          <button className="plain muted" onClick={clear}>
+            Clear
+          </button>
+        </>
+      )}
+      <span role="status">{work.text}</span>
+      <Refusals texts={work.refused} />
+      {asked && (
+        <ActionDialog
+          kind={asked}
+          count={runs.length}
+          onAction={start}
+          onCancel={() => {
+            setAsked(null);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function Refusals({ texts }: { texts: string[] }) {
+  if (!texts.length) return null;
+  return (
+    <ul className={styles.refusals}>
+      {texts.slice(0, 5).map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+    </ul>
+  );
+}
+
+export function compareAddress(ids: number[]): string {
+  return `/compare?runs=${ids.join(",")}`;
+}
+
+function itemsOf(
+  runs: SelectedRun[],
+  start: (action: Action) => void,
+  ask: (kind: Action["kind"]) => void,
+): MenuItem[] {
+  const [ended, active] = [
+    runs.filter(({ state }) => hasEnded(state)),
+    runs.filter(({ state }) => !hasEnded(state)),
+  ];
+  const asking = (label: string, kind: Action["kind"], danger = false): MenuItem => ({
+    label,
+    danger,
+    onSelect: () => {
+      ask(kind);
+    },
+  });
+  const starting = (label: string, action: Action): MenuItem => ({
+    label,
+    onSelect: () => {
+      start(action);
+    },
+  });
+  return [
+    ...(active.length ? [asking("Stop…", "stop", true)] : []),
+    ...(runs.some(({ state }) => state === "failed" || state === "cancelled")
+      ? [starting("Retry failed and stopped", { kind: "retry" })]
+      : []),
+    asking("Add a tag…", "tag"),
+    asking("Remove a tag…", "untag"),
+    starting("Archive", { kind: "archive" }),
+    starting("Unarchive", { kind: "unarchive" }),
+    ...(ended.length ? [asking("Delete…", "delete", true)] : []),
+  ];
+}
+
+/** The progress and the result of the latest action, as a text. */
+function useActions(runs: SelectedRun[]) {
+  const cache = useQueryClient();
+  const [text, setText] = useState("");
+  const [refused, setRefused] = useState<string[]>([]);
+  const apply = async (action: Action) => {
+    setRefused([]);
+    setText(`${pluralize(runs.length, "run")} …`);
+    const applied = await applyToRuns(runs, action, (count) => {
+      setText(`${count} of ${pluralize(runs.length, "run")} …`);
+    });
+    setText(resultText(action, applied));
+    setRefused(applied.refused);
+    await cache.invalidateQueries({ queryKey: keys.runTables() });
+  };
+  return { text, refused, apply };
+}
+
+const PAST: Record<Action["kind"], string> = {
+  stop: "asked to stop",
+  retry: "asked to go on",
+  archive: "archived",
+  unarchive: "returned from the archive",
+  delete: "deleted",
+  tag: "tagged",
+  untag: "without the tag",
+};
+
+function resultText({ kind }: Action, { done, refused }: Applied): string {
+  const failed = refused.length ? `, ${refused.length} refused` : "";
+  return `${pluralize(done, "run")} ${PAST[kind]}${failed}`;
+}

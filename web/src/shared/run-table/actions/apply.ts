@@ -1,0 +1,67 @@
+/** An action on many runs: one request for each, a few at a time; a refused one does not stop the others. */
+import { body, client } from "@/shared/api/client";
+import type { RunChange } from "@/shared/api/types";
+import { errorText } from "@/shared/messages/errorText";
+import type { SelectedRun } from "../useRowSelection";
+
+export type Action =
+  { kind: "stop" | "retry" | "archive" | "unarchive" | "delete" } | { kind: "tag" | "untag"; tag: string };
+
+export interface Applied {
+  done: number;
+  refused: string[]; // "run 12: ..."
+}
+
+const AT_ONCE = 6; // as many as a browser sends to one host
+
+export async function applyToRuns(
+  runs: readonly SelectedRun[],
+  action: Action,
+  onProgress: (count: number) => void,
+): Promise<Applied> {
+  const waiting = [...runs];
+  const applied: Applied = { done: 0, refused: [] };
+  const work = async () => {
+    for (let run = waiting.shift(); run; run = waiting.shift()) {
+      try {
+        await applyToRun(run.id, action);
+        applied.done += 1;
+      } catch (error) {
+        applied.refused.push(`run ${run.id}: ${errorText(error as Error)}`);
+      }
+      onProgress(applied.done + applied.refused.length);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, runs.length) }, work));
+  return applied;
+}
+
+async function applyToRun(id: number, action: Action): Promise<unknown> {
+  const params = { path: { run_id: id } };
+  if (action.kind === "stop") return body(client.POST("/api/v1/runs/{run_id}/stop", { params }));
+  if (action.kind === "retry") {
+    const states: ("failed" | "cancelled")[] = ["failed", "cancelled"];
+    return body(client.POST("/api/v1/runs/{run_id}/retry", { params, body: { states } }));
+  }
+  if (action.kind === "delete") return remove(id);
+  return body(client.PATCH("/api/v1/runs/{run_id}", { params, body: changeOf(action) }));
+}
+
+/** Return the change of a label; a field that it lacks stays as it is. */
+function changeOf(action: Action): RunChange {
+  const change: Partial<RunChange> =
+    action.kind === "tag"
+      ? { add_tags: [action.tag] }
+      : action.kind === "untag"
+        ? { remove_tags: [action.tag] }
+        : { archived: action.kind === "archive" };
+  return change as RunChange;
+}
+
+/** The service asks for the name of the run's folder, which its size has: the reader has confirmed all runs at once. */
+async function remove(id: number): Promise<unknown> {
+  const path = { run_id: id };
+  const { confirm, blocked_by } = await body(client.GET("/api/v1/runs/{run_id}/size", { params: { path } }));
+  if (blocked_by.length) throw new Error("the run has not ended");
+  return body(client.DELETE("/api/v1/runs/{run_id}", { params: { path, query: { confirm } } }));
+}

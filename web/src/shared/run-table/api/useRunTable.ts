@@ -1,0 +1,85 @@
+/** GET /runs/table: the pages of the table of runs that are in view. */
+import { keepPreviousData, useQueries } from "@tanstack/react-query";
+import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import type { TablePage, TableRow } from "@/shared/api/types";
+
+export const PAGE = 100; // rows of a request
+
+/** What the table shows: the query, the order and the columns by the names of their fields. */
+export interface Asked {
+  where: string;
+  q: string;
+  sort: string;
+  columns: string[];
+  archived: boolean;
+  experiment?: number;
+}
+
+export interface RunTableData {
+  total: number | null; // null: not known yet
+  columns: TablePage["columns"];
+  rowAt: (index: number) => TableRow | undefined;
+  error: Error | null;
+  isFetching: boolean;
+}
+
+/** Return the table with the rows from `first` to `last`; other rows may be absent. */
+export function useRunTable(asked: Asked, first: number, last: number, every: number | false): RunTableData {
+  const pages = pagesOf(first, last);
+  const queries = useQueries({
+    queries: pages.map((page) => ({
+      queryKey: keys.runTable(asked, page),
+      queryFn: ({ signal }: { signal: AbortSignal }) => fetchRows(asked, page * PAGE, PAGE, signal),
+      placeholderData: keepPreviousData,
+      refetchInterval: every,
+      retry: false,
+    })),
+  });
+  const known = new Map(queries.flatMap(({ data }, index) => (data ? [[pages[index], data]] : [])));
+  const newest = queries.find(({ data, isPlaceholderData }) => data && !isPlaceholderData)?.data;
+  const shown = newest ?? queries.find(({ data }) => data)?.data;
+  return {
+    total: shown?.total ?? null,
+    columns: shown?.columns ?? [],
+    rowAt: (index) => known.get(Math.floor(index / PAGE))?.rows[index % PAGE],
+    error: queries.find(({ error }) => error)?.error ?? null,
+    isFetching: queries.some(({ isPlaceholderData, isPending }) => isPlaceholderData || isPending),
+  };
+}
+
+/** Return a part of the table. */
+export function fetchRows(
+  asked: Asked,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<TablePage> {
+  const { where, q, sort, columns, archived, experiment } = asked;
+  const query = {
+    ...(where.trim() && { where }),
+    ...(q.trim() && { q: q.trim() }),
+    ...(sort && { sort }),
+    ...(archived && { archived }),
+    ...(experiment !== undefined && { experiment }),
+    column: columns,
+    offset,
+    limit,
+  };
+  return body(client.GET("/api/v1/runs/table", { params: { query }, ...(signal && { signal }) }));
+}
+
+/** Return all rows of the table, a page at a time. */
+export async function fetchAllRows(asked: Asked, most: number): Promise<TableRow[]> {
+  const rows: TableRow[] = [];
+  for (;;) {
+    const page = await fetchRows(asked, rows.length, 500);
+    rows.push(...page.rows);
+    if (!page.rows.length || rows.length >= Math.min(page.total, most)) return rows.slice(0, most);
+  }
+}
+
+function pagesOf(first: number, last: number): number[] {
+  const [from, to] = [Math.floor(Math.max(0, first) / PAGE), Math.floor(Math.max(0, last) / PAGE)];
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}

@@ -1,0 +1,74 @@
+/** The cells of the table of runs that are more than a text: the run, its experiment, and its state. */
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import type { FieldName, TableRow } from "@/shared/api/types";
+import { classNames } from "@/shared/page/classNames";
+import { StateMark } from "@/shared/state/StateMark";
+import type { RunTableData } from "./api/useRunTable";
+import { type Cell, cellText, metricOf, titleOf } from "./columns";
+import styles from "./RunTable.module.css";
+import type { RunColumn } from "./RunTable";
+
+const WIDTHS: Record<string, number> = {
+  name: 230,
+  state: 190,
+  tag: 130,
+  notes: 220,
+  owner: 100,
+  created: 100,
+};
+const NUMBER_PX = 116;
+const TEXT_PX = 130;
+
+/** Return the column of a field. */
+export function columnOf(field: string, names: FieldName[], now: number): RunColumn {
+  const isNumeric = isNumericField(field, names);
+  return {
+    field,
+    title: titleOf(field),
+    width: WIDTHS[field] ?? (isNumeric ? NUMBER_PX : TEXT_PX),
+    isNumeric,
+    render: (row, cell, data) => renderCell(field, row, cell, data, now),
+  };
+}
+
+function isNumericField(field: string, names: FieldName[]): boolean {
+  if (metricOf(field) !== null) return true;
+  const kind = names.find(({ name }) => name === field)?.kind;
+  return kind === "number" || kind === "duration";
+}
+
+function renderCell(field: string, row: TableRow, cell: Cell, data: RunTableData, now: number): ReactNode {
+  if (field === "state") return <StateCell row={row} />;
+  const kind = data.columns.find(({ name }) => name === field) ?? { kind: "any", metric: null };
+  const text = cellText(field, kind, cell, now);
+  if (field === "name") return <Link href={`/experiments/${row.experiment_id}`}>{text}</Link>;
+  if (kind.kind === "moment" && cell !== null) return <time dateTime={String(cell)}>{text}</time>;
+  return text;
+}
+
+/** The state, with the reason of one that waits or has failed. */
+export function StateCell({ row }: { row: TableRow }) {
+  const { state, stopping, reason } = row;
+  return (
+    <span className={styles.stateCell} data-state={state}>
+      <StateMark state={state} stopping={stopping} />
+      {state !== "running" && state !== "done" && reason && (
+        <span className={classNames("small", styles.reasonText)} title={reason}>
+          {reason}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The link to a run. */
+export function RunLink({ row, onFocus }: { row: TableRow; onFocus?: (row: TableRow | null) => void }) {
+  return (
+    <Link
+      href={`/runs/${row.id}`}
+      onFocus={() => onFocus?.(row)}
+      onBlur={() => onFocus?.(null)}
+    >{`Run ${row.id}`}</Link>
+  );
+}
