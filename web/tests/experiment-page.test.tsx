@@ -275,7 +275,7 @@ test("the legend of a long axis has a few values with runs, and the others on re
 
 test("the tabs of series name their units, and a chart that still loads does not say that nothing was measured", async () => {
   const service = grid();
-  service.answers["GET /experiments/3/points"] = () => ({ name: "loss", curves: [], more: false });
+  service.answers["GET /experiments/3/curves"] = () => ({ name: "loss", curves: [] });
   openPage("/experiments/3?tab=curves");
   expect(await screen.findByRole("radio", { name: "Held-out accuracy, %" })).toBeChecked();
   expect(await screen.findByText("Loading the curves…")).toBeVisible();

@@ -10,7 +10,7 @@ function serve(answer: Answer, runs = 2): Service {
   return new Service({
     "GET /experiments/3": () => anExperiment({ runs, state: "done", counts: { done: runs } }),
     "GET /experiments/3/runs": () => ({ items: [aRun({ id: 10 })], next: null }),
-    "GET /experiments/3/points": () => ({ name: "loss", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "loss", curves: [] }),
     "GET /experiments/3/answer": () => answer,
   });
 }

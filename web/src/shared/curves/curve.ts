@@ -39,12 +39,12 @@ export function grow(known: Curve | undefined, fresh: BucketedCurve): Curve {
           notFinite,
         };
   const after = first - 1;
-  const same = known.mean.steps.findLastIndex((step) => step <= after) + 1;
+  const length = known.mean.steps.findLastIndex((step) => step <= after) + 1;
   return {
-    envelope: append(known.envelope, envelopeOf(fresh, known.mean.values[same - 1] ?? null), after),
+    envelope: append(known.envelope, envelopeOf(fresh, known.mean.values[length - 1] ?? null), after),
     mean: append(known.mean, { steps, values: mean }, after),
     last: append(known.last, { steps, values: last }, after),
-    counts: known.counts.slice(0, same).concat(counts),
+    counts: known.counts.slice(0, length).concat(counts),
     end,
     notFinite: known.notFinite.filter(({ step }) => step <= after).concat(notFinite),
   };

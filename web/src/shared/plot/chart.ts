@@ -1,8 +1,8 @@
 /** A uPlot that follows a changing view: new points without flicker, highlights without a rebuild. */
 import uPlot from "uplot";
 import type { StepRange } from "@/shared/curves/view";
-import { drawHighlight } from "./highlight";
 import { drawMarks, drawNotFinite } from "./marks";
+import { drawHighlight } from "./highlight";
 import { fullX, optionsFor, token } from "./options";
 import type { View } from "./view";
 
@@ -12,8 +12,8 @@ export class Chart {
   private plot: uPlot | null = null;
   private view: View | null = null;
   private index: number | null = null;
-  private drawn: View["highlighted"] = null; // the highlight on the canvas
   private range: StepRange = null;
+  private drawn: View["highlighted"] = null; // the highlight on the canvas
   private moving = false; // the code moves the crosshair, not the pointer: no line is selected
   private readonly watcher: ResizeObserver;
 
@@ -78,8 +78,8 @@ export class Chart {
       draw: [
         (plot) => {
           drawMarks(plot, this.view?.marks ?? [], token("--muted"));
-          this.drawHighlight(plot);
           if (this.view?.notFinite) drawNotFinite(plot, this.view);
+          this.drawHighlight(plot);
         },
       ],
       setCursor: [

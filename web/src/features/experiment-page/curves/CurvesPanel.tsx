@@ -32,8 +32,8 @@ interface Props {
 export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onColorBy }: Props) {
   const { options, ...toolbar } = useCurveOptions(experiment, runs);
   const [index, setIndex] = useState<number | null>(null);
-  const [stepRange, setStepRange] = useState<StepRange>(null);
-  const overlay = useOverlay(experiment, runs, lineStyles, options, stepRange);
+  const [zoomed, setZoomed] = useState<StepRange>(null);
+  const overlay = useOverlay(experiment, runs, lineStyles, options, zoomed);
   const { kind, logarithmic } = options;
   const unit: Unit = options.byEpoch ? "epoch" : "step";
   const byKey = new Map(runs.map((run) => [String(run.id), run]));
@@ -60,7 +60,7 @@ export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onC
         highlighted={selection.highlighted}
         selectsNearest
         onIndex={setIndex}
-        onRange={setStepRange}
+        onRange={setZoomed}
         onSelect={(key) => {
           selection.highlight(key ? [key] : null);
         }}

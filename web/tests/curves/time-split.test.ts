@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { slowestRank, splitTime } from "@/features/run-page/charts/timeSplit";
-import { curve } from "./testing/curves";
+import { curve } from "../testing/curves";
 
 test("the reported parts share the time", () => {
   const split = splitTime({
