@@ -18,6 +18,8 @@ from api.http.openapi import openapi_of, operation_id
 from api.http.query_names import refuse_unknown_parameters
 from api.http.statuses import ACCESS
 from api.lifecycle import deletion, extension, labels, retry
+from api.points import curves
+from api.results import answer
 from api.run_table import table
 from contract.settings import Settings
 from store.session import engine_for
@@ -44,8 +46,10 @@ def create_app(settings: Settings) -> FastAPI:
     v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
     changes = (labels.router, retry.router, extension.router, deletion.router)
     code = (snapshots.router, reproduction.router)
+    results = (answer.router, failures.router)
     # the table before the runs: /runs/table is no id of a run
-    routers = (experiments.router, failures.router, table.router, runs.router, *changes, *code, collectives.router)
+    series = (table.router, runs.router, curves.router)
+    routers = (experiments.router, *results, *series, *changes, *code, collectives.router)
     for router in (*routers, health.router):
         v1.include_router(router)
     app.include_router(v1)

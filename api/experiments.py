@@ -17,7 +17,7 @@ from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.lifecycle.initial_weights import with_initial_weights
 from api.parameters import (
-    MAX_INTEGER,
+    MAX_CURVES,
     AfterNumber,
     Cursor,
     DryRun,
@@ -37,6 +37,7 @@ from api.parameters import (
     Since,
     UserName,
     list_order,
+    steps_of,
 )
 from api.render import experiment_detail, experiment_draft, experiment_view, run_page
 from api.rows import found_experiment, see_experiment
@@ -63,11 +64,11 @@ from store import clusters, experiments, runs
 from store.lifecycle import tags
 from store.lists.order import ListOrder, created_since
 from store.lists.run_list import page
-from store.metrics import interruptions, points
+from store.metrics import curves as stored_curves
+from store.metrics import interruptions
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
-MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
 BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 
 
@@ -193,7 +194,7 @@ def get_experiment_points(
     see_experiment(db, experiment_id)
     mine = (Run.experiment_id == experiment_id, Run.deleted_at.is_(None))
     query = select(Run.id).where(*mine).order_by(Run.number).limit(MAX_CURVES)
-    found, more = points.of_experiment(db, db.scalars(query).all(), name, after=_cursors(after), limit=limit)
+    found, more = stored_curves.of_experiment(db, db.scalars(query).all(), name, after=steps_of(after), limit=limit)
     curves = [RunCurve(run_id=run_id, steps=steps, values=values) for run_id, (steps, values) in found.items()]
     return ExperimentPoints(name=name, curves=curves, more=more)
 
@@ -217,12 +218,6 @@ def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
     """Request that every run of the experiment stops."""
     see_experiment(db, experiment_id)
     return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))
-
-
-def _cursors(after: Sequence[str]) -> dict[int, int]:
-    """Return the step of each run, at most the largest step that a database stores."""
-    pairs = (pair.split(":") for pair in after)
-    return {int(run): min(int(step), MAX_INTEGER) for run, step in pairs}
 
 
 def refuse_impossible(db: Session, spec: ExperimentSpec, *, force: bool) -> None:

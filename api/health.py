@@ -69,8 +69,12 @@ def _with_own_jobs(db: Session, view: ClusterView) -> ClusterView:
     if view.report is None:
         return view
     own = jobs.runs_by_name(db, {job.name for job in view.report.queue if job.name.startswith(NAME_PREFIX)})
+    tasks = [job for job in view.report.queue if job.name in own and own[job.name] is None]
+    by_task = jobs.runs_by_job(db, {job.name for job in tasks}, {job.job_id for job in tasks}) if tasks else {}
     queue = [
-        job.model_copy(update={"is_own": True, "run_id": own[job.name]}) if job.name in own else job
+        job.model_copy(update={"is_own": True, "run_id": own[job.name] or by_task.get(job.job_id)})
+        if job.name in own
+        else job
         for job in view.report.queue
     ]
     return view.model_copy(update={"report": view.report.model_copy(update={"queue": queue})})

@@ -1,5 +1,6 @@
 """Parameters of endpoints, with the limits of both databases: a PostgreSQL integer has 32 bits, a text has no NUL."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -182,7 +183,15 @@ RunOrder = Annotated[
 SeriesName = Annotated[
     str, Query(min_length=1, max_length=200, pattern=NO_NUL, description="Name of the series.", examples=["loss"])
 ]
+MAX_SERIES = 50  # of one answer
+MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
 RunCursor = Annotated[str, Query(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$", examples=["42:1200"])]
+
+
+def steps_of(cursors: Sequence[str]) -> dict[int, int]:
+    """Return the step of each RUN:STEP, at most the largest step that a database stores."""
+    pairs = (pair.split(":") for pair in cursors)
+    return {int(run): min(int(step), MAX_INTEGER) for run, step in pairs}
 
 
 def _experiment_filter(

@@ -13,6 +13,7 @@ from api.errors import Invalid
 from api.http.statuses import ACTION, ITEM, LIST
 from api.parameters import (
     MAX_INTEGER,
+    MAX_SERIES,
     AfterStep,
     Cursor,
     Limit,
@@ -41,11 +42,10 @@ from store import jobs, runs
 from store.lifecycle import tags
 from store.lists.order import created_since
 from store.lists.run_list import page
-from store.metrics import points, restarts
+from store.metrics import curves, points, restarts
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-MAX_SERIES = 50
 MAX_OFFSET = 2**62  # of a file
 T = TypeVar("T")
 
@@ -115,7 +115,7 @@ def get_run_points(
         raise Invalid(
             "too many series", [ValidationIssue(path="name", message=f"at most {MAX_SERIES}, not {len(names)}")]
         )
-    found, more = points.of_run(db, run_id, names, after=after, limit=limit)
+    found, more = curves.of_run(db, run_id, names, after=after, limit=limit)
     series = {key: Column(steps=steps, values=values) for key, (steps, values) in found.items()}
     return RunPoints(series=series, more=more)
 

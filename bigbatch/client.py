@@ -15,7 +15,15 @@ from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.snapshot.take import SnapshotRef, take_snapshot
 from bigbatch.table_client import TableClient
 from contract.api.collectives import PriceList
-from contract.api.curves import Column, LogPart, RunPoints
+from contract.api.curves import (
+    BucketedCurve,
+    Column,
+    ExperimentCurves,
+    LogPart,
+    RunBucketedCurve,
+    RunCurves,
+    RunPoints,
+)
 from contract.api.list_sort import ExperimentSort
 from contract.api.reproduction import RunDifferences
 from contract.api.responses import (
@@ -163,6 +171,27 @@ class Client(LifecycleClient, TableClient):
             if not part.more:
                 return RunPoints(series=series, more=False)
 
+    def run_curves(
+        self, run_id: int, names: Sequence[str] = (), *, first: int = 0, last: int | None = None, buckets: int = 1000
+    ) -> dict[str, BucketedCurve]:
+        """Return series of a run from step `first` to `last` in about so many buckets, each with least and greatest."""
+        ask: Parameters = {"name": list(names), **_range(first, last, buckets)}
+        return self._connection.get(f"/runs/{run_id}/curves", RunCurves, ask=ask).series
+
+    def experiment_curves(
+        self,
+        experiment_id: int,
+        name: str,
+        run_ids: Sequence[int] = (),
+        *,
+        first: int = 0,
+        last: int | None = None,
+        buckets: int = 1000,
+    ) -> list[RunBucketedCurve]:
+        """Return one series of an experiment's runs (without ids, of its first 200) in buckets."""
+        ask: Parameters = {"name": name, "run": [str(run_id) for run_id in run_ids], **_range(first, last, buckets)}
+        return self._connection.get(f"/experiments/{experiment_id}/curves", ExperimentCurves, ask=ask).curves
+
     def find_runs(self, where: Mapping[str, str], limit: int | None = None) -> Iterator[RunView]:
         """Yield runs of all experiments, newest first, at most `limit`.
 
@@ -246,3 +275,7 @@ class Client(LifecycleClient, TableClient):
             if page.next is None:
                 return
             before = page.next
+
+
+def _range(first: int, last: int | None, buckets: int) -> Parameters:
+    return {"from": first, "buckets": buckets, **({} if last is None else {"to": last})}

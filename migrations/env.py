@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 import store.lifecycle.tags
 import store.metrics.figures
+import store.metrics.table
 import store.run_table.spec_fields  # noqa: F401  # the tables of these modules are a part of the metadata
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for

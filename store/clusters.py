@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.state import LIVE, State
-from store.metrics.points import insert_into
+from store.metrics.insert import insert_into
 from store.tables import Cluster, Run, SubmitLimit, now
 
 LATE_AFTER = timedelta(

@@ -51,6 +51,16 @@ def runs_by_name(db: Session, names: Collection[str]) -> dict[str, int | None]:
     return {name: run_id if count == 1 else None for name, count, run_id in db.execute(query)}
 
 
+def runs_by_job(db: Session, names: Collection[str], external_ids: Collection[str]) -> dict[str, int]:
+    """Return the run of each of the cluster's ids that carries one run alone, among the submissions `names`.
+
+    An array of many runs has an id for each of its tasks, such as 4219_3.
+    """
+    which = (Job.name.in_(names), Job.external_id.in_(external_ids))
+    query = select(Job.external_id, func.min(Job.run_id)).where(*which).group_by(Job.external_id)
+    return {str(job_id): run_id for job_id, run_id in db.execute(query.having(func.count() == 1))}
+
+
 def any_given_up(db: Session) -> bool:
     """Return whether a submission that was given up may still have a job."""
     return db.scalar(select(Job.id).where(*_given_up()).limit(1)) is not None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, case, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-from store.metrics.points import insert_into
+from store.metrics.insert import insert_into
 from store.tables import CallCount, CallKind, CallSlot, NoAnswer
 
 WINDOW_S = 60.0

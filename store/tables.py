@@ -202,24 +202,6 @@ class Restart(Table):
     at: Mapped[datetime] = mapped_column(default=now)
 
 
-class Series(Table):
-    """One curve of one run. Points hold its id, not its name: there are a thousand of them for each series."""
-
-    __tablename__ = "series"
-    __table_args__ = (UniqueConstraint("run_id", "name"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"))
-    name: Mapped[str]
-
-
-class Point(Table):
-    __tablename__ = "points"
-    __table_args__ = {"sqlite_with_rowid": False}
-    series_id: Mapped[int] = mapped_column(ForeignKey("series.id"), primary_key=True, autoincrement=False)
-    step: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    value: Mapped[float | None]  # null: not a finite number
-
-
 class Cluster(Table):
     """The newest report of each cluster; the scheduler writes it, the API reads it."""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from store.metrics.points import insert_into
+from store.metrics.insert import insert_into
 from store.tables import Tick, now
 
 LATE_PERIODS = 10

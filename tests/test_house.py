@@ -29,9 +29,10 @@ PLANS = {
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
-    "store": {"contract", "sqlalchemy", "pydantic"},
-    "migrations": {"contract", "store", "alembic", "sqlalchemy"},
-    "api": {"contract", "store", "sqlalchemy", "pydantic", "lark", *WEB, *PLANS},  # plans: decision 6
+    "store": {"contract", "sqlalchemy", "pydantic", "numpy"},
+    "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
+    # plans: decision 6; study: decision 37
+    "api": {"contract", "store", "study", "sqlalchemy", "pydantic", "lark", *WEB, *PLANS},
     "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
     "study": {"contract"},
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},

@@ -37,9 +37,8 @@ def clamp_moment(at: float) -> float:
 
 
 def event_of(point: Point, attempt: int) -> dict[str, Any]:
-    """Return the event that reports a point; a value that is not finite becomes None."""
-    values = {name: value if math.isfinite(value) else None for name, value in point.values.items()}
-    return {"kind": "points", "attempt": attempt, "at": point.at, "step": point.step, "values": values}
+    """Return the event that reports a point."""
+    return {"kind": "points", "attempt": attempt, "at": point.at, "step": point.step, "values": dict(point.values)}
 
 
 def joined(points: Iterable[Point]) -> list[Point]:

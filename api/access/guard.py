@@ -63,9 +63,8 @@ class AccessMiddleware:
             error = TooManyAttempts(wait_s)
         path = str(request.scope["path"])
         if "text/html" in request.headers.get("accept", "") and not path.startswith("/api/"):
-            query = request.scope["query_string"].decode("latin-1")
             response: Response = sign_in_page(
-                f"{path}?{query}" if query else path,
+                _without_token(path, request.scope["query_string"].decode("latin-1")),
                 status=error.status,
                 headers=error.headers,
                 is_cross_site=request.headers.get("sec-fetch-site") == "cross-site",
@@ -76,6 +75,12 @@ class AccessMiddleware:
             # An open page polls: without the useless cookie its requests no longer count as failed attempts.
             response.delete_cookie(self._credentials.cookie, httponly=True, samesite="strict")
         return response
+
+
+def _without_token(path: str, query: str) -> str:
+    """Return the address of the page after the sign-in; a token in it would stay in the browser's history."""
+    rest = "&".join(part for part in query.split("&") if part and not part.startswith("token="))
+    return f"{path}?{rest}" if rest else path
 
 
 def _check_origin(request: Request) -> Response | None:

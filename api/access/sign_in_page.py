@@ -1,6 +1,7 @@
 """The sign-in page: a form for the token, and a script that sends the one-time code of a sign-in link.
 
 The code is in the link's fragment, which a browser does not send: no log of a server or a proxy contains the code.
+A token in an address, where it does not belong, leaves the address at once and is tried; a wrong one is called wrong.
 The page stores the user's name in the browser, where the dashboard finds it (web/src/shared/api/user.ts).
 The page loads no file, because the dashboard's files need a session; its colors are those of web/src/shared/theme.
 """
@@ -46,18 +47,22 @@ const fragment = new URLSearchParams(location.hash.slice(1));
 const form = document.forms[0];
 const user = form.elements.user;
 const theme = localStorage.getItem("theme");
+const query = new URLSearchParams(location.search);
+const token = query.get("token") ?? fragment.get("token");
 user.value = fragment.get("user") || localStorage.getItem("user") || "";
 const remember = () => localStorage.setItem("user", user.value.trim());
 form.addEventListener("submit", remember);
 if (theme) root.dataset.theme = theme;
 if ("again" in root.dataset) {
   location.replace(location.pathname + location.search);
-} else if (fragment.has("code")) {
-  history.replaceState(null, "", location.pathname);
+} else if (token !== null || fragment.has("code")) {
+  query.delete("token");
+  history.replaceState(null, "", location.pathname + (query.size ? "?" + query : ""));
   root.dataset.signingIn = "";
   form.querySelector("h1").textContent = "Signing in …";
-  form.elements.code.value = fragment.get("code");
-  form.elements.next.value = fragment.get("next") ?? "/";
+  if (token !== null) form.elements.token.value = token;
+  else form.elements.code.value = fragment.get("code");
+  form.elements.next.value = fragment.get("next") ?? form.elements.next.value;
   remember();
   form.submit();
 }

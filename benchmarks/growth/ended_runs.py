@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Any
 
-from sqlalchemy import Engine, func, insert, select, text, update
+import numpy as np
+from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.orm import Session
 
 from benchmarks.scale.cluster import SPEC
@@ -14,8 +15,11 @@ from contract.lifecycle.job_end import EndKind, JobEnd
 from contract.lifecycle.state import State
 from contract.metric_names import EVERY_STEP, HELDOUT_ACCURACY
 from contract.spec.experiment import ExperimentSpec
+from store.metrics.chunks import write_points
+from store.metrics.packing import Points
+from store.metrics.table import Series
 from store.session import transaction
-from store.tables import Experiment, Job, Move, Run, Series, now
+from store.tables import Experiment, Job, Move, Run, now
 
 SERIES = (*EVERY_STEP, HELDOUT_ACCURACY)
 STEPS = 1000 // len(SERIES)  # so that a run has about a thousand points
@@ -24,14 +28,6 @@ BATCH = 1000  # runs in a transaction
 END = JobEnd(kind=EndKind.COMPLETED)
 ENDS = {State.DONE: 0.9, State.FAILED: 0.05, State.CANCELLED: 0.05}
 HISTORY = (State.QUEUED, State.SUBMITTING, State.PENDING, State.RUNNING)
-POINTS = text(
-    """
-    WITH RECURSIVE steps (step) AS (SELECT 1 UNION ALL SELECT step + 1 FROM steps WHERE step < :steps)
-    INSERT INTO points (series_id, step, value)
-    SELECT series.id, steps.step, 1.0 / (steps.step + 1) FROM series CROSS JOIN steps
-    WHERE series.id BETWEEN :first AND :last
-    """
-)
 
 
 def add_ended_runs(engine: Engine, size: int, over: timedelta, *, steps: int = STEPS) -> int:
@@ -121,6 +117,7 @@ def _add_jobs(db: Session, ends: Mapping[int, datetime]) -> None:
 
 def _add_points(db: Session, run_ids: Sequence[int], steps: int) -> int:
     db.execute(insert(Series), [{"run_id": run_id, "name": name} for run_id in run_ids for name in SERIES])
-    first, last = db.execute(select(func.min(Series.id), func.max(Series.id)).where(Series.run_id.in_(run_ids))).one()
-    db.execute(POINTS, {"steps": steps, "first": first, "last": last})
+    numbers = np.arange(1, steps + 1)
+    points = Points(numbers, 1.0 / (numbers + 1))
+    write_points(db, dict.fromkeys(db.scalars(select(Series.id).where(Series.run_id.in_(run_ids))), points))
     return len(run_ids) * len(SERIES) * steps

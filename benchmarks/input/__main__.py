@@ -31,7 +31,7 @@ from trainers.data.images.image_folder import ImageList, list_images
 from trainers.data.images.image_split import Images, new_bad_marks
 from trainers.data.loader import load
 from trainers.data.memory_store.sample_store import SampleStore
-from trainers.data.split import Split
+from trainers.data.split import Split, to_device
 from trainers.models.resnet import ResNet
 
 BATCH, STEPS, WARM = 16, 10, 2
@@ -109,7 +109,7 @@ def measure(way: str, split: Split, workers: int) -> dict[str, Any]:
     with closing(load(split, steps(), workers=workers)) as batches:
         for _ in range(STEPS + WARM):
             began = time.perf_counter()
-            x_BCHW, y_B = next(batches)
+            (x_BCHW,), y_B = to_device(next(batches), split, torch.device("cpu"))
             received = time.perf_counter()
             optimizer.zero_grad()
             cross_entropy(model(x_BCHW), y_B).backward()  # type: ignore[no-untyped-call]

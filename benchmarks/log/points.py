@@ -22,7 +22,7 @@ from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
-from store.metrics import points
+from store.metrics import curves
 from store.session import snapshot
 from store.tables import Run
 from trainers.progress.event_history import end_torn_line
@@ -195,7 +195,7 @@ class Trial:
     def _stored(self, rank: int) -> dict[int, float]:
         name = f"loss/rank-{rank}" if rank else "loss"
         with snapshot(self.testbed.site.engine) as db:
-            steps, values = points.of_run(db, self.run.id, [name], after=-1, limit=2 * STEPS)[0][name]
+            steps, values = curves.of_run(db, self.run.id, [name], after=-1, limit=2 * STEPS)[0][name]
         return {step: value for step, value in zip(steps, values, strict=True) if value is not None}
 
 

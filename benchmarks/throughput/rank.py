@@ -23,6 +23,7 @@ from trainers.build import data, models
 from trainers.progress.reporter import Reporter
 from trainers.ranks import device as devices
 from trainers.ranks import rank_info as rank_infos
+from trainers.ranks.freed_memory import reuse_freed_memory
 from trainers.training.engine import make_loop
 
 BLOCK_S = 0.25  # approximate time of a block, which has at least one step
@@ -32,6 +33,7 @@ Steps = Callable[[int], None]  # runs the given number of steps
 def main() -> None:
     """Execute the task in the environment variable TASK."""
     task = json.loads(os.environ["TASK"])
+    reuse_freed_memory()  # as a run's rank does; plain PyTorch gains as much here, and would not by itself
     rank_info = rank_infos.local_rank_info(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
     device = devices.select_device(rank_info)
     backend = "nccl" if device.type == "cuda" else "gloo"

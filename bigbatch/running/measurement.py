@@ -19,12 +19,12 @@ _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def number_text(value: Any) -> str | None:
-    """Return a number as JSON, "null" for one that is not finite; None for what is no number.
+    """Return a number as JSON, and NaN and infinities as Python's json module; None for what is no number.
 
     Scalars of numpy and torch count as numbers: what has a method `item` is what that returns.
     """
     if isinstance(value, float):
-        return float.__repr__(value) if value - value == 0.0 else "null"
+        return float.__repr__(value) if value - value == 0.0 else json.dumps(float(value))
     if isinstance(value, int):
         number = int(value)
         return str(number) if -LARGEST_EXACT <= number <= LARGEST_EXACT else _text_of_large(number)
@@ -65,4 +65,4 @@ def _text_of_large(number: int) -> str:
     try:
         return float.__repr__(float(number))
     except OverflowError:
-        return "null"
+        return "Infinity" if number > 0 else "-Infinity"

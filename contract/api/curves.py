@@ -41,6 +41,58 @@ class ExperimentPoints(DescribedModel):
     """Whether `limit` was reached; request the rest with `after=RUN:STEP` for each run."""
 
 
+class BucketedCurve(DescribedModel):
+    """A part of a series in buckets: what the points of each so many steps sum up to."""
+
+    width: int = Field(examples=[128])
+    """Number of steps of a bucket. With 1 each bucket is one point, as in every part with few points."""
+    first_step: int = Field(examples=[1])
+    """First step of the whole series."""
+    last_step: int = Field(examples=[93000])
+    """Last step of the whole series."""
+    steps: list[int] = Field(examples=[[0, 128]])
+    """First step of each bucket, ascending. Buckets without points are left out."""
+    counts: list[int] = Field(examples=[[127, 128]])
+    """Number of points in each bucket."""
+    min: list[float | None] = Field(examples=[[2.11, 1.98]])
+    """Least finite value in each bucket; null without any."""
+    max: list[float | None] = Field(examples=[[2.31, 2.18]])
+    """Greatest finite value in each bucket; null without any."""
+    mean: list[float | None] = Field(examples=[[2.21, 2.06]])
+    """Mean of the finite values in each bucket; null without any."""
+    last: list[float | None] = Field(examples=[[2.15, None]])
+    """Value of the last step of each bucket; null if that was not a finite number."""
+    nan: list[int] = Field(examples=[[128]])
+    """The buckets, by first step, that have a value that was no number (NaN)."""
+    infinity: list[int] = Field(examples=[[]])
+    """The buckets, by first step, that have the value infinity."""
+    minus_infinity: list[int] = Field(examples=[[]])
+    """The buckets, by first step, that have the value minus infinity."""
+
+
+class RunCurves(DescribedModel):
+    """Series of one run in buckets."""
+
+    series: dict[str, BucketedCurve]
+    """The curve of each series that has points there, by its name."""
+
+
+class RunBucketedCurve(BucketedCurve):
+    """One series of one run in buckets."""
+
+    run_id: int = Field(examples=[42])
+    """Id of the run."""
+
+
+class ExperimentCurves(DescribedModel):
+    """One series of an experiment's runs in buckets."""
+
+    name: str = Field(examples=["loss"])
+    """Name of the series."""
+    curves: list[RunBucketedCurve]
+    """The curve of each run that has points there, in the order of the grid."""
+
+
 class LogPart(DescribedModel):
     """The bytes from `offset` to `next` of a run's log, as text."""
 

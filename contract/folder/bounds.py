@@ -8,7 +8,7 @@ import math
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 INT4, INT8 = 2**31 - 1, 2**63 - 1  # the largest values of the databases' columns
 MAX_RANKS = 1_000_000  # of one attempt
@@ -57,10 +57,6 @@ def _first_notes(value: Any) -> Any:
     return value[:MAX_NOTES] if isinstance(value, list) else value
 
 
-def _finite_or_none(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
 Int4 = Annotated[int, Field(ge=0, le=INT4)]  # attempts, steps, counts
 Int8 = Annotated[int, Field(ge=0, le=INT8)]  # bytes
 Rank = Annotated[int, Field(ge=0, lt=MAX_RANKS)]
@@ -69,7 +65,7 @@ Seconds = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]  # a dur
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 HostName = Annotated[str, Field(pattern=HOST_NAME)]
 MetricName = Annotated[str, Field(pattern=METRIC_NAME)]
-MetricValue = Annotated[float | None, AfterValidator(_finite_or_none)]  # None: not a finite number
+MetricValue = float | None  # NaN and infinities are values; None: no finite number, of an earlier trainer
 Line = Annotated[str, BeforeValidator(_line)]  # a sentence for people
 Text = Annotated[str, BeforeValidator(_text)]  # several lines for people
 Notes = Annotated[list[Line], BeforeValidator(_first_notes)]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.bounds import (
@@ -61,8 +61,12 @@ class CollectivesChosen(_Event):
 
 
 class Points(_Event):
-    """The measured values of one step; None stands for a value that is not a finite number."""
+    """The measured values of one step, in JSON with the tokens NaN, Infinity and -Infinity, as Python's json writes.
 
+    None stands for a value of an earlier trainer that was not a finite number.
+    """
+
+    model_config = ConfigDict(ser_json_inf_nan="constants")
     kind: Literal["points"] = "points"
     step: Int4
     values: dict[MetricName, MetricValue] = Field(max_length=MAX_VALUES)

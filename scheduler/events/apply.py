@@ -1,6 +1,7 @@
 """Application of what runs report: points, cursors and transitions of several runs in one transaction."""
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -74,9 +75,11 @@ def _advance(report: RunReport) -> Advance:
 
 
 def _newest(measurements: Sequence[Points]) -> tuple[dict[str, float | None], int]:
+    """Return the newest value of each series, None for one that is not finite, and the last step."""
     latest: dict[str, float | None] = {}
     for measurement in measurements:
         latest.update(measurement.values)
+    latest = {name: value if value is not None and isfinite(value) else None for name, value in latest.items()}
     return latest, max((measurement.step for measurement in measurements), default=0)
 
 

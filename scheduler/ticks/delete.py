@@ -17,7 +17,7 @@ from store.session import snapshot, transaction
 
 BUDGET_S = 3.0  # of a tick; the next one goes on
 BATCH = 100
-MAX_POINTS = 10_000  # in a transaction: other writers wait for its end
+MAX_ROWS = 100  # of points, in a transaction: other writers wait for its end
 log = logging.getLogger(__name__)
 
 
@@ -52,5 +52,5 @@ def _remove_rows(context: Context, run: DeletedRun, until: float) -> None:
     is_gone = False
     while not is_gone and time.monotonic() < until:
         with transaction(context.engine) as db:
-            is_gone = deletion.remove_rows(db, run.id, MAX_POINTS)
+            is_gone = deletion.remove_rows(db, run.id, MAX_ROWS)
         context.memory.note_progress("delete")

@@ -21,7 +21,7 @@ from store.tables import now
 
 BUDGET_S = 1.0  # of a tick, for points and for the history: a tenth of the period each
 GARBAGE_S = 3600.0  # between two removals of snapshots
-MAX_POINTS = 10_000  # in a transaction: other writers wait for its end
+MAX_ROWS = 100  # of points, in a transaction: other writers wait for its end
 
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 def prune(context: Context) -> None:
     """Remove points and history entries of runs that ended longer ago than the settings say, and unused snapshots."""
-    _prune(context, context.retention.points, partial(remove_points, limit=MAX_POINTS))
+    _prune(context, context.retention.points, partial(remove_points, limit=MAX_ROWS))
     _prune(context, context.retention.history, remove_waits)
     if time.monotonic() - context.memory.garbage_removed_at > GARBAGE_S:
         context.memory.garbage_removed_at = time.monotonic()

@@ -11,9 +11,10 @@ from store.lifecycle.tags import ExperimentTag, RunTag
 from store.locks import lock_runs
 from store.metrics.figures import remove_figures
 from store.metrics.retention import remove_points_of
+from store.metrics.table import Series
 from store.run_table.spec_fields import remove_experiment_fields, remove_run_fields
 from store.runs import IS_OPEN
-from store.tables import Experiment, Job, Move, Restart, Run, Series, now
+from store.tables import Experiment, Job, Move, Restart, Run, now
 
 MOST_NAMED = 100  # runs that an answer names
 
@@ -70,7 +71,7 @@ def unused_arrays(db: Session, run_id: int) -> list[str]:
 
 
 def remove_rows(db: Session, run_id: int, limit: int) -> bool:
-    """Remove at most `limit` points of a deleted run, and its rows with the last point; return whether it is gone.
+    """Remove at most `limit` rows of a deleted run's points, and with the last one its own; return whether it is gone.
 
     The row with the largest id stays until there is a later one: SQLite would give its id again.
     """

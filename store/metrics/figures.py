@@ -8,14 +8,19 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, ForeignKey, Index, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from contract.metric_names import is_of_rank
-from store.tables import Point, Series, Table
+from store.metrics import series
+from store.metrics.buckets import extent, in_buckets
+from store.metrics.cell_blocks import FAR
+from store.metrics.cells import Cells, cells_of, wider
+from store.metrics.insert import insert_into
+from store.metrics.packing import Points
+from store.metrics.table import Series
+from store.tables import Table
 
 Key = tuple[int, str]  # run and name of the series
-New = Mapping[Key, tuple[Sequence[int], Sequence[float | None]]]  # steps and values, in the order of the reports
 
 
 class Figure(Table):
@@ -44,18 +49,19 @@ class _Sum(NamedTuple):
     mean: float | None
 
 
-def update_figures(db: Session, new: New) -> None:
+def update_figures(db: Session, new: Mapping[Key, Points]) -> None:
     """Add points, which are stored already, to the figures of their series.
 
     Points of later steps than the stored ones are added to the sums. Where an attempt repeats a step, the figures are
-    made anew from all points of the series.
+    made anew from the cells of the series.
     """
-    new = {key: points for key, points in new.items() if not is_of_rank(key[1]) and points[0]}
+    new = {key: points for key, points in new.items() if not is_of_rank(key[1])}
     if not new:
         return
     known = _known(db, list(new))
-    repeated = [key for key, (steps, _) in new.items() if key in known and min(steps) <= known[key].last_step]
-    sums = {key: _joined(known.get(key), _sum_of(*points)) for key, points in new.items() if key not in repeated}
+    repeated = [key for key, points in new.items() if key in known and points.steps[0] <= known[key].last_step]
+    later = new.keys() - repeated
+    sums = {key: _joined(known.get(key), _sum_of(int(new[key].steps[-1]), cells_of(new[key], FAR))) for key in later}
     _store(db, sums | _summed_again(db, repeated))
 
 
@@ -64,16 +70,13 @@ def remove_figures(db: Session, run_id: int) -> None:
     db.execute(delete(Figure).where(Figure.run_id == run_id))
 
 
-def _sum_of(steps: Sequence[int], values: Sequence[float | None]) -> _Sum:
-    by_step = dict(zip(steps, values, strict=True))  # of a step that occurs twice, the later value counts
-    last_step = max(by_step)
-    finite = [value for value in by_step.values() if value is not None and isfinite(value)]
-    last = by_step[last_step]
-    if not finite:
+def _sum_of(last_step: int, cells: Cells) -> _Sum:
+    one = wider(cells, int(cells.number[-1]) + 1)
+    size, last = int(one.finite[0]), float(one.last[0])
+    shown = last if isfinite(last) else None
+    if not size:
         return _Sum(last_step, None, 0, None, None, None)
-    mean = sum(value / len(finite) for value in finite)  # a sum of large values would have no room
-    last = last if last is not None and isfinite(last) else None
-    return _Sum(last_step, last, len(finite), min(finite), max(finite), mean)
+    return _Sum(last_step, shown, size, float(one.least[0]), float(one.most[0]), float(one.mean[0]))
 
 
 def _joined(before: _Sum | None, new: _Sum) -> _Sum:
@@ -103,11 +106,13 @@ def _known(db: Session, keys: Sequence[Key]) -> dict[Key, _Sum]:
 
 def _summed_again(db: Session, keys: Sequence[Key]) -> dict[Key, _Sum]:
     sums = {}
-    for run_id, name in keys:
-        mine = (Series.run_id == run_id, Series.name == name)
-        of_series = select(Point.step, Point.value).join(Series, Series.id == Point.series_id).where(*mine)
-        rows = db.execute(of_series).all()
-        sums[run_id, name] = _sum_of([row.step for row in rows], [row.value for row in rows])
+    for run_id in sorted({run_id for run_id, _ in keys}):
+        names = [name for owner, name in keys if owner == run_id]
+        found = series.states(db, Series.run_id == run_id, Series.name.in_(names))
+        for each in in_buckets(db, [(state, 0, FAR) for state in found], 1):
+            ends = extent(each.state)
+            assert ends is not None  # a series with buckets has points
+            sums[run_id, each.state.name] = _sum_of(ends[1], each.cells)
     return sums
 
 
@@ -115,7 +120,6 @@ def _store(db: Session, sums: Mapping[Key, _Sum]) -> None:
     rows: list[dict[str, Any]] = [
         {"run_id": run_id, "name": name, **one._asdict()} for (run_id, name), one in sorted(sums.items())
     ]
-    dialect = sqlite if db.get_bind().dialect.name == "sqlite" else postgresql
-    add = dialect.insert(Figure)
+    add = insert_into(db, Figure)
     change = {name: add.excluded[name] for name in _Sum._fields}
     db.execute(add.on_conflict_do_update(index_elements=["name", "run_id"], set_=change), rows)

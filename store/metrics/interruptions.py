@@ -6,14 +6,17 @@ from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+import numpy as np
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.api.checkpoint_advice import CheckpointHistory
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
-from store.tables import Job, Move, Point, Restart, Run, Series, now
+from store.metrics import curves, series
+from store.metrics.table import Series
+from store.tables import Job, Move, Restart, Run, now
 
 FROM_OUTSIDE = (ExitCause.PREEMPTED, ExitCause.NODE_FAILURE, ExitCause.LOST)
 NO_INTERRUPTION = (
@@ -93,10 +96,12 @@ def _ended(db: Session, attempts: Mapping[int, int]) -> Iterable[Interruption]:
 
 def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | None]:
     """Return how often a metric was measured, and its mean."""
-    mine = (Series.run_id.in_(run_ids), Series.name == name)
-    query = select(func.count(Point.value), func.avg(Point.value)).join(Series, Series.id == Point.series_id)
-    count, mean = db.execute(query.where(*mine)).one()
-    return count, mean
+    count, total = 0, 0.0
+    for part in series.parts_of(run_ids):
+        for _, points in curves.whole(db, series.states(db, Series.run_id.in_(part), Series.name == name)):
+            finite = points.values[np.isfinite(points.values)]
+            count, total = count + len(finite), total + float(finite.sum())
+    return count, total / count if count else None
 
 
 def _trained_s(db: Session, trained: Sequence[_Trained]) -> float:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Resumed
-from store.metrics.points import insert_into
+from store.metrics.insert import insert_into
 from store.tables import Restart
 
 

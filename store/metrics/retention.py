@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from contract.lifecycle.state import ENDED, State
 from store.locks import lock_runs
-from store.tables import Move, Point, Run, Series, now
+from store.metrics.table import CellBlock, Chunk, Series
+from store.tables import Move, Run, now
 
 MAX_RUNS = 100  # in one transaction
+CHUNKS = (Chunk.series_id, Chunk.first_step)
+BLOCKS = (CellBlock.series_id, CellBlock.level, CellBlock.block)
 
 
 class Retention(NamedTuple):
@@ -27,7 +30,7 @@ class Retention(NamedTuple):
 
 
 def remove_points(db: Session, ended_before: datetime, limit: int) -> bool:
-    """Remove at most `limit` points of runs that ended before the moment; return whether there may be more.
+    """Remove at most `limit` rows of points of runs that ended before the moment; return whether there may be more.
 
     A run without any more points loses its series too, and gets the moment of the removal. Its newest values and its
     best accuracy are columns of the run and stay.
@@ -71,11 +74,30 @@ def _lock_ended(
 
 
 def remove_points_of(db: Session, run_id: int, limit: int) -> int:
-    """Remove the first points of a run, at most `limit`; return their number."""
-    place = (Point.series_id, Point.step)
-    which: list[ColumnElement[bool]] = [Point.series_id.in_(select(Series.id).where(Series.run_id == run_id))]
-    last = db.execute(select(*place).where(*which).order_by(*place).offset(limit - 1).limit(1)).first()
-    if last:
-        which.append(tuple_(*place) <= tuple_(*last))
-    removed = db.execute(delete(Point).where(*which).execution_options(synchronize_session=False))
-    return int(removed.rowcount)  # type: ignore[attr-defined]  # a DELETE has a CursorResult
+    """Remove the first chunks and blocks of cells of a run, at most `limit`; return their number.
+
+    The newest points are in the rows of the series, which the caller removes. Until then the series have the points of
+    their remaining chunks: a run that goes on after its end adds to them.
+    """
+    mine = select(Series.id).where(Series.run_id == run_id)
+    db.execute(update(Series).where(Series.run_id == run_id, Series.cell_width > 0).values(cell_width=0))
+    removed = 0
+    for table, place in ((CellBlock, BLOCKS), (Chunk, CHUNKS)):
+        which: list[ColumnElement[bool]] = [table.series_id.in_(mine)]
+        if removed < limit:
+            first = select(*place).where(*which).order_by(*place)
+            if last := db.execute(first.offset(limit - removed - 1).limit(1)).first():
+                which.append(tuple_(*place) <= tuple_(*last))
+            gone = db.execute(delete(table).where(*which).execution_options(synchronize_session=False))
+            removed += int(gone.rowcount)  # type: ignore[attr-defined]  # a DELETE has a CursorResult
+    _begin_at_remaining_chunks(db, run_id)
+    return removed
+
+
+def _begin_at_remaining_chunks(db: Session, run_id: int) -> None:
+    first = select(func.min(Chunk.first_step)).where(Chunk.series_id == Series.id).scalar_subquery()
+    mine = update(Series).where(Series.run_id == run_id, Series.chunked_to >= 0)
+    options = {"synchronize_session": False}
+    db.execute(mine.values(first_step=first).execution_options(**options))
+    is_empty = Series.first_step.is_(None)
+    db.execute(mine.where(is_empty).values(chunked_to=-1, open_chunk=None).execution_options(**options))

@@ -81,9 +81,24 @@ def test_the_jobs_of_a_queue_name_their_runs_and_are_told_from_jobs_of_others(bo
     assert shown == [(True, 1), (True, None), (False, None), (False, None)]
 
 
-def queued_job(name: str) -> QueuedJob:
+def test_a_task_of_an_array_leads_to_its_run_and_a_shared_job_to_none(both: TestClient, engine: Engine) -> None:
+    for _ in range(3):
+        post(both, SPEC)
+    with transaction(engine) as db:
+        for run_id in (1, 2, 3, 4):
+            move(db, db.get_one(Run, run_id), State.SUBMITTING)
+            job = current_job(db, db.get_one(Run, run_id))
+            job.name, job.external_id = "bigbatch-cafe-1", f"9_{min(run_id, 3)}"  # runs 3 and 4 share a job
+        queue = [queued_job("bigbatch-cafe-1", job_id) for job_id in ("9_1", "9_2", "9_3", "9_[5-8]")]
+        clusters.store_report(db, "slurm", ClusterReport(partitions=[], nodes=[], queue=queue), None)
+    (view,) = both.get("/api/v1/clusters").json()
+    shown = [(job["is_own"], job["run_id"]) for job in view["report"]["queue"]]
+    assert shown == [(True, 1), (True, 2), (True, None), (True, None)]
+
+
+def queued_job(name: str, job_id: str = "7") -> QueuedJob:
     common = {"user": "ada", "partition": "gpu", "state": "RUNNING", "nodes": 1, "elapsed": "0:10", "reason": "n1"}
-    return QueuedJob.model_validate({"job_id": "7", "name": name, **common})
+    return QueuedJob.model_validate({"job_id": job_id, "name": name, **common})
 
 
 def test_a_database_without_tables_is_not_ready(client: TestClient, sqlite_engine: Engine) -> None:

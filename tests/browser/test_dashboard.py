@@ -53,7 +53,7 @@ def test_a_curve_grows_without_a_reload_within_three_seconds(open_page: Opener, 
 
 def test_the_overlaid_curves_of_an_experiment_grow(open_page: Opener, dashboard: Dashboard) -> None:
     page = open_page(f"/experiments/{dashboard.ids['growing_experiment']}")
-    page.get_by_role("radio", name="Training loss").check(force=True)
+    page.get_by_text("Training loss", exact=True).click()
     chart = page.get_by_role("slider", name="Training loss")
     last = dashboard.grow(dashboard.ids["growing"], 5)
     page.wait_for_function(
@@ -64,7 +64,7 @@ def test_the_overlaid_curves_of_an_experiment_grow(open_page: Opener, dashboard:
 
 
 def test_the_pointer_on_a_row_dims_the_other_curves(open_page: Opener, dashboard: Dashboard) -> None:
-    page = open_page(f"/experiments/{dashboard.ids['grid']}")
+    page = open_page(f"/experiments/{dashboard.ids['grid']}?tab=curves")
     row = page.locator("tr", has=page.get_by_role("link", name="Run 9", exact=True))
     page.wait_for_function(LEGEND_IS_READY)
     # each curve that arrives makes a new canvas, and eight of the twelve runs have one
@@ -80,7 +80,7 @@ def test_the_pointer_on_a_row_dims_the_other_curves(open_page: Opener, dashboard
 
 
 def test_the_stop_button_asks_for_confirmation_and_then_posts(open_page: Opener, dashboard: Dashboard) -> None:
-    page = open_page(f"/experiments/{dashboard.ids['grid']}")
+    page = open_page(f"/experiments/{dashboard.ids['grid']}?tab=curves")
     posted: list[str] = []
     page.on("request", lambda request: posted.append(request.url) if request.method == "POST" else None)
     stop = page.get_by_role("button", name=re.compile("^Stop 4 runs$")).first
@@ -160,7 +160,7 @@ def test_the_keyboard_leads_from_the_list_to_a_run(open_page: Opener, dashboard:
 
 
 def test_the_arrow_keys_select_and_read_a_curve(open_page: Opener, dashboard: Dashboard) -> None:
-    page = open_page(f"/experiments/{dashboard.ids['grid']}")
+    page = open_page(f"/experiments/{dashboard.ids['grid']}?tab=curves")
     page.wait_for_function(LEGEND_IS_READY)
     _tab_to(page, "")
     readout = page.get_by_test_id("readout")
@@ -215,10 +215,10 @@ def _paper(page: Page) -> str:
 def test_a_click_on_a_series_neither_shows_the_radio_button_nor_moves_the_chart(
     open_page: Opener, dashboard: Dashboard
 ) -> None:
-    page = open_page(f"/experiments/{dashboard.ids['grid']}")
+    page = open_page(f"/experiments/{dashboard.ids['grid']}?tab=curves")
     page.wait_for_function(LEGEND_IS_READY)
     top = _top(page.get_by_role("slider"))
-    page.get_by_text("Training loss").click()
+    page.get_by_text("Training loss", exact=True).click()
     page.wait_for_function("() => document.activeElement.type === 'radio'")
     assert page.evaluate("document.activeElement.offsetWidth") <= 1
     assert _top(page.get_by_role("slider")) == top

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect
+from sqlalchemy import select, update
 
 from contract.folder.run_folder import RunFolder
 from store.session import transaction
-from store.tables import Run
+from store.tables import Cluster, Run, now
 from tests.testing.dashboard import Dashboard
 
 pytestmark = pytest.mark.browser
@@ -50,6 +52,26 @@ def test_a_page_shows_an_outage_and_its_end(page: Page, dashboard: Dashboard) ->
     expect(page.get_by_text("No data yet")).to_be_visible()
     page.unroute(API)
     page.get_by_role("link", name="torus on four nodes").wait_for()
+    expect(banner).to_have_count(0)
+
+
+def test_a_scheduler_that_does_not_report_has_a_banner(page: Page, dashboard: Dashboard) -> None:
+    """Forces the fault: the API runs without a scheduler, so the reports of the clusters get old."""
+    page.goto(f"{dashboard.url}/collectives")
+    banner = page.get_by_role("status").filter(has_text="The scheduler has not reported recently.")
+    page.get_by_role("heading", name="Collectives").first.wait_for()
+    expect(banner).to_have_count(0)
+    with transaction(dashboard.engine) as db:
+        before = db.scalars(select(Cluster.asked_at)).first()
+        db.execute(update(Cluster).values(asked_at=now() - timedelta(minutes=5)))
+    try:
+        page.reload()
+        expect(banner).to_contain_text("no run starts or ends")
+    finally:
+        with transaction(dashboard.engine) as db:
+            db.execute(update(Cluster).values(asked_at=before))
+    page.reload()
+    page.get_by_role("heading", name="Collectives").first.wait_for()
     expect(banner).to_have_count(0)
 
 

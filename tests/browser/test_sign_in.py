@@ -130,3 +130,18 @@ def test_changes_carry_the_name_of_who_signed_in(chromium: Browser, dashboard: D
         page.goto(client.sign_in_url("/"))
         page.wait_for_url(f"{dashboard.url}/")
         assert page.evaluate("localStorage.getItem('user')") == getpass.getuser()
+
+
+def test_a_token_in_an_address_leaves_it_and_a_wrong_one_is_called_wrong(
+    chromium: Browser, dashboard: Dashboard
+) -> None:
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{dashboard.url}/clusters?token=a-wrong-token&a=b")
+        expect(page.get_by_role("alert")).to_contain_text("The token is wrong")
+        assert "token=" not in page.url
+        page.go_back()
+        assert "token=" not in page.url
+        page.goto(f"{dashboard.url}/clusters?token={dashboard.token}&a=b")
+        page.get_by_role("heading", name="Clusters").first.wait_for()
+        assert page.url == f"{dashboard.url}/clusters?a=b"

@@ -75,11 +75,12 @@ def test_a_name_that_no_host_has_makes_its_event_invalid(host: str) -> None:
         read(STARTED | {"versions": {}, "hosts": ["n1", host]})
 
 
-def test_metric_values_that_are_not_finite_become_none() -> None:
+def test_metric_values_that_are_not_finite_stay_so() -> None:
     line = b'{"kind":"points","attempt":1,"at":0,"step":1,"values":{"a":NaN,"b":-Infinity,"c":1e999,"d":0.5,"e":null}}'
     event = read_record(event_reader, line)
     assert isinstance(event, Points)
-    assert event.values == {"a": None, "b": None, "c": None, "d": 0.5, "e": None}
+    assert str(event.values) == "{'a': nan, 'b': -inf, 'c': inf, 'd': 0.5, 'e': None}"
+    assert str(read(json.loads(event.model_dump_json())).values) == str(event.values)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "a\x00b", "a\nb", "\x1b[31m"])

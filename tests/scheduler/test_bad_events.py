@@ -18,7 +18,7 @@ from scheduler.context import Context
 from scheduler.events.tail import MAX_BYTES, read_tail
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
-from store.metrics import points
+from store.metrics import curves
 from store.session import snapshot
 from store.tables import Restart
 from tests.testing.clusters import SLURM
@@ -61,7 +61,7 @@ def test_an_event_out_of_bounds_is_skipped_and_the_run_goes_on(
     ingest(context)
     assert read(context, run_id).state is State.DONE
     with snapshot(context.engine) as db:
-        assert points.of_run(db, run_id, ["loss"], after=-1, limit=10)[0]["loss"][0] == [1, 3]
+        assert curves.of_run(db, run_id, ["loss"], after=-1, limit=10)[0]["loss"][0] == [1, 3]
     (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert "skipped 1 lines that are no events" in warning.getMessage()
 

@@ -23,9 +23,10 @@ from scheduler.ticks.refresh_clusters import refresh_clusters
 from store import runs
 from store.lifecycle import deletion
 from store.lifecycle.tags import RunTag, store_run_tags
+from store.metrics.table import Chunk, Series
 from store.session import snapshot, transaction
 from store.tables import Experiment as Stored
-from store.tables import Job, Move, Point, Run, Series, Table
+from store.tables import Job, Move, Run, Table
 from tests.testing.clusters import Far, Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import create_runs, job_of, poll_now, read
@@ -38,7 +39,7 @@ def finished(context: Context, run_ids: list[int], puppet: Puppet) -> list[int]:
     """Three runs of an experiment that have finished with points, and whose jobs have left."""
     submit_queued(context)
     for run_id in run_ids:
-        points = [Points(attempt=1, at=1.0, step=step, values={"loss": 1.0}) for step in range(1, 31)]
+        points = [Points(attempt=1, at=1.0, step=step, values={"loss": 1.0}) for step in range(1, 20_001)]
         report(context, run_id, STARTED, *points, Finished(attempt=1, at=2.0, step=4))
         puppet.answers[f"job{run_id}"] = gone(EndKind.EXITED, exit_code=0)
     ingest(context)
@@ -51,7 +52,7 @@ def finished(context: Context, run_ids: list[int], puppet: Puppet) -> list[int]:
 
 def counts(context: Context) -> dict[str, int]:
     with snapshot(context.engine) as db:
-        return {table.__tablename__: count(db, table) for table in (Stored, Run, Job, Series, Point, RunTag)}
+        return {table.__tablename__: count(db, table) for table in (Stored, Run, Job, Series, Chunk, RunTag)}
 
 
 def count(db: Session, table: type[Table]) -> int:
@@ -69,7 +70,7 @@ def test_a_deleted_experiment_leaves_neither_files_nor_rows(context: Context, fi
     assert all(folder.is_dir() for folder in folders)
     delete(context)
     assert not any(folder.exists() for folder in folders)
-    assert counts(context) == {"experiments": 1, "runs": 1, "jobs": 0, "series": 0, "points": 0, "run_tags": 0}
+    assert counts(context) == {"experiments": 1, "runs": 1, "jobs": 0, "series": 0, "chunks": 0, "run_tags": 0}
     with snapshot(context.engine) as db:
         assert set(db.scalars(select(Move.run_id))) == {4}
 
@@ -98,7 +99,7 @@ def test_a_worker_that_dies_between_files_and_rows_leaves_the_rest_for_the_next(
         patched.setattr(tick, "_remove_rows", _die)
         with pytest.raises(KeyboardInterrupt):
             delete(context)
-    monkeypatch.setattr(tick, "MAX_POINTS", 7)
+    monkeypatch.setattr(tick, "MAX_ROWS", 2)
     with monkeypatch.context() as patched:
         patched.setattr(tick, "BUDGET_S", 0.0)
         delete(context)

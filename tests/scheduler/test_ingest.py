@@ -18,7 +18,7 @@ from scheduler.events.tail import MAX_BYTES, has_grown, read_tail
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store import clusters
-from store.metrics import points
+from store.metrics import curves
 from store.session import snapshot, transaction
 from store.tables import Cluster, Job, Move
 from tests.testing.clusters import Puppet
@@ -42,7 +42,7 @@ def run_id(context: Context, run_ids: list[int]) -> int:
 
 def losses(context: Context, run_id: int) -> list[int]:
     with snapshot(context.engine) as db:
-        return points.of_run(db, run_id, ["loss"], after=-1, limit=1000)[0]["loss"][0]
+        return curves.of_run(db, run_id, ["loss"], after=-1, limit=1000)[0]["loss"][0]
 
 
 def test_a_run_moves_through_its_states_by_its_events(context: Context, run_id: int) -> None:
@@ -123,7 +123,7 @@ def test_the_costs_of_a_checkpoint_are_stored_and_those_of_a_failed_one_are_not(
     )
     ingest(context)
     with snapshot(context.engine) as db:
-        stored, _ = points.of_run(db, run_id, ["checkpoint_stall_s", "checkpoint_bytes"], after=-1, limit=10)
+        stored, _ = curves.of_run(db, run_id, ["checkpoint_stall_s", "checkpoint_bytes"], after=-1, limit=10)
     assert stored == {"checkpoint_stall_s": ([3], [0.5]), "checkpoint_bytes": ([3], [100.0])}
 
 

@@ -11,8 +11,8 @@ from scheduler.events import tail
 from scheduler.events.uncollected import FAILURES
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import FIRST_BYTES, ingest
+from store.metrics.table import Series
 from store.session import snapshot
-from store.tables import Series
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read, sentence
 

@@ -17,7 +17,7 @@ from scheduler.ticks.cancel import cancel
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
 from store import runs
-from store.metrics import points, restarts
+from store.metrics import curves, restarts
 from store.session import snapshot, transaction
 from store.tables import Move, Run
 from tests.testing.clusters import Puppet
@@ -91,7 +91,7 @@ def test_a_resumed_run_has_one_curve_and_its_restart_is_marked(context: Context,
     run = read(context, run_id)
     assert (run.state, run.step, run.started_at) == (State.DONE, 4, first_start)
     with snapshot(context.engine) as db:
-        columns, _ = points.of_run(db, run_id, ["loss", "compute_s"], after=-1, limit=100)
+        columns, _ = curves.of_run(db, run_id, ["loss", "compute_s"], after=-1, limit=100)
         marks = [(mark.attempt, mark.step, mark.lost_steps) for mark in restarts.of_run(db, run_id)]
     assert columns["loss"] == ([1, 2, 3, 4], [1.0, 1 / 2, 1 / 3, 1 / 4])
     assert columns["compute_s"][1] == [1.0, 9.0, 9.0, 9.0], "the points of the last attempt count"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Points
@@ -19,10 +19,11 @@ from scheduler.context import Context
 from scheduler.ticks import prune as prune_module
 from scheduler.ticks.prune import prune
 from store import experiments, runs
-from store.metrics import points
+from store.metrics import chunk_rows, chunks, curves, points, series
 from store.metrics.retention import Retention, remove_points
+from store.metrics.table import Series
 from store.session import snapshot, transaction
-from store.tables import Move, Point, Run, Series
+from store.tables import Move, Run
 from tests.testing.runs import make_older, move, read, start_job
 from tests.testing.specs import Experiment
 
@@ -33,7 +34,10 @@ ALL_MOVES = ["queued", "submitting", "pending", "running", "done"]
 
 @pytest.fixture(autouse=True)
 def _time_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let one tick remove everything, however busy the machine is."""
+    """Let one tick remove everything, however busy the machine is; a series has four chunks of five points."""
+    for module in (chunk_rows, chunks):
+        monkeypatch.setattr(module, "CHUNK", 5)
+    monkeypatch.setattr(chunks, "FOLD", 5)
     monkeypatch.setattr(prune_module, "BUDGET_S", 3600.0)
 
 
@@ -60,9 +64,9 @@ def with_retention(context: Context, *, points: int | None = None, history: int 
 
 
 def count_points(context: Context, run_ids: list[int]) -> list[int]:
-    query = select(func.count(Point.step)).join(Series, Series.id == Point.series_id)
     with snapshot(context.engine) as db:
-        return [db.scalars(query.where(Series.run_id == run_id)).one() for run_id in run_ids]
+        found = [curves.whole(db, series.states(db, Series.run_id == run_id)) for run_id in run_ids]
+        return [sum(len(points.steps) for _, points in each) for each in found]
 
 
 def moves(context: Context, run_id: int) -> list[str]:
@@ -111,13 +115,15 @@ def test_a_worker_that_is_killed_between_two_batches_leaves_the_rest_to_the_next
     context: Context, trained: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: the worker ends after its second transaction, in the middle of a run, and inside its third."""
-    monkeypatch.setattr(prune_module, "MAX_POINTS", 15)
+    monkeypatch.setattr(prune_module, "MAX_ROWS", 3)
     dying = with_retention(context, points=30)
     with monkeypatch.context() as patch:
         patch.setattr(prune_module, "remove_points", _dying_in_the_third_call(remove_points))
         with pytest.raises(KeyboardInterrupt):
             prune(dying)
-    assert sum(count_points(context, trained[:2])) == 4 * STEPS - 30, "the third transaction is undone"
+    assert sum(count_points(context, trained[:2])) == 4 * STEPS - 20, (
+        "six rows are gone: two blocks of cells, four chunks; the third transaction is undone"
+    )
     assert read(context, trained[0]).points_removed_at is None, "some of its points are still there"
     assert read(context, trained[0]).latest[LOSS] == 1.0 / STEPS
     prune(with_retention(context, points=30))
@@ -141,14 +147,15 @@ def test_a_transaction_removes_no_more_points_than_its_limit(
     context: Context, trained: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the load: each tick has time for one transaction."""
-    monkeypatch.setattr(prune_module, "MAX_POINTS", 15)
+    monkeypatch.setattr(prune_module, "MAX_ROWS", 3)
     monkeypatch.setattr(prune_module, "BUDGET_S", 0.0)
     pruned = with_retention(context, points=30)
     remaining = []
     for _ in range(6):
         prune(pruned)
         remaining.append(sum(count_points(context, trained[:2])))
-    assert remaining == [65, 50, 35, 20, 5, 0]
+    # a run has two blocks of cells, which go first, and eight chunks of five points
+    assert remaining == [75, 60, 45, 40, 25, 10]
 
 
 def test_a_removal_happens_once(context: Context, trained: list[int]) -> None:
@@ -165,7 +172,7 @@ def test_four_workers_at_once_remove_everything_once(
     context: Context, trained: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the race: four workers remove the same runs in small transactions."""
-    monkeypatch.setattr(prune_module, "MAX_POINTS", 7)
+    monkeypatch.setattr(prune_module, "MAX_ROWS", 2)
     pruned = with_retention(context, points=30, history=30)
     with ThreadPoolExecutor(4) as pool:
         for worker in [pool.submit(prune, pruned) for _ in range(4)]:

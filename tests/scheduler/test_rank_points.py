@@ -25,9 +25,10 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks import ingest as ingest_tick
 from scheduler.ticks.ingest import ingest
 from store import runs
-from store.metrics import points
+from store.metrics import curves, points
+from store.metrics.table import Series
 from store.session import snapshot
-from store.tables import Series, now
+from store.tables import now
 from tests.testing.clusters import Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.hostile_files import IRREGULAR, plant
@@ -58,7 +59,7 @@ def log_points(folder: RunFolder, rank: int, steps: Sequence[int], torn: str = "
 
 def steps_of(context: Context, run_id: int, rank: int) -> list[int]:
     with snapshot(context.engine) as db:
-        return points.of_run(db, run_id, [f"loss/rank-{rank}"], after=-1, limit=100_000)[0][f"loss/rank-{rank}"][0]
+        return curves.of_run(db, run_id, [f"loss/rank-{rank}"], after=-1, limit=100_000)[0][f"loss/rank-{rank}"][0]
 
 
 def folder_of(context: Context, run_id: int) -> RunFolder:

@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from contract.folder.events import Points
 from store import experiments, runs
-from store.metrics import points
+from store.metrics import curves, points
 from store.session import snapshot, transaction
 from store.tables import Run
 from tests.testing.specs import Experiment
@@ -26,14 +26,14 @@ def test_a_step_told_twice_keeps_the_later_value(engine: Engine, run_ids: list[i
         with transaction(engine) as db:
             points.put(db, run_ids[0], [reported(1, loss=value), reported(2, loss=value)])
     with snapshot(engine) as db:
-        assert points.of_run(db, run_ids[0], ["loss"], after=-1, limit=100)[0] == {"loss": ([1, 2], [2.0, 2.0])}
+        assert curves.of_run(db, run_ids[0], ["loss"], after=-1, limit=100)[0] == {"loss": ([1, 2], [2.0, 2.0])}
 
 
 def test_what_is_not_finite_is_a_gap(engine: Engine, run_ids: list[int]) -> None:
     with transaction(engine) as db:
         points.put(db, run_ids[0], [reported(1, loss=None)])
     with snapshot(engine) as db:
-        assert points.of_run(db, run_ids[0], ["loss"], after=-1, limit=100)[0] == {"loss": ([1], [None])}
+        assert curves.of_run(db, run_ids[0], ["loss"], after=-1, limit=100)[0] == {"loss": ([1], [None])}
 
 
 @pytest.mark.parametrize("limit", [2, 3, 5, 7, 100])
@@ -43,7 +43,7 @@ def test_reading_on_from_the_last_step_gives_every_point_once(engine: Engine, ru
     steps, after, more = [], -1, True
     with snapshot(engine) as db:
         while more:
-            found, more = points.of_run(db, run_ids[0], ["a", "b"], after=after, limit=limit)
+            found, more = curves.of_run(db, run_ids[0], ["a", "b"], after=after, limit=limit)
             assert found["a"][0] == found["b"][0]
             steps += found["a"][0]
             after = steps[-1]
@@ -56,8 +56,8 @@ def test_curves_of_many_runs_begin_where_each_reader_left_off(engine: Engine, ru
             points.put(db, run_id, [reported(step, loss=1.0 / (step + 1)) for step in range(4)])
     first, second = run_ids
     with snapshot(engine) as db:
-        curves, more = points.of_experiment(db, run_ids, "loss", after={first: 2}, limit=100)
-    assert (curves[first][0], curves[second][0], more) == ([3], [0, 1, 2, 3], False)
+        found, more = curves.of_experiment(db, run_ids, "loss", after={first: 2}, limit=100)
+    assert (found[first][0], found[second][0], more) == ([3], [0, 1, 2, 3], False)
 
 
 def test_a_thousand_series_and_ten_thousand_points_go_in_at_once(engine: Engine, run_ids: list[int]) -> None:
@@ -66,7 +66,7 @@ def test_a_thousand_series_and_ten_thousand_points_go_in_at_once(engine: Engine,
         points.put(db, run_ids[0], [reported(step, **names) for step in range(10)])
     with snapshot(engine) as db:
         assert len(points.names(db, run_ids[0])) == 1000
-        assert points.of_run(db, run_ids[0], ["layer999"], after=-1, limit=100)[0]["layer999"][1] == [999.0] * 10
+        assert curves.of_run(db, run_ids[0], ["layer999"], after=-1, limit=100)[0]["layer999"][1] == [999.0] * 10
 
 
 def test_the_best_accuracy_of_a_run_never_falls(engine: Engine, run_ids: list[int]) -> None:

@@ -17,6 +17,7 @@ from scheduler.app import TICKS
 from scheduler.clusters.cluster import gone
 from scheduler.context import Context
 from store import runs
+from store.metrics import points
 from store.session import transaction
 from store.tables import Cluster, Run, now
 from tests.testing.clusters import Puppet
@@ -42,6 +43,13 @@ SAMPLES: Mapping[str, Sequence[object]] = {
     "against": [EMPTY_TREE],
     "other": [2],
     "attempt": [1],
+    "figure": ["best_accuracy"],
+    "target": [0.4],
+    "baseline": [0],
+    "from": [0],
+    "to": [5_000],
+    "buckets": [1],
+    "run": [1],
     "where": ["state = failed and batch > 8 and not (tag = lars or last(loss) > 2)"],
     "sort": ["-best(loss), name, batch"],
     "column": ["batch"],
@@ -66,6 +74,9 @@ def run_every_tick(context: Context, specs: Sequence[ExperimentSpec], jobs: Pupp
     for run_id in active:
         report(context, run_id, STARTED, measured, saved)
     _tick(context)
+    with transaction(context.engine) as db:  # two parts, so that cells are replaced too, and a step that is late
+        for steps in (range(3, 9_000), range(9_000, 10_000), [4_000]):
+            points.put(db, active[0], [measured.model_copy(update={"step": step}) for step in steps])
     ends: list[Event] = [
         Finished(attempt=1, at=3.0, step=2),
         Paused(attempt=1, at=3.0, step=2, saved_step=2, reason="signal"),
@@ -103,7 +114,8 @@ def get_everything(client: TestClient, app: FastAPI) -> int:
             continue
         plain = path.replace("{experiment_id}", "1").replace("{run_id}", "1").replace("{name}", name)
         for query in _queries(verbs["get"].get("parameters", []), types):
-            answer = client.get(f"{plain}?{urlencode(query or _required(verbs['get']))}")
+            asked = dict(_required(verbs["get"])) | dict(query)
+            answer = client.get(f"{plain}?{urlencode(asked)}")
             assert answer.status_code in (200, 503), (plain, query, answer.text)
             count += 1
     return count

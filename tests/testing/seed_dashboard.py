@@ -41,7 +41,7 @@ from contract.spec.experiment import ExperimentSpec
 from store import clusters, runs
 from store.metrics import points
 from store.session import transaction
-from store.tables import Experiment, Move, Restart, Run, now
+from store.tables import Cluster, Experiment, Move, Restart, Run, now
 from tests.testing.stored_runs import add_job, end_attempt
 from tests.testing.stored_runs import move as move_row
 
@@ -269,6 +269,8 @@ def _report_clusters(db: Session) -> None:
     own = Node(name="desk", state="idle", partitions=["local"], gres="", features=[], **size)
     local = ClusterReport(partitions=[_partition("local", 1, 1, default=True)], nodes=[own], queue=[])
     clusters.store_report(db, "local", local, None)
+    # no scheduler reports after this one, and no test takes so long that the reports get late
+    db.execute(update(Cluster).values(asked_at=now() + timedelta(hours=2)))
 
 
 def _job(job_id: str, name: str, state: str, reason: str = "(Resources)") -> QueuedJob:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, event
 
 # tables that grow with the use of the service
-GROWING = ("experiments", "runs", "jobs", "moves", "restarts", "series", "points")
+GROWING = ("experiments", "runs", "jobs", "moves", "restarts", "series", "chunks", "cell_blocks")
 SCANNED = re.compile(rf"\bSCAN ({'|'.join(GROWING)})(?:_\d+)?\b|Seq Scan on ({'|'.join(GROWING)})\b")
 MAX_PARAMETERS = 20  # of one text: enough for every state, with and without a match
 STEPS_COUNTED = 100  # of SQLite's virtual machine, between two calls of the progress handler
@@ -31,7 +31,7 @@ def recorded(engine: Engine) -> Iterator[dict[str, list[Statement]]]:
     found: dict[str, list[Statement]] = defaultdict(list)
 
     def record(_c: object, _cursor: object, sql: str, parameters: Any, _context: object, many: bool) -> None:
-        if sql.split(None, 1)[0] in ("SELECT", "UPDATE", "DELETE"):
+        if sql.split(None, 1)[0] in ("SELECT", "UPDATE", "DELETE", "WITH"):
             one, same = Statement(sql, parameters[0] if many else parameters), found[sql]
             if one not in same and len(same) < MAX_PARAMETERS:
                 same.append(one)

@@ -10,7 +10,7 @@ from contract.spec.choices.data import Digits
 from trainers.data.sampler import permutation, slices
 from trainers.data.sources.digits import digits
 from trainers.data.sources.synthetic import synthetic
-from trainers.data.split import Split
+from trainers.data.split import PixelSplit, Split, TensorSplit, to_device
 
 
 def all_samples(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
@@ -107,3 +107,33 @@ def test_each_epoch_and_each_seed_has_its_own_order() -> None:
 def test_a_batch_that_does_not_divide_is_refused_with_the_sum() -> None:
     with pytest.raises(ValueError, match="a batch of 10 does not divide over 4 ranks"):
         next(slices(torch.arange(50), 10, rank=0, world=4))
+
+
+class Bytes:
+    """A split whose batches are bytes, with the colors of a pixel beside each other."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def batch(self, index_B: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        pixels_BHWC = torch.arange(len(index_B) * 30, dtype=torch.uint8).view(-1, 5, 2, 3)
+        return pixels_BHWC.permute(0, 3, 1, 2), index_B
+
+    def normalize(self, pixels_BCHW: torch.Tensor) -> torch.Tensor:
+        return pixels_BCHW.float() / 255
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_bytes_become_inputs_in_the_layout_of_the_net(channels_last: bool) -> None:
+    split: PixelSplit = Bytes()
+    batch = split.batch(torch.arange(3))
+    (x_BCHW,), y_B = to_device(batch, split, torch.device("cpu"), channels_last=channels_last)
+    assert torch.equal(x_BCHW, torch.arange(90).view(3, 5, 2, 3).permute(0, 3, 1, 2) / 255)
+    assert y_B.tolist() == [0, 1, 2]
+    assert x_BCHW.is_contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)
+
+
+def test_numbers_are_inputs_already() -> None:
+    split = TensorSplit(torch.rand(4, 3, 5, 5), torch.arange(4))
+    (x_BCHW,), _ = to_device(split.batch(torch.arange(4)), split, torch.device("cpu"))
+    assert torch.equal(x_BCHW, split.x_NCHW)

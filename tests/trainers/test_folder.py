@@ -16,7 +16,8 @@ from tests.testing.trainers.jobs import HOUSE
 from tests.testing.trainers.pictures import draw, tree
 from trainers.build.data import build_data
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
-from trainers.data.images.crop import RATIO, center_square, fixed_square, new_generator, random_box
+from trainers.data.images.crop import RATIO, UNITS, center_square, fixed_square, random_box
+from trainers.data.images.image_draws import draw_units
 from trainers.data.images.image_folder import check_counts, list_images
 from trainers.data.images.image_split import Images, new_bad_marks
 
@@ -26,6 +27,17 @@ MEAN = DEVIATION = (0.5, 0.5, 0.5)
 def images(root: Path, *, seed: int | None = 3, max_bad: int = 0) -> Images:
     train, _, _ = list_images(root)
     return Images(train, 16, MEAN, DEVIATION, BadImages(root / "bad-images", max_bad), new_bad_marks(len(train)), seed)
+
+
+def inputs(split: Images, index_B: torch.Tensor) -> torch.Tensor:
+    """Return the net's inputs, as a rank has them on its device."""
+    return split.normalize(split.batch(index_B)[0])
+
+
+def units(number: int) -> list[float]:
+    """Return the random numbers of an image."""
+    drawn: list[float] = draw_units(0, 0, np.array([number]), UNITS)[0].tolist()
+    return drawn
 
 
 @pytest.fixture
@@ -79,7 +91,7 @@ def test_a_folder_that_is_no_data_set_is_refused(tmp_path: Path, created: str, m
 def test_all_counts_that_differ_from_the_spec_are_named(root: Path) -> None:
     check_counts(root, (2, 9, 5), (2, 9, 5))
     with pytest.raises(
-        ValueError, match=r"classes is 3, but the folder has 2; data.heldout_samples is 50, but the folder has 5"
+        ValueError, match=r"classes is 3, but the data set has 2; data.heldout_samples is 50, but the data set has 5"
     ):
         check_counts(root, (2, 9, 5), (3, 9, 50))
 
@@ -120,10 +132,10 @@ def test_half_of_the_random_crops_are_mirrored_and_no_central_square_is(tmp_path
         (tmp_path / name).mkdir()
         for number in range(100):
             image.save(tmp_path / name / f"{number}.png")
-    x_BCHW, _ = images(tmp_path).batch(torch.arange(180))
+    x_BCHW = inputs(images(tmp_path), torch.arange(180))
     mirrored = (x_BCHW[..., :4].mean(dim=(1, 2, 3)) > x_BCHW[..., -4:].mean(dim=(1, 2, 3))).sum()
     assert 55 < mirrored < 105
-    x_BCHW, _ = images(tmp_path, seed=None).batch(torch.arange(180))
+    x_BCHW = inputs(images(tmp_path, seed=None), torch.arange(180))
     assert (x_BCHW[..., 0] == -1).all()
     assert (x_BCHW[..., -1] == 1).all()
 
@@ -135,7 +147,7 @@ def test_images_of_other_colors_become_rgb(tmp_path: Path, mode: str) -> None:
         for number in range(6):
             suffix = "jpg" if mode == "CMYK" else "png"
             Image.new("RGB", (20, 30), (255, 255, 255)).convert(mode).save(tmp_path / name / f"{number}.{suffix}")
-    x_BCHW, _ = images(tmp_path).batch(torch.arange(3))
+    x_BCHW = inputs(images(tmp_path), torch.arange(3))
     assert x_BCHW.shape == (3, 3, 16, 16)
     assert (x_BCHW > 0.95).all()
 
@@ -147,7 +159,7 @@ def test_a_large_jpeg_decoded_at_a_quarter_of_its_size_looks_the_same(tmp_path: 
         (tmp_path / name).mkdir()
         for number in range(6):
             column.save(tmp_path / name / f"{number}.jpg", quality=95)
-    x_BCHW, _ = images(tmp_path, seed=None).batch(torch.tensor([0]))
+    x_BCHW = inputs(images(tmp_path, seed=None), torch.tensor([0]))
     shown_H = x_BCHW[0, 0, :, 8]
     expected_H = (torch.arange(16) + 0.5) / 16 * 1.75 - 0.875
     assert torch.allclose(shown_H, expected_H, atol=0.03)
@@ -179,14 +191,14 @@ def test_more_bad_images_than_allowed_are_an_error(root: Path) -> None:
 def test_random_boxes_lie_within_the_image_and_its_ratios() -> None:
     areas = []
     for number in range(2000):
-        left, upper, right, lower = random_box(60, 40, new_generator(0, 0, number))
+        left, upper, right, lower = random_box(60, 40, units(number))
         assert 0 <= left < right <= 60
         assert 0 <= upper < lower <= 40
         assert RATIO[0] * 0.85 < (right - left) / (lower - upper) < RATIO[1] * 1.15  # sides are whole pixels
         areas.append((right - left) * (lower - upper) / 2400)
     assert min(areas) < 0.1
     assert max(areas) > 0.8
-    assert random_box(400, 4, new_generator(0, 0, 0)) == pytest.approx((200 - 8 / 3, 0, 200 + 8 / 3, 4))
+    assert random_box(400, 4, units(0)) == pytest.approx((200 - 8 / 3, 0, 200 + 8 / 3, 4))
     assert center_square(400, 200) == (112.5, 12.5, 287.5, 187.5)
 
 
@@ -218,7 +230,7 @@ def test_crops_and_mirror_images_are_a_choice_and_both_are_the_default(root: Pat
 
 
 def test_the_fixed_crop_is_a_random_square_within_the_central_one() -> None:
-    boxes = [fixed_square(64, 48, new_generator(0, 0, number)) for number in range(200)]
+    boxes = [fixed_square(64, 48, units(number)) for number in range(200)]
     for left, upper, right, lower in boxes:
         assert 8 <= left <= right <= 56
         assert 0 <= upper <= lower <= 48
@@ -246,3 +258,18 @@ def test_without_augmentation_a_training_image_is_as_in_an_evaluation(root: Path
     none = ImageAugmentation(kind="none")
     train, _ = build_data(folder, 7, augmentation=none, bad_images=root / "bad-images")
     assert torch.equal(train.batch(torch.arange(9))[0], evaluated.batch(torch.arange(9))[0])  # type: ignore[arg-type]
+
+
+def test_random_numbers_are_uniform_and_independent_of_the_batch() -> None:
+    """10,000 images draw 23 numbers each: chi-square over 16 classes, and the correlation of neighbors."""
+    unit_BU = draw_units(7, 3, np.arange(10_000), UNITS)
+    assert unit_BU.min() >= 0
+    assert unit_BU.max() < 1
+    counts_U16 = np.stack([np.histogram(unit_B, 16, (0, 1))[0] for unit_B in unit_BU.T])
+    chi_square_U = ((counts_U16 - 625) ** 2 / 625).sum(1)
+    assert chi_square_U.max() < 45, "15 degrees of freedom: beyond 45 with probability 1e-4"
+    for first, second in ((unit_BU[:-1], unit_BU[1:]), (unit_BU[:, :-1], unit_BU[:, 1:])):
+        assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 0.01
+    assert (draw_units(7, 3, np.array([9_999, 5]), UNITS) == unit_BU[[9_999, 5]]).all()
+    assert not np.isin(draw_units(7, 4, np.arange(100), UNITS), unit_BU).any()
+    assert not np.isin(draw_units(8, 3, np.arange(100), UNITS), unit_BU).any()

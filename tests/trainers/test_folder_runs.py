@@ -19,6 +19,8 @@ from trainers.build import data
 from trainers.data.images.image_folder import list_images
 from trainers.data.loader import Loader
 from trainers.data.sampler import permutation, slices
+from trainers.data.shards.conversion import Conversion
+from trainers.data.shards.write_shards import write_shards
 from trainers.ranks.rank_info import local_rank_info
 from trainers.training.data_feed import DataFeed
 
@@ -39,7 +41,7 @@ def prepare_run(path: Path, root: Path, run: dict[str, Any] | None = None, **cho
     }
     return prepare(
         path,
-        data={"kind": "folder", "path": str(root), **stated, **choices},
+        data={"kind": "folder", "path": str(root)} | stated | choices,
         batch=8,
         collective={"kind": "native"},
         resources={"kind": "local", "ranks_per_node": 2},
@@ -67,11 +69,16 @@ def fed_batches(folder: RunFolder) -> list[tuple[float, list[int]]]:
     return batches
 
 
-def test_memory_and_workers_change_no_batch(tmp_path: Path, root: Path) -> None:
+def test_memory_workers_and_shards_change_no_batch(tmp_path: Path, root: Path) -> None:
     plain = on_ranks(2, fed_batches, prepare_run(tmp_path / "plain", root))
     assert [len(rank) for rank in plain] == [7, 7]
-    for number, choices in enumerate(({"workers": 1, "in_memory": {}}, {"in_memory": {"group": 1}}, {"workers": 2})):
+    write_shards(root, tmp_path / "shards", Conversion(), heldout_samples=None, per_tar=10, processes=1)
+    memory: list[dict[str, Any]] = [{"workers": 1, "in_memory": {}}, {"in_memory": {"group": 1}}]
+    for number, choices in enumerate((*memory, {"workers": 2})):
         assert on_ranks(2, fed_batches, prepare_run(tmp_path / str(number), root, **choices)) == plain
+    for number, choices in enumerate(({"workers": 1}, {"in_memory": {}})):
+        sharded = prepare_run(tmp_path / f"sharded-{number}", tmp_path / "shards", kind="shards", **choices)
+        assert on_ranks(2, fed_batches, sharded) == plain
 
 
 def test_a_killed_run_resumes_with_its_images_in_the_same_ranks_memory(tmp_path: Path, root: Path) -> None:
@@ -90,7 +97,7 @@ def test_a_killed_run_resumes_with_its_images_in_the_same_ranks_memory(tmp_path:
 def test_wrong_counts_are_found_before_the_first_step(tmp_path: Path, root: Path) -> None:
     folder = prepare_run(tmp_path, root, train_samples=40)
     run = folder.read_spec()
-    with pytest.raises(ValueError, match=r"does not match the spec: data.train_samples is 40, but the folder has 39"):
+    with pytest.raises(ValueError, match=r"does not match the spec: data.train_samples is 40, but the data set has 39"):
         data.build_data(run.data, run.seed, bad_images=folder.bad_images)
 
 
@@ -128,3 +135,16 @@ def test_one_bad_image_more_than_allowed_ends_the_run_on_any_rank(tmp_path: Path
     (reason,) = [event.reason for event in events(folder) if isinstance(event, Failed)]
     assert any(f"{path} cannot be decoded" in reason for path in paths[:2])
     assert "bad images: 2, data.max_bad_images: 1" in reason
+
+
+def test_a_torn_shard_ends_a_run_before_its_first_step_and_names_the_file(tmp_path: Path, root: Path) -> None:
+    write_shards(root, tmp_path / "shards", Conversion(), heldout_samples=None, per_tar=10, processes=1)
+    torn = tmp_path / "shards" / "train" / "00002.tar"
+    torn.write_bytes(torn.read_bytes()[:-1])
+    folder = prepare_run(tmp_path / "run", tmp_path / "shards", kind="shards")
+    status, _ = finish(start(folder))
+    assert status == 1
+    (reason,) = [event.reason for event in events(folder) if isinstance(event, Failed)]
+    assert f"{torn} has" in reason
+    assert "it is not whole" in reason
+    assert curve(folder) == {}

@@ -13,10 +13,11 @@ from contract.spec.choices.augmentations import Augmentation, FirstAugmentation,
 from trainers.build.imported import describe, make_callable, make_part
 from trainers.data.augmented_split import AugmentedSplit
 from trainers.data.images.bad_images import BadImages
-from trainers.data.images.image_folder import ImageList, check_counts, list_images
+from trainers.data.images.image_folder import check_counts, list_images
 from trainers.data.images.image_split import Images, new_bad_marks
-from trainers.data.memory_store.sample_store import SampleStore
+from trainers.data.memory_store.sample_store import Files, SampleStore
 from trainers.data.sample_split import SampleSplit, check_dataset, check_sample
+from trainers.data.shards.shard_index import read_index
 from trainers.data.sources.digits import digits
 from trainers.data.sources.glyphs import glyphs
 from trainers.data.sources.synthetic import synthetic
@@ -44,8 +45,8 @@ def _build_splits(
     match choice:
         case choices.Digits():
             return digits()
-        case choices.Folder():
-            return _build_folder(choice, seed, first=first, bad_images=bad_images)
+        case choices.Folder() | choices.Shards():
+            return _build_images(choice, seed, first=first, bad_images=bad_images)
         case choices.Glyphs():
             return glyphs(
                 choice.classes,
@@ -106,24 +107,35 @@ def _build_pairs(choice: choices.Pairs) -> tuple[Split, Split]:
     return train, heldout
 
 
-def _build_folder(
-    choice: choices.Folder, seed: int, *, first: FirstAugmentation, bad_images: Path | None
+def _build_images(
+    choice: choices.Folder | choices.Shards, seed: int, *, first: FirstAugmentation, bad_images: Path | None
 ) -> tuple[Split, Split]:
-    """Read the folder; raise ValueError if its content differs from the spec."""
-    assert bad_images is not None, "the bad images of a folder are recorded in the run folder"
-    root = Path(choice.path)
-    train, heldout, classes = list_images(root, heldout_samples=choice.heldout_samples)
-    stated = (choice.classes, choice.train_samples, choice.heldout_samples)
-    check_counts(root, (len(classes), len(train), len(heldout)), stated)
+    """Read the folder or the index; raise ValueError or ShardError if its content differs from the spec."""
+    assert bad_images is not None, "the bad images of a run are recorded in the run folder"
+    train, heldout = _list_files(choice)
     bad = BadImages(bad_images, choice.max_bad_images)
     images = partial(Images, size=choice.size, mean=choice.mean, deviation=choice.deviation, bad=bad)
-    memory = _build_memory(choice.in_memory, train, shared=choice.workers > 0) if choice.in_memory else None
-    train_images = images(train, is_bad_N=new_bad_marks(len(train)), seed=seed, store=memory)
+    memory = _build_memory(choice.in_memory, train, shared=choice.workers != 0) if choice.in_memory else None
+    train_images = images(train, is_bad_N=new_bad_marks(len(train.labels)), seed=seed, store=memory)
     chosen = replace(train_images, crops="crop" in first, mirrors="mirror" in first, is_fixed=first.startswith("fixed"))
-    return chosen, images(heldout, is_bad_N=new_bad_marks(len(heldout)))
+    return chosen, images(heldout, is_bad_N=new_bad_marks(len(heldout.labels)))
 
 
-def _build_memory(choice: choices.InMemory, files: ImageList, *, shared: bool) -> SampleStore:
+def _list_files(choice: choices.Folder | choices.Shards) -> tuple[Files, Files]:
+    root = Path(choice.path)
+    train: Files
+    heldout: Files
+    if isinstance(choice, choices.Shards):
+        train, heldout, classes = read_index(root)
+    else:
+        train, heldout, names = list_images(root, heldout_samples=choice.heldout_samples)
+        classes = len(names)
+    found = classes, len(train.labels), len(heldout.labels)
+    check_counts(root, found, (choice.classes, choice.train_samples, choice.heldout_samples))
+    return train, heldout
+
+
+def _build_memory(choice: choices.InMemory, files: Files, *, shared: bool) -> SampleStore:
     """Return the shared memory of this rank's group; all ranks create all groups in the same order."""
     world, rank = dist.get_world_size(), dist.get_rank()
     size = choice.group or world

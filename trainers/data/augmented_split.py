@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from trainers.data.sample_seed import sample_generators
-from trainers.data.split import Batch, SamplesOf, Split, StagedSplit
+from trainers.data.split import Batch, PixelSplit, SamplesOf, Split, StagedSplit
 from trainers.data.workers.messages import HasConstants
 
 Augment = Callable[[Tensor], Tensor]  # x_CHW -> x_CHW
@@ -52,6 +52,8 @@ class AugmentedSplit:
         x_BCHW, y_B = self.split.batch(index_B)
         if not isinstance(x_BCHW, Tensor):
             raise TypeError(f"{self.name} changes images, and the samples are tuples of {len(x_BCHW)} tensors")
+        if isinstance(self.split, PixelSplit):
+            x_BCHW = self.split.normalize(x_BCHW.contiguous())
         if self._augment is None:
             self._augment = self.make()
         changed = []

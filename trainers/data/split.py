@@ -12,18 +12,6 @@ SamplesOf = Callable[[range], Tensor]  # ranks -> number_RS: the samples that ea
 DeviceBatch = tuple[tuple[Tensor, ...], Tensor]  # a batch on its device; also a single input is a tuple
 
 
-def to_device(batch: Batch, device: torch.device, *, channels_last: bool = False) -> DeviceBatch:
-    """Copy a batch to a device; with `channels_last` its images use that memory format."""
-    inputs, target = batch
-    parts = (inputs,) if isinstance(inputs, Tensor) else inputs
-    moved = tuple(part.to(device, non_blocking=True, memory_format=_layout(part, channels_last)) for part in parts)
-    return moved, target.to(device, non_blocking=True)
-
-
-def _layout(part: Tensor, channels_last: bool) -> torch.memory_format:
-    return torch.channels_last if channels_last and part.dim() == 4 else torch.preserve_format
-
-
 class Split(Protocol):
     """Samples 0 to len - 1; a number means the same sample on every rank."""
 
@@ -31,6 +19,15 @@ class Split(Protocol):
 
     def batch(self, index_B: Tensor) -> Batch:
         """Return images x_BCHW and classes y_B; of sentence pairs, (source_BS, target_in_BT) and target_out_BT."""
+        ...
+
+
+@runtime_checkable
+class PixelSplit(Split, Protocol):
+    """A split of images whose batches are bytes, which become the net's inputs on its device."""
+
+    def normalize(self, pixels_BCHW: Tensor) -> Tensor:
+        """Return x_BCHW in the memory format of the pixels."""
         ...
 
 
@@ -55,6 +52,25 @@ class StagedSplit(Split, Protocol):
     def stage(self, epoch: int, samples_of: SamplesOf) -> Split:
         """Return the split for an epoch in which ranks use samples_of(ranks); all ranks must call this."""
         ...
+
+
+def to_device(batch: Batch, split: Split, device: torch.device, *, channels_last: bool = False) -> DeviceBatch:
+    """Copy a batch of a split to a device; with `channels_last` its images use that memory format."""
+    inputs, target = batch
+    moved_target = target.to(device, non_blocking=True)
+    if isinstance(split, PixelSplit):
+        assert isinstance(inputs, Tensor)
+        # the memory format changes after the copy, because a copy that changes it first makes another on the host
+        layout = torch.channels_last if channels_last else torch.contiguous_format
+        pixels_BCHW = inputs.to(device, non_blocking=True).contiguous(memory_format=layout)
+        return (split.normalize(pixels_BCHW),), moved_target
+    parts = (inputs,) if isinstance(inputs, Tensor) else inputs
+    moved = tuple(part.to(device, non_blocking=True, memory_format=_layout(part, channels_last)) for part in parts)
+    return moved, moved_target
+
+
+def _layout(part: Tensor, channels_last: bool) -> torch.memory_format:
+    return torch.channels_last if channels_last and part.dim() == 4 else torch.preserve_format
 
 
 class TensorSplit:

@@ -1,6 +1,5 @@
 """Reporter: append the events of an attempt to the events file as whole lines. Only rank 0 writes."""
 
-import math
 import os
 import sys
 import time
@@ -83,9 +82,8 @@ class Reporter:
         self._append(Paused(attempt=self._attempt, at=time.time(), step=step, saved_step=saved_step, reason=reason))
 
     def points(self, step: int, values: Mapping[str, float]) -> None:
-        """Report metrics of a step; a value that is not finite becomes None."""
-        finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
-        self._append(Points(attempt=self._attempt, at=time.time(), step=step, values=finite))
+        """Report metrics of a step."""
+        self._append(Points(attempt=self._attempt, at=time.time(), step=step, values=dict(values)))
 
     def times(self, first_step: int, last_step: int, parts: Mapping[int, Sequence[float]]) -> None:
         """Append every rank's mean seconds per step, in the order of `metric_names.TIME_PARTS`, to the times file."""

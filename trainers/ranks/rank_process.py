@@ -8,6 +8,7 @@ from contract.folder.job_identity import PAUSED_EXIT_CODE
 from contract.folder.run_folder import RunFolder
 from trainers.progress.reporter import Reporter
 from trainers.ranks import heartbeat, rank_failures
+from trainers.ranks.freed_memory import reuse_freed_memory
 from trainers.ranks.rank_info import RankInfo
 from trainers.recovery.preemption_signal import PreemptionSignal
 
@@ -16,6 +17,7 @@ FAILED = 1  # exit status
 
 def run_rank(folder: RunFolder, attempt: int, rank_info: RankInfo, *, preemption: PreemptionSignal) -> None:
     """Train on one rank. End this process if the run pauses, or if the rank fails, after recording the failure."""
+    reuse_freed_memory()
     try:
         from trainers.training import engine  # loads torch
 

@@ -90,7 +90,7 @@ class DataFeed:
     def _read(self, batches: Batches) -> Generator[DeviceBatch]:
         with closing(batches):
             for batch in batches:
-                yield to_device(batch, self._device, channels_last=self._channels_last)
+                yield to_device(batch, self._split, self._device, channels_last=self._channels_last)
 
     def _indices(self, start: Position) -> Iterator[Tensor]:
         """Yield the indices of this rank's samples in each pass from a position on."""

@@ -32,6 +32,7 @@ from trainers.progress.step_metrics import StepMetrics
 from trainers.progress.timer import Timer
 from trainers.ranks.cpu_binding_report import report_binding
 from trainers.ranks.device import device_name, requested_gpus, select_device
+from trainers.ranks.loader_workers import count_workers
 from trainers.ranks.rank_info import RankInfo
 from trainers.ranks.rendezvous import exchange_hosts, join_process_group
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
@@ -80,7 +81,7 @@ def train(
 
 def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report: Reporter) -> TrainingLoop:
     """Build the parts that a spec chooses, in the same order on all ranks, and return this rank's training loop."""
-    loader = Loader(run.data.workers)
+    loader = Loader(count_workers(run.data.workers, rank_info, is_cpu=device.type == "cpu"))
     loader.start()  # first, so that the workers start while this rank builds its parts
     timer, precision = Timer(device), Precision(DTYPES[run.precision], device)
     watch = BackendCollectives(timeout_s=run.collective.timeout_s)

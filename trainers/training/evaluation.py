@@ -61,7 +61,7 @@ class Evaluation:
         sums_N = torch.zeros(3 + own + (own > 0), dtype=torch.float64, device=self.device)
         with closing(self._ahead.pop() if self._ahead else self._open(alone=alone)) as batches:
             for made in batches:
-                inputs, target = to_device(made, self.device, channels_last=self.channels_last)
+                inputs, target = to_device(made, self.heldout, self.device, channels_last=self.channels_last)
                 with self.precision.passes():
                     output = model(*inputs)
                 sums_N[:3] += self.task.tally(output, target)

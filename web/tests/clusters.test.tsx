@@ -1,4 +1,5 @@
 import { screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { openPage } from "./testing/openPage";
 import { Service } from "./testing/service";
@@ -46,4 +47,18 @@ test("the queue tells the jobs of this service from jobs of others, and links to
   expect(rows[0]).toHaveTextContent("run 42");
   expect(rows[1]).toHaveTextContent("several runs");
   expect(rows[2]).toHaveTextContent("not of this service");
+});
+
+test("a table of thousands of nodes shows the first ones, and more on request", async () => {
+  const nodes = Array.from({ length: 400 }, (_, number) => aNode(`n${number}`, "idle", 0));
+  const report = { partitions: [], nodes, queue: [] };
+  new Service({
+    "GET /clusters": () => [{ kind: "slurm", asked_at: "2026-01-05T12:00:00Z", error: null, report }],
+  });
+  openPage("/clusters");
+  const table = await screen.findByRole("region", { name: "Nodes" });
+  expect(within(table).getAllByRole("row")).toHaveLength(51);
+  expect(screen.getByText("Nodes: 50 of 400")).toBeVisible();
+  await userEvent.click(screen.getByRole("button", { name: "200 more" }));
+  expect(within(table).getAllByRole("row")).toHaveLength(251);
 });

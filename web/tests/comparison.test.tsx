@@ -29,7 +29,7 @@ function differences(change: Partial<RunDifferences> = {}): RunDifferences {
 function service(found: RunDifferences = differences()) {
   return new Service({
     "GET /runs/7": () => aRunDetail(),
-    "GET /runs/7/points": () => ({ series: {}, more: false }),
+    "GET /runs/7/curves": () => ({ series: {} }),
     "GET /runs/7/log": () => ({ text: "", offset: 0, next: 0, size: 0 }),
     "GET /experiments/3": () => anExperiment(),
     "GET /runs/7/differences": () => found,

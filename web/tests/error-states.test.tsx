@@ -1,5 +1,6 @@
 import { screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
+import { bucketedSeries } from "./testing/curves";
 import { openPage } from "./testing/openPage";
 import { anExperiment, aRunDetail, Service } from "./testing/service";
 
@@ -8,10 +9,10 @@ function aService() {
     "GET /experiments": () => ({ items: [anExperiment()], next: null }),
     "GET /experiments/3": () => anExperiment(),
     "GET /experiments/3/runs": () => ({ items: [], next: null }),
-    "GET /experiments/3/points": () => ({ name: "heldout_accuracy", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "heldout_accuracy", curves: [] }),
     "GET /experiments/3/checkpoints": () => [],
     "GET /runs/7": () => aRunDetail(),
-    "GET /runs/7/points": () => ({ series: { loss: { steps: [1, 2], values: [2, 1] } }, more: false }),
+    "GET /runs/7/curves": () => bucketedSeries({ loss: { steps: [1, 2], values: [2, 1] } }),
     "GET /runs/7/log": () => ({ text: "world 8\n", offset: 0, next: 8, size: 8 }),
     "GET /runs/7/ranks": () => null,
     "GET /clusters": () => [],
@@ -76,10 +77,8 @@ test.each([
   const service = aService();
   for (const part of ["log", "ranks"])
     service.refused[`GET /runs/7/${part}`] = { status, detail, errors: [] };
-  service.answers["GET /runs/7/points"] = () => ({
-    series: { compute_s: { steps: [1, 2], values: [0.1, 0.1] } },
-    more: false,
-  });
+  service.answers["GET /runs/7/curves"] = () =>
+    bucketedSeries({ compute_s: { steps: [1, 2], values: [0.1, 0.1] } });
   openPage("/runs/7");
   expect(await screen.findByText(`The log cannot be shown: ${detail}.`)).toBeVisible();
   expect(await screen.findByText(`The times of the ranks cannot be shown: ${detail}.`)).toBeVisible();
@@ -99,7 +98,7 @@ test("the log remains when a later part cannot be read", async () => {
 
 test("curves that cannot be read are not shown as absent values", async () => {
   const service = aService();
-  service.refused["GET /runs/7/points"] = { status: 503, detail: "disk I/O error", errors: [] };
+  service.refused["GET /runs/7/curves"] = { status: 503, detail: "disk I/O error", errors: [] };
   openPage("/runs/7");
   expect(await screen.findByText("The curves cannot be shown: disk I/O error.")).toBeVisible();
   expect(screen.queryByText(/has not reported any values/)).toBeNull();

@@ -15,7 +15,7 @@ function listing(items: unknown[], next: number | null = null) {
             next: null,
           }
         : { items, next },
-    "GET /experiments/3/points": () => ({ name: "heldout_accuracy", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "heldout_accuracy", curves: [] }),
     "GET /clusters": clusters,
   });
 }
@@ -81,7 +81,7 @@ test("a banner reports a failing path while other paths answer, until the path r
 
 test("the page requests the last points once more after the end", async () => {
   const service = listing([anExperiment()]);
-  const pointRequests = () => service.requests.filter((each) => each.includes("/points")).length;
+  const pointRequests = () => service.requests.filter((each) => each.includes("/curves")).length;
   openPage("/");
   await screen.findByRole("link", { name: "a grid" });
   service.answers["GET /experiments"] = () => ({

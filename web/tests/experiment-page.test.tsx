@@ -1,6 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
+import { bucketed } from "./testing/curves";
 import { chartOf } from "./testing/fakeChart";
 import { openPage } from "./testing/openPage";
 import { anExperiment, aRun, Service } from "./testing/service";
@@ -19,17 +20,18 @@ function grid() {
   return new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 4 }, runs: 4 }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
-    "GET /experiments/3/points": (url) => ({
+    "GET /experiments/3/curves": (url) => ({
       name: url.searchParams.get("name"),
       // a second request has no new points
       curves: url.searchParams.has("after")
         ? []
         : runs.map((run) => ({
             run_id: run.id,
-            steps: [5, 10],
-            values: url.searchParams.get("name") === "epoch" ? [1, 2] : [0.5, 0.9],
+            ...bucketed({
+              steps: [5, 10],
+              values: url.searchParams.get("name") === "epoch" ? [1, 2] : [0.5, 0.9],
+            }),
           })),
-      more: false,
     }),
     "POST /experiments/3/stop": () => ({ stopping: 4 }),
   });
@@ -37,7 +39,7 @@ function grid() {
 
 test("the axes are columns, and every run has its row", async () => {
   grid();
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const row = (await screen.findByRole("link", { name: "Run 11" })).closest("tr");
   expect(row).toHaveTextContent(/0\.4.*128.*running.*3 of 10.*91\.00%/);
   expect(screen.getByRole("columnheader", { name: "rate" })).toBeVisible();
@@ -54,9 +56,9 @@ test("the fields of variants are columns too, and the legend has each of their v
   new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 3 }, runs: 3 }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
-    "GET /experiments/3/points": () => ({ name: "loss", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "loss", curves: [] }),
   });
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const row = (await screen.findByRole("link", { name: "Run 12" })).closest("tr");
   expect(row).toHaveTextContent(/lars.*8/);
   expect(screen.getByRole("columnheader", { name: "optimizer kind" })).toBeVisible();
@@ -65,7 +67,7 @@ test("the fields of variants are columns too, and the legend has each of their v
 
 test("the pointer on an axis value highlights its curves, a click hides them", async () => {
   grid();
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const entry = await screen.findByRole("button", { name: "0.1", pressed: true });
   await waitFor(() => {
     expect(entry).toBeEnabled();
@@ -81,7 +83,7 @@ test("the pointer on an axis value highlights its curves, a click hides them", a
 
 test("the arrow keys select a visible curve and show its value", async () => {
   grid();
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const chart = await screen.findByRole("slider");
   await waitFor(() => {
     expect(chart).toHaveAttribute("aria-valuetext", "step 10: 4 curves, press up or down to select one");
@@ -101,7 +103,7 @@ test("the arrow keys select a visible curve and show its value", async () => {
 
 test("a single visible curve shows its value without a selection, also by epoch", async () => {
   grid();
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const chart = await screen.findByRole("slider");
   for (const run of [10, 11, 13])
     await userEvent.click(await screen.findByRole("button", { name: `curve of run ${run}` }));
@@ -118,12 +120,12 @@ test("a single visible curve shows its value without a selection, also by epoch"
 
 test("a choice requests another series, and later polls request its new points only", async () => {
   const service = grid();
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));
   await waitFor(() => {
-    expect(service.requests).toContain("GET /experiments/3/points?name=loss");
+    expect(service.requests).toContain("GET /experiments/3/curves?name=loss&buckets=1100");
   });
-  const more = "GET /experiments/3/points?name=loss&after=10:10&after=11:10&after=12:10&after=13:10";
+  const more = "GET /experiments/3/curves?name=loss&buckets=1100&after=10:9&after=11:9&after=12:9&after=13:9";
   await waitFor(() => {
     expect(service.requests).toContain(more);
   });
@@ -131,7 +133,7 @@ test("a choice requests another series, and later polls request its new points o
 
 test("a column's heading sorts the runs by it", async () => {
   grid();
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   await userEvent.click(await screen.findByRole("button", { name: "Held-out accuracy" }));
   const first = screen.getAllByRole("row")[1] as HTMLElement;
   await waitFor(() => {
@@ -141,7 +143,7 @@ test("a column's heading sorts the runs by it", async () => {
 
 test("the stop button asks for confirmation, and cancel stops nothing", async () => {
   const service = grid();
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const stop = await screen.findByRole("button", { name: "Stop 4 runs" });
   await userEvent.click(stop);
   await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Keep running" }));
@@ -190,7 +192,7 @@ test("the checkpoint advice shows the best interval with its figures, or the rea
       ...{ best_s: null, waste: null, best_waste: null, not_below_s: 300, why: "fewer than 3 are too few" },
     },
   ];
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const panel = await screen.findByRole("region", { name: "Checkpoints" });
   expect(panel).toHaveTextContent(
     "Best interval 2 min 48 s: saving and repeating steps take 2.4% of the time; the current interval 10 min takes 4.5%",
@@ -215,7 +217,7 @@ test("a run that waits shows its reason in the table, as a failed one does", asy
     ],
     next: null,
   });
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   expect((await screen.findByRole("link", { name: "Run 10" })).closest("tr")).toHaveTextContent(reason);
   expect(screen.getByRole("link", { name: "Run 11" }).closest("tr")).not.toHaveTextContent("a warning");
 });
@@ -224,12 +226,11 @@ test("overlaid curves are the measured values until the reader asks for smoothin
   const service = grid();
   const steps = Array.from({ length: 400 }, (_, step) => step);
   const values = steps.map((step) => (step === 200 ? 25 : 0));
-  service.answers["GET /experiments/3/points"] = () => ({
+  service.answers["GET /experiments/3/curves"] = () => ({
     name: "loss",
-    curves: [{ run_id: 10, steps, values }],
-    more: false,
+    curves: [{ run_id: 10, ...bucketed({ steps, values }) }],
   });
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   await userEvent.click(await screen.findByRole("radio", { name: "Training loss" }));
   await waitFor(() => {
     expect(chartOf("10")?.aligned.ys[0]?.[200]).toBe(25);
@@ -247,9 +248,35 @@ test("the table has the best accuracy of each run beside the last one, and marks
     ],
     next: null,
   });
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   const row = (await screen.findByRole("link", { name: "Run 10" })).closest("tr");
   expect(row).toHaveTextContent(/70\.00%best: 93\.12%$/);
   expect(screen.getByRole("link", { name: "Run 11" }).closest("tr")).toHaveTextContent(/80\.00%81\.00%$/);
   expect(screen.getByText("best held-out accuracy").parentElement).toHaveTextContent("93.12%");
+});
+
+test("the legend of a long axis has a few values with runs, and the others on request", async () => {
+  const service = grid();
+  const values = Array.from({ length: 150 }, (_, number) => number + 1);
+  const spec = { base: { epochs: 2 }, axes: { batch: values }, variants: [], name: "a grid" };
+  service.answers["GET /experiments/3"] = () => anExperiment({ spec: spec as never, runs: 150 });
+  service.answers["GET /experiments/3/runs"] = () => ({
+    items: values.slice(0, 100).map((batch) => aRun({ id: 100 + batch, number: batch, values: { batch } })),
+    next: 100,
+  });
+  openPage("/experiments/3?tab=curves");
+  const legend = await screen.findByRole("group", { name: "batch" });
+  await within(legend).findByRole("button", { name: "24" });
+  expect(within(legend).getAllByRole("button", { pressed: true })).toHaveLength(24);
+  expect(within(legend).queryAllByRole("button", { pressed: false })).toHaveLength(0);
+  await userEvent.click(within(legend).getByRole("button", { name: "76 more" }));
+  expect(within(legend).getAllByRole("button", { pressed: true })).toHaveLength(100);
+});
+
+test("the tabs of series name their units, and a chart that still loads does not say that nothing was measured", async () => {
+  const service = grid();
+  service.answers["GET /experiments/3/points"] = () => ({ name: "loss", curves: [], more: false });
+  openPage("/experiments/3?tab=curves");
+  expect(await screen.findByRole("radio", { name: "Held-out accuracy, %" })).toBeChecked();
+  expect(await screen.findByText("Loading the curves…")).toBeVisible();
 });

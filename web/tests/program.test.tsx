@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { ProgramSpec, RunDetail } from "@/shared/api/types";
+import { bucketedSeries } from "./testing/curves";
 import { chartOf } from "./testing/fakeChart";
 import { openPage } from "./testing/openPage";
 import { anExperiment, aProgram, aRun, aRunDetail, Service } from "./testing/service";
@@ -22,7 +23,7 @@ function program(change: Partial<RunDetail> = {}, spec: Partial<ProgramSpec> = {
   const run = { latest: LATEST, values: { "parameters.lr": 0.1 }, steps: 0, step: 1200, ...change };
   return new Service({
     "GET /runs/7": () => aRunDetail({ spec: aProgram(spec), ...run }),
-    "GET /runs/7/points": () => ({ series: SERIES, more: false }),
+    "GET /runs/7/curves": () => bucketedSeries(SERIES),
     "GET /runs/7/log": () => ({ text: "", offset: 0, next: 0, size: 0 }),
     "GET /experiments/3": () => anExperiment(),
     "GET /experiments/3/checkpoints": () => [{ world: 8, saves: 3, interruptions: 2, paused: 0 }],
@@ -131,7 +132,7 @@ test("a series of many ranks shows the range of its values instead of each", asy
   const ranks = Object.fromEntries(
     Array.from({ length: 8 }, (_, rank) => [`x/rank-${rank + 1}`, column([1, rank])]),
   );
-  service.answers["GET /runs/7/points"] = () => ({ series: { x: column([1, 9]), ...ranks }, more: false });
+  service.answers["GET /runs/7/curves"] = () => bucketedSeries({ x: column([1, 9]), ...ranks });
   openPage("/runs/7");
   expect(await screen.findByText("9 ranks: 0.000 to 9.000")).toBeVisible();
 });
@@ -151,10 +152,10 @@ test("the page of programs has columns and tabs of what they report, and the fir
   const service = new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, best_accuracy: null }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
-    "GET /experiments/3/points": () => ({ name: "", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "", curves: [] }),
     "GET /experiments/3/checkpoints": () => [{ world: 8, saves: 3, interruptions: 2, paused: 0 }],
   });
-  openPage("/experiments/3");
+  openPage("/experiments/3?tab=curves");
   await screen.findByRole("link", { name: "Run 10" });
   expect(screen.getAllByRole("columnheader").map((heading) => heading.textContent)).toEqual([
     "run",
@@ -173,7 +174,7 @@ test("the page of programs has columns and tabs of what they report, and the fir
   ).toBeChecked();
   expect(screen.queryByRole("switch", { name: "by epoch" })).toBeNull();
   expect(screen.queryByRole("region", { name: "Checkpoints" })).toBeNull();
-  expect(service.requests).toContain("GET /experiments/3/points?name=val/accuracy");
+  expect(service.requests).toContain("GET /experiments/3/curves?name=val/accuracy&buckets=1100");
   expect(
     screen.getByText("python train.py --lr {lr} --name {name} --out {run_folder} {{again}} {unknown}"),
   ).toBeVisible();

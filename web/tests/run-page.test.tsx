@@ -2,6 +2,7 @@ import { fireEvent, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { RunDetail } from "@/shared/api/types";
+import { bucketedSeries } from "./testing/curves";
 import { chartOf } from "./testing/fakeChart";
 import { openPage } from "./testing/openPage";
 import { anExperiment, aRunDetail, Service } from "./testing/service";
@@ -12,7 +13,7 @@ function running(change: Partial<RunDetail> = {}) {
   const log = { text: "world 8\n", offset: 0, next: 8, size: 8 };
   return new Service({
     "GET /runs/7": () => aRunDetail(change),
-    "GET /runs/7/points": () => ({ series: { loss: LOSS }, more: false }),
+    "GET /runs/7/curves": () => bucketedSeries({ loss: LOSS }),
     "GET /runs/7/log": (url) =>
       url.searchParams.get("offset") === "8" ? { ...log, text: "", offset: 8 } : log,
     "GET /experiments/3": () => anExperiment(),
@@ -26,9 +27,9 @@ test("a poll appends new points to a curve, and null remains a gap", async () =>
   await waitFor(() => {
     expect(chartOf("loss")?.aligned.ys[0]).toEqual([2.0, null, 1.5]);
   });
-  service.answers["GET /runs/7/points"] = (url) => {
-    expect(url.searchParams.get("after")).toBe("2");
-    return { series: { loss: { steps: [3, 4], values: [1.5, 1.2] } }, more: false };
+  service.answers["GET /runs/7/curves"] = (url) => {
+    expect(url.searchParams.get("from")).toBe("3");
+    return bucketedSeries({ loss: { steps: [3, 4], values: [1.5, 1.2] } });
   };
   await waitFor(() => {
     expect(chartOf("loss")?.aligned.x).toEqual([1, 2, 3, 4]);
@@ -80,15 +81,14 @@ test("the spec panel shows the bindings of a many-core run and the requests that
   expect(panel).toHaveTextContent(`${note} (1 of 3 ranks)`);
 });
 
-test("the page requests the rest of a truncated answer", async () => {
+test("a curve that has grown to too many buckets is requested as a whole again", async () => {
   const service = running();
-  service.answers["GET /runs/7/points"] = (url) =>
-    url.searchParams.get("after") === "-1"
-      ? { series: { loss: { steps: [1, 2], values: [3, 2] } }, more: true }
-      : { series: { loss: { steps: [3], values: [1] } }, more: false };
+  const steps = Array.from({ length: 1600 }, (_, at) => at + 1);
+  service.answers["GET /runs/7/curves"] = () => bucketedSeries({ loss: { steps, values: steps } });
   openPage("/runs/7");
   await waitFor(() => {
-    expect(chartOf("loss")?.aligned.x).toEqual([1, 2, 3]);
+    const whole = service.requests.filter((each) => each.endsWith("/curves?buckets=600&from=0"));
+    expect(whole.length).toBeGreaterThan(1);
   });
 });
 
@@ -287,7 +287,7 @@ test("the page of a run without points names the removal and shows no empty char
     history_removed_at: "2026-02-04T12:00:00Z",
     series: [],
   });
-  service.answers["GET /runs/7/points"] = () => ({ series: {}, more: false });
+  service.answers["GET /runs/7/curves"] = () => ({ series: {} });
   openPage("/runs/7");
   const list = await screen.findByRole("list", { name: "Removed data" });
   expect(list).toHaveTextContent(

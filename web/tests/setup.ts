@@ -13,6 +13,13 @@ for (const size of ["clientHeight", "clientWidth"] as const)
   Object.defineProperty(Element.prototype, size, { get: () => 800 });
 vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
 vi.stubGlobal("scrollTo", () => undefined);
+vi.stubGlobal(
+  "ResizeObserver",
+  class {
+    observe = () => undefined;
+    disconnect = () => undefined;
+  },
+);
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };

@@ -32,7 +32,7 @@ function open(runs: RunView[]) {
     "GET /experiments/3": () =>
       anExperiment({ spec: { ...experiment.spec, base, axes } as unknown as typeof experiment.spec }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
-    "GET /experiments/3/points": () => ({ name: "loss", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "loss", curves: [] }),
     "GET /experiments/3/checkpoints": () => [],
   });
   openPage("/experiments/3");

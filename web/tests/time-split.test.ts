@@ -1,15 +1,14 @@
 import { expect, test } from "vitest";
 import { slowestRank, splitTime } from "@/features/run-page/charts/timeSplit";
-
-const column = (...values: (number | null)[]) => ({ steps: values.map((_, at) => at + 1), values });
+import { curve } from "./testing/curves";
 
 test("the reported parts share the time", () => {
   const split = splitTime({
-    compute_s: column(2, 0.5),
-    update_s: column(1, 0.5),
-    communication_s: column(1, 1),
-    input_s: column(0, 0),
-    idle_s: column(1, 3),
+    compute_s: curve(2, 0.5),
+    update_s: curve(1, 0.5),
+    communication_s: curve(1, 1),
+    input_s: curve(0, 0),
+    idle_s: curve(1, 3),
   });
   expect(split?.parts.map((part) => part.title)).toEqual([
     "Compute",
@@ -23,13 +22,13 @@ test("the reported parts share the time", () => {
 });
 
 test("a run without update and idle time has three parts, a run without values has no split", () => {
-  const before = { compute_s: column(1), communication_s: column(1), input_s: column(0) };
+  const before = { compute_s: curve(1), communication_s: curve(1), input_s: curve(0) };
   expect(splitTime(before)?.parts).toHaveLength(3);
   expect(splitTime({})).toBeNull();
 });
 
 test("the slowest rank is the slowest one most often", () => {
-  const series = { slowest_rank: column(2, 0, 2, null), idle_s: column(0.1, 0.1, 0.1, null) };
+  const series = { slowest_rank: curve(2, 0, 2, null), idle_s: curve(0.1, 0.1, 0.1, null) };
   expect(slowestRank(series)).toEqual({ rank: 2, share: 2 / 3 });
-  expect(slowestRank({ slowest_rank: column(0, 0), idle_s: column(0, 0) })).toBeNull();
+  expect(slowestRank({ slowest_rank: curve(0, 0), idle_s: curve(0, 0) })).toBeNull();
 });

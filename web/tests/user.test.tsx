@@ -16,7 +16,7 @@ test.each([
   localStorage.setItem("user", name);
   const service = new Service({
     "GET /runs/7": () => aRunDetail({ state: "failed" }),
-    "GET /runs/7/points": () => ({ series: {}, more: false }),
+    "GET /runs/7/curves": () => ({ series: {} }),
     "GET /runs/7/log": () => ({ text: "", offset: 0, next: 0, size: 0 }),
     "GET /experiments/3": () => anExperiment(),
     "POST /runs/7/retry": () => ({ queued: [7], waiting: [], unchanged: [] }),

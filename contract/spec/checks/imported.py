@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from contract import metric_names
 from contract.spec.choices.augmentations import Augmentation, ImportedAugmentation
-from contract.spec.choices.data import Data, Folder, ImportedData, Sentences
+from contract.spec.choices.data import Data, ImageFiles, ImportedData, Sentences
 from contract.spec.choices.imported import Imported
 from contract.spec.choices.losses import CrossEntropy, Loss
 from contract.spec.choices.models import Import, Model
@@ -60,7 +60,7 @@ def check_augmentation(augmentation: Augmentation | None, data: Data) -> Iterato
     is_own = isinstance(augmentation, ImportedAugmentation)
     field = "first" if is_own else "kind"
     name = augmentation.first if isinstance(augmentation, ImportedAugmentation) else augmentation.kind
-    if name != "none" and not isinstance(data, Folder):
+    if name != "none" and not isinstance(data, ImageFiles):
         message = f"{name} needs an image folder, and the data set is {data.kind}; use none, or a function of your own"
         yield ValidationIssue(path=f"augmentation.{field}", message=message)
     if is_own and (isinstance(data, Sentences) or len(data.shape) != 3):

@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple, assert_never
 
 from contract.spec.checks.model_size import FLOAT_BYTES, ModelSize
-from contract.spec.choices.data import Digits, EngineData, Folder, Glyphs, Pairs, Reversal, Synthetic
+from contract.spec.choices.data import Digits, EngineData, Folder, Glyphs, Pairs, Reversal, Shards, Synthetic
 from contract.spec.choices.optimizers import LAMB, LARS, SGD, Adam, AdamW, EngineOptimizer
 from contract.spec.choices.rules import EASGD, AsyncSGD, Rule, Sync
 from contract.spec.many_core import ManyCore
@@ -97,7 +97,7 @@ def data_memory_bytes(data: EngineData, batch: int) -> int:
         case Synthetic():
             source = TAPE - 1 + prod(data.shape) + data.classes * data.channels * PATTERN
             return FLOAT_BYTES * source + _images(data.shape, batch)
-        case Folder():
+        case Folder() | Shards():
             return LABEL_BYTES * samples + _images(data.shape, batch)
         case Reversal() | Pairs():
             # source, decoder input and decoder target, each of max_length + 1 words

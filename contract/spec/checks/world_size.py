@@ -1,7 +1,7 @@
 """Checks of a collective and of in-memory data groups against the number of ranks."""
 
 from contract.spec.choices.collectives import Collective, Colors, Hierarchical, Server, Torus
-from contract.spec.choices.data import Data, Folder, InMemory
+from contract.spec.choices.data import Data, ImageFiles, InMemory
 from contract.spec.choices.rules import Rule, Sync
 from contract.validation import ValidationIssue
 
@@ -24,10 +24,10 @@ def check_world_size(collective: Collective, world: int) -> ValidationIssue | No
 def check_data_groups(data: Data, rule: Rule, world: int) -> ValidationIssue | None:
     """Return an issue if `world` ranks cannot hold the data set in memory by groups, else None."""
     match data:
-        case Folder(in_memory=InMemory(group=int(group))) if world % group:
+        case ImageFiles(in_memory=InMemory(group=int(group))) if world % group:
             message = f"{world} ranks do not divide into groups of {group}"
             return ValidationIssue(path="data.in_memory.group", message=message)
-        case Folder(in_memory=InMemory(group=group)) if group != 1 and not isinstance(rule, Sync):
+        case ImageFiles(in_memory=InMemory(group=group)) if group != 1 and not isinstance(rule, Sync):
             message = f"groups exchange images before every epoch, but {rule.kind} does not synchronize: set group to 1"
             return ValidationIssue(path="data.in_memory.group", message=message)
         case _:

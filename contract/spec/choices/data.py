@@ -96,26 +96,25 @@ class InMemory(Spec):
     """Number of ranks that together hold one copy; null: all ranks."""
 
 
-class Folder(Spec):
-    """JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec."""
+class ImageFiles(Spec):
+    """Encoded images on the compute nodes, which are cropped and decoded when a batch is made."""
 
-    kind: Literal["folder"] = "folder"
     path: NodePath = Field(examples=["/data/imagenet"])
     """Path of the folder on the compute nodes."""
     classes: Annotated[int, Field(ge=2, le=100_000, examples=[1000])]
-    """Number of class folders."""
+    """Number of classes."""
     train_samples: Count = Field(examples=[1281167])
     """Number of training images."""
     heldout_samples: Count = Field(examples=[50000])
-    """Number of files in val/; without val/, the number of held-out files."""
+    """Number of held-out images; of a folder without val/, the number of files to hold out."""
     size: Annotated[int, Field(ge=8, le=4096)] = 224
     """Height and width of the net's input, in pixels."""
     mean: Annotated[list[Share], THREE] = [0.485, 0.456, 0.406]
     """Mean of each channel, as a fraction of the largest brightness; the default is that of ImageNet."""
     deviation: Annotated[list[Shade], THREE] = [0.229, 0.224, 0.225]
     """Standard deviation of each channel, in the same unit."""
-    workers: Annotated[int, Field(ge=0, le=256)] = 2
-    """Number of processes per rank that decode images; 0: the rank itself."""
+    workers: Annotated[int, Field(ge=0, le=256)] | None = Field(default=None, examples=[8])
+    """Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank."""
     max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     """Number of images that may be unreadable, over all attempts; after more of them the run fails."""
     in_memory: InMemory | None = None
@@ -125,6 +124,18 @@ class Folder(Spec):
     def shape(self) -> tuple[int, int, int]:
         """Channels, height and width of one image."""
         return 3, self.size, self.size
+
+
+class Folder(ImageFiles):
+    """JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec."""
+
+    kind: Literal["folder"] = "folder"
+
+
+class Shards(ImageFiles):
+    """Images in tar files with an index; `python -m trainers.data.shards write` makes them and prints this spec."""
+
+    kind: Literal["shards"] = "shards"
 
 
 class Reversal(Ready):
@@ -177,5 +188,5 @@ class ImportedData(Imported):
 
 
 Sentences = Reversal | Pairs
-EngineData = Digits | Folder | Glyphs | Synthetic | Sentences
+EngineData = Digits | Folder | Glyphs | Shards | Synthetic | Sentences
 Data = Annotated[EngineData | ImportedData, Field(discriminator="kind")]

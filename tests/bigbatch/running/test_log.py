@@ -50,9 +50,9 @@ def points(folder: Path, name: str = "events.jsonl") -> dict[int, dict[str, floa
         (3, 3.0),
         (True, 1.0),
         (2**60, float(2**60)),
-        (10**400, None),
-        (math.nan, None),
-        (-math.inf, None),
+        (10**400, math.inf),
+        (math.nan, math.nan),
+        (-math.inf, -math.inf),
         (None, None),
         (np.float32(0.5), 0.5),
         (np.float64(0.1), 0.1),
@@ -61,13 +61,13 @@ def points(folder: Path, name: str = "events.jsonl") -> dict[int, dict[str, floa
         (torch.tensor(0.75), 0.75),
         (torch.tensor([3]), 3.0),
         (torch.tensor(0.5, requires_grad=True), 0.5),
-        (torch.tensor(math.nan), None),
+        (torch.tensor(math.nan), math.nan),
     ],
     ids=repr,
 )
 def test_a_number_of_any_type_is_stored(open_log: Open, folder: Path, value: Any, stored: float | None) -> None:
     assert open_log().log({"loss": value}, 1)
-    assert points(folder) == {1: {"loss": stored}}
+    assert str(points(folder)) == str({1: {"loss": stored}})
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """Decode a box of an encoded image and resize it to a square.
 
-A JPEG is decoded by libjpeg-turbo (simplejpeg), at 1/2, 1/4 or 1/8 of its size if the box keeps at least as many pixels
-as the square needs, and resized by torch's SIMD code with antialiasing. Pillow, whose results differ by less than the
-JPEG's own error (docs/decisions/0033-a-fast-decoder.md), decodes all other files, JPEGs that libjpeg-turbo finds fault
-with, and everything where simplejpeg is not installed.
+Pixels (binary PPM) are used as they are. A JPEG is decoded by libjpeg-turbo (simplejpeg), at 1/2, 1/4 or 1/8 of its
+size if the box keeps at least as many pixels as the square needs, and resized by torch's SIMD code with antialiasing.
+Pillow, whose results differ by less than the JPEG's own error (docs/decisions/0033-a-fast-decoder.md), decodes all
+other files, JPEGs that libjpeg-turbo finds fault with, and everything where simplejpeg is not installed.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 from io import BytesIO
+from math import ceil
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from trainers.data.images.crop import Box
+from trainers.data.images.jpeg_part import cut_part
 
 try:
     import simplejpeg
@@ -27,15 +30,43 @@ except ImportError:  # no wheel for this machine
 Pixels = NDArray[np.uint8]  # of shape HWC
 ChooseBox = Callable[[int, int], Box]  # (width, height) of the image -> the box
 COLOR_SPACES = ("YCbCr", "RGB", "Gray")  # of JPEGs that have the same colors in libjpeg-turbo and Pillow
+PPM_HEADER = re.compile(rb"P6\n(\d+) (\d+)\n255\n")  # as Pillow writes it
 # Pillow's errors on damaged files
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 def decode_square(content: bytes, choose: ChooseBox, size: int) -> Tensor:
     """Return a box of an image as uint8 of shape (3, size, size); raise one of UNREADABLE for a damaged image."""
+    if (pixels_HWC := _view_ppm(content)) is not None:
+        height, width, _ = pixels_HWC.shape
+        return _resize(pixels_HWC, choose(width, height), size)
     choose = cache(choose)  # both decoders get the same box, though it is drawn at random
     decoded = _decode_jpeg(content, choose, size) if simplejpeg is not None and simplejpeg.is_jpeg(content) else None
     return _decode_by_pillow(content, choose, size) if decoded is None else decoded
+
+
+def decode_pixels(content: bytes) -> Pixels:
+    """Return a whole image, with the pixels of which `decode_square` takes a box that it does not reduce."""
+    if (pixels_HWC := _view_ppm(content)) is not None:
+        return pixels_HWC
+    if simplejpeg is not None and simplejpeg.is_jpeg(content):
+        try:
+            if simplejpeg.decode_jpeg_header(content)[2] in COLOR_SPACES:
+                decoded: Pixels = simplejpeg.decode_jpeg(content)
+                return decoded
+        except ValueError:
+            pass  # Pillow has the last word
+    with Image.open(BytesIO(content)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _view_ppm(content: bytes) -> Pixels | None:
+    """Return the pixels of a PPM; None if it is none; raise ValueError if it is not whole."""
+    header = PPM_HEADER.match(content)
+    if header is None:
+        return None
+    width, height = (int(side) for side in header.groups())
+    return np.frombuffer(content, np.uint8, 3 * width * height, offset=header.end()).reshape(height, width, 3)
 
 
 def _decode_jpeg(content: bytes, choose: ChooseBox, size: int) -> Tensor | None:
@@ -46,21 +77,38 @@ def _decode_jpeg(content: bytes, choose: ChooseBox, size: int) -> Tensor | None:
             return None
         box = choose(width, height)
         factor = _reduction(box, size)
+        encoded: bytes | bytearray = content
+        if part := cut_part(content, box, margin=_margin(box, size, factor)):
+            encoded, width, height = part.content, part.width, part.height
+            box = box[0] - part.left, box[1] - part.upper, box[2] - part.left, box[3] - part.upper
         # a scale of k/8 other than these powers of two is slower than no scale
         least = {"min_height": height // factor, "min_width": width // factor} if factor > 1 else {}
-        pixels_HWC = simplejpeg.decode_jpeg(content, min_factor=1, **least)
+        pixels_HWC = simplejpeg.decode_jpeg(encoded, min_factor=1, **least)
     except ValueError:  # Pillow reads more of a damaged file, and has the last word
         return None
-    return _resize(pixels_HWC, _scale(box, pixels_HWC.shape[1] / width, pixels_HWC.shape[0] / height), size)
+    return _resize(pixels_HWC, _scale(box, 1 / factor), size)
+
+
+def _margin(box: Box, size: int, factor: int) -> int:
+    """Return the pixels around a box on which its own pixels depend: by the colors' upsampling, and by Pillow."""
+    if factor == 1 and _is_whole(box):
+        return 2
+    return 4 * factor + ceil(2 * max(box[2] - box[0], box[3] - box[1]) / size)
+
+
+def _is_whole(box: Box) -> bool:
+    return all(float(edge).is_integer() for edge in box)
 
 
 def _resize(pixels_HWC: Pixels, box: Box, size: int) -> Tensor:
     """Resize a box: by torch, or by Pillow if the box has a fraction of a pixel, which torch would round away."""
-    if not all(float(edge).is_integer() for edge in box):
+    if not _is_whole(box):
         return _resize_by_pillow(Image.fromarray(pixels_HWC), box, size)
     left, upper, right, lower = (int(edge) for edge in box)
-    part_1CHW = torch.from_numpy(pixels_HWC[upper:lower, left:right]).permute(2, 0, 1).unsqueeze(0)
-    return interpolate(part_1CHW, (size, size), mode="bilinear", antialias=True)[0]
+    # a copy, because torch warns of pixels that it cannot write to
+    part_1HWC = torch.from_numpy(pixels_HWC[upper:lower, left:right].copy()).unsqueeze(0)
+    # the stride of an axis that a view adds last would hide from torch that colors are beside each other, as they stay
+    return interpolate(part_1HWC.permute(0, 3, 1, 2), (size, size), mode="bilinear", antialias=True)[0]
 
 
 def _reduction(box: Box, size: int) -> int:
@@ -74,8 +122,10 @@ def _decode_by_pillow(content: bytes, choose: ChooseBox, size: int) -> Tensor:
         width, height = image.size
         box = choose(width, height)
         factor = _reduction(box, size)
-        image.draft("RGB", (width // factor, height // factor))
-        return _resize_by_pillow(image.convert("RGB"), _scale(box, image.size[0] / width, image.size[1] / height), size)
+        drafted = image.draft("RGB", (width // factor, height // factor))
+        # not the quotient of the sizes: a reduced image has a whole pixel where its last block has less
+        scale = drafted[1][2] / width if drafted else 1.0
+        return _resize_by_pillow(image.convert("RGB"), _scale(box, scale), size)
 
 
 def _resize_by_pillow(image: Image.Image, box: Box, size: int) -> Tensor:
@@ -83,5 +133,6 @@ def _resize_by_pillow(image: Image.Image, box: Box, size: int) -> Tensor:
     return torch.frombuffer(bytearray(square.tobytes()), dtype=torch.uint8).view(size, size, 3).permute(2, 0, 1)
 
 
-def _scale(box: Box, across: float, down: float) -> Box:
-    return box[0] * across, box[1] * down, box[2] * across, box[3] * down
+def _scale(box: Box, scale: float) -> Box:
+    left, upper, right, lower = box
+    return left * scale, upper * scale, right * scale, lower * scale

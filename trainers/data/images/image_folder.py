@@ -73,7 +73,7 @@ def check_counts(root: Path, found: Sequence[int], stated: Sequence[int]) -> Non
     """Raise ValueError unless the counts match the spec: classes, training samples, held-out samples."""
     names = ("classes", "train_samples", "heldout_samples")
     wrong = [
-        f"data.{name} is {wanted}, but the folder has {actual}"
+        f"data.{name} is {wanted}, but the data set has {actual}"
         for name, actual, wanted in zip(names, found, stated, strict=True)
         if actual != wanted
     ]

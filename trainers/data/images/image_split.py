@@ -1,4 +1,6 @@
-"""A split of image files, which are decoded, cropped, mirrored and normalized when a batch is read.
+"""A split of image files, which are decoded, cropped and mirrored when a batch is read.
+
+A batch has bytes, a quarter of the memory of the net's inputs, and is normalized on the net's device.
 
 The sample made from an image depends only on the seed, the epoch and the image's number, so all ranks and workers make
 the same sample. An image that cannot be decoded is recorded (bad_images.py) and replaced by the next good image.
@@ -6,14 +8,15 @@ the same sample. An image that cannot be decoded is recorded (bad_images.py) and
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import torch
 from torch import Tensor
 
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
-from trainers.data.images.crop import center_square, fixed_square, new_generator, random_box
+from trainers.data.images.crop import UNITS, center_square, fixed_square, is_mirrored, random_box
 from trainers.data.images.decoder import UNREADABLE, decode_square
+from trainers.data.images.image_draws import draw_units
 from trainers.data.memory_store.sample_store import Files, SampleShard, SampleStore
 from trainers.data.shared_tensor import to_shared_memory
 from trainers.data.split import SamplesOf
@@ -57,35 +60,56 @@ class Images:
         return replace(self, source=source, epoch=epoch, store=None)
 
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
-        """Return x_BCHW and y_B; raise TooManyBadImages with the last bad image's name."""
-        pixels_BCHW = torch.empty(len(index_B), 3, self.size, self.size, dtype=torch.uint8)
-        y_B = torch.empty(len(index_B), dtype=self.source.labels.dtype)
-        for place, number in enumerate(index_B.tolist()):
-            pixels_BCHW[place], y_B[place] = self._next_good(number)
-        mean_C11, deviation_C11 = (255 * torch.tensor(part).view(-1, 1, 1) for part in (self.mean, self.deviation))
-        return pixels_BCHW.float().sub_(mean_C11).div_(deviation_C11), y_B
+        """Return pixels_BCHW, bytes, and y_B; raise TooManyBadImages with the last bad image's name."""
+        # the colors of a pixel beside each other, as decoders and resizing make them
+        pixels_BCHW = torch.empty(
+            len(index_B), 3, self.size, self.size, dtype=torch.uint8, memory_format=torch.channels_last
+        )
+        images = zip(index_B.tolist(), self._draw(index_B), pixels_BCHW.unbind(), strict=True)
+        good_B = [self._next_good(number, unit_U, pixels_CHW) for number, unit_U, pixels_CHW in images]
+        return pixels_BCHW, self.source.labels[torch.tensor(good_B, dtype=torch.int64)]
 
-    def _next_good(self, number: int) -> tuple[Tensor, Tensor]:
+    def normalize(self, pixels_BCHW: Tensor) -> Tensor:
+        """Return the net's inputs x_BCHW of a batch, on its device."""
+        mean_C11, deviation_C11 = (_scale(tuple(part), pixels_BCHW.device) for part in (self.mean, self.deviation))
+        return pixels_BCHW.float().sub_(mean_C11).div_(deviation_C11)
+
+    def _draw(self, number_B: Tensor) -> list[list[float]]:
+        """Return the random numbers of each image, if it needs any."""
+        if self.seed is None:
+            return [[]] * len(number_B)
+        drawn: list[list[float]] = draw_units(self.seed, self.epoch, number_B.numpy(), UNITS).tolist()
+        return drawn
+
+    def _next_good(self, number: int, unit_U: Sequence[float], pixels_CHW: Tensor) -> int:
+        """Write an image, or the next one that can be decoded; return the number of the image written."""
         for _ in range(len(self)):
             if not self.is_bad_N[number]:
                 try:
-                    return self._decode(number), self.source.labels[number]
+                    pixels_CHW.copy_(self._decode(number, unit_U))
+                    return number
                 except UNREADABLE as error:
                     self.is_bad_N[number] = True
                     self.bad.record(self.source.path(number), error)
             number = (number + 1) % len(self)
+            (unit_U,) = self._draw(torch.tensor([number]))
         raise TooManyBadImages(f"none of {len(self)} images can be decoded")
 
-    def _decode(self, number: int) -> Tensor:
+    def _decode(self, number: int, unit_U: Sequence[float]) -> Tensor:
         """Return the pixels, uint8 of shape (3, size, size)."""
         content = self.source.read(number)
         if self.seed is None:
             return decode_square(content, center_square, self.size)
-        draw = new_generator(self.seed, self.epoch, number)
         random = fixed_square if self.is_fixed else random_box
-        choose = partial(random, draw=draw) if self.crops else center_square
+        choose = partial(random, unit_U=unit_U) if self.crops else center_square
         pixels_CHW = decode_square(content, choose, self.size)
-        return pixels_CHW.flip(-1) if self.mirrors and draw.integers(2) else pixels_CHW
+        return pixels_CHW.flip(-1) if self.mirrors and is_mirrored(unit_U) else pixels_CHW
+
+
+@cache
+def _scale(color: tuple[float, ...], device: torch.device) -> Tensor:
+    """Return a color in the unit of bytes, once for each device: a copy to a device may wait for it."""
+    return 255 * torch.tensor(color, device=device).view(-1, 1, 1)
 
 
 def new_bad_marks(samples: int) -> Tensor:

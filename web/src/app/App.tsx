@@ -12,6 +12,7 @@ import { EmptyState } from "@/shared/messages/EmptyState";
 import styles from "./App.module.css";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { Header } from "./Header";
+import { SchedulerBanner } from "./SchedulerBanner";
 
 // any other text than a number leads to "This page does not exist"
 const EXPERIMENT = /^\/experiments\/(?<id>\d+)\/?$/;
@@ -37,6 +38,7 @@ export function App() {
       </a>
       <Header />
       <ConnectionBanner />
+      <SchedulerBanner />
       <main id="main" className={styles.main} ref={main} tabIndex={-1}>
         <Switch>
           <Route path="/" component={Home} />

@@ -13,7 +13,7 @@ function labeled(change: Partial<ExperimentDetail> = {}) {
     "GET /experiments": () => ({ items: [anExperiment({ ...labels, ...change })], next: 12 }),
     "GET /experiments/3": () => anExperiment({ ...labels, ...change }),
     "GET /experiments/3/runs": () => ({ items: [], next: null }),
-    "GET /experiments/3/points": () => ({ name: "", curves: [], more: false }),
+    "GET /experiments/3/curves": () => ({ name: "", curves: [] }),
     "GET /clusters": () => [],
     "PATCH /experiments/3": () => anExperiment(),
   });

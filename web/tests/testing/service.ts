@@ -5,12 +5,10 @@ import { tableOf } from "./tableOf";
 import type { ExperimentDetail, ProgramSpec, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
-type Schemas = components["schemas"];
-/** The places of most issues have no characters. */
-interface Problem extends Partial<Omit<Schemas["Problem"], "errors">> {
+type Problem = Omit<Partial<components["schemas"]["Problem"]>, "errors"> & {
   status: number;
-  errors?: (Pick<Schemas["ValidationIssue"], "path" | "message"> & { start?: number; end?: number })[];
-}
+  errors?: { path: string; message: string; start?: number; end?: number }[]; // a mistake of a query has a place
+};
 
 /**
  * Answer "GET /path" by `answers`, paths in `refused` with their problem, paths in `broken` with 500 and no document,

@@ -1,5 +1,5 @@
 /** The tables of a cluster: partitions, queue and nodes. */
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { ClusterView } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
@@ -90,23 +90,51 @@ export function NodeTable({ nodes }: { nodes: Report["nodes"] }) {
   );
 }
 
-function Table({ title, columns, children }: { title: string; columns: string[]; children: ReactNode }) {
+const FEW = 50; // rows of a table before a click: thousands of nodes would make a page of 130,000 pixels
+const MORE = 200; // rows that a click adds
+
+interface TableProps {
+  title: string;
+  columns: string[];
+  children: ReactNode[];
+}
+
+function Table({ title, columns, children }: TableProps) {
+  const [most, setMost] = useState(FEW);
   const className = classNames("scroll panel", styles.clusterTable);
+  const rest = children.length - most;
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
-    <div className={className} role="region" aria-label={title} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
+    <div>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
+      <div className={className} role="region" aria-label={title} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>{children.slice(0, most)}</tbody>
+        </table>
+      </div>
+      {rest > 0 && (
+        <p className={classNames("small", styles.rest)}>
+          <button
+            className="button small"
+            onClick={() => {
+              setMost(most + MORE);
+            }}
+          >
+            {formatCount(Math.min(rest, MORE))} more
+          </button>{" "}
+          <span className="muted">
+            {title}: {formatCount(most)} of {formatCount(children.length)}
+          </span>
+        </p>
+      )}
     </div>
   );
 }

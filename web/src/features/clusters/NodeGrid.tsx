@@ -8,9 +8,11 @@ type Node = NonNullable<ClusterView["report"]>["nodes"][number];
 const IDLE = /^idle/i;
 const DOWN = /down|drain|fail|maint|unk|no_respond|\*/i;
 
+const MANY = 400; // nodes from which on their cells are small
+
 export function NodeGrid({ nodes }: { nodes: Node[] }) {
   return (
-    <ul className={styles.nodeGrid} aria-label="Nodes">
+    <ul className={classNames(styles.nodeGrid, nodes.length > MANY && styles.smallCells)} aria-label="Nodes">
       {nodes.map((node) => {
         const busy = node.cpus ? Math.min(1, node.busy_cpus / node.cpus) : 0;
         const text = `${node.name}: ${node.state}, ${node.busy_cpus} of ${node.cpus} cores busy`;

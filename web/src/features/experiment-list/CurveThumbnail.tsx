@@ -18,7 +18,10 @@ interface Props {
 }
 
 export function CurveThumbnail({ experimentId, name, live }: Props) {
-  const curves = useCurves(experimentId, name, useLingering(live) && REFRESH_MS);
+  const curves = useCurves(experimentId, name, {
+    every: useLingering(live) && REFRESH_MS,
+    buckets: WIDTH,
+  });
   const paths = useMemo(
     () => (name === HELDOUT_ACCURACY ? accuracyPaths(curves) : valuePaths(curves)),
     [curves, name],
@@ -64,22 +67,22 @@ function useLingering(live: boolean): boolean {
 function accuracyPaths(curves: Curves): string[] {
   const best = (column: Column) => Math.max(...column.values.map((value) => value ?? 0));
   return pathsOf(
-    columnsOf(curves).toSorted((a, b) => best(a) - best(b)),
+    columnsOf(curves, "envelope").toSorted((a, b) => best(a) - best(b)),
     [0, 1],
   );
 }
 
 /** Return a path for each run with at least two values, over the range of all values. */
 function valuePaths(curves: Curves): string[] {
-  const columns = columnsOf(curves).map(smooth);
+  const columns = columnsOf(curves, "mean").map(smooth);
   const values = columns.flatMap((column) => column.values.filter((value) => value !== null));
   const low = values.reduce((least, value) => Math.min(least, value), Infinity);
   const high = values.reduce((most, value) => Math.max(most, value), -Infinity);
   return pathsOf(columns, [low, high > low ? high : low + 1]);
 }
 
-function columnsOf(curves: Curves): Column[] {
-  return [...curves.values()].filter((column) => column.steps.length > 1);
+function columnsOf(curves: Curves, name: "envelope" | "mean"): Column[] {
+  return [...curves.values()].map((curve) => curve[name]).filter((column) => column.steps.length > 1);
 }
 
 function pathsOf(columns: Column[], [low, high]: [number, number]): string[] {

@@ -11,10 +11,10 @@ import { keySeries } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
 import { useTheme } from "@/shared/theme/theme";
+import { MainPanel } from "./answer/MainPanel";
 import { useExperiment } from "./api/useExperiment";
 import { useRuns } from "./api/useRuns";
 import { axesOf } from "./axes";
-import { CurvesPanel } from "./curves/CurvesPanel";
 import { ExperimentHeader } from "./ExperimentHeader";
 import styles from "./ExperimentPage.module.css";
 import { lineStylesOf } from "./lineStyles";
@@ -47,7 +47,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
     <>
       <Announcement text={`${name}: ${countsText(experiment.counts)}`} />
       <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
-      <CurvesPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
+      <MainPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
       {kind !== "program" && <CheckpointAdvice experimentId={id} />}
       {data ? (
         <>

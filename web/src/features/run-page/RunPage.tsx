@@ -1,6 +1,8 @@
 /** The page of a run: state, metrics, history, curves, time split, spec and log. */
+import { useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
+import type { StepRange } from "@/shared/curves/view";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { classNames } from "@/shared/page/classNames";
@@ -34,7 +36,9 @@ export function RunPage({ id }: { id: number }) {
 }
 
 function Run({ run }: { run: RunDetail }) {
+  const [range, setRange] = useState<StepRange>(null);
   const points = usePoints(run);
+  const finer = usePoints(run, range);
   const { series } = points;
   const live = !hasEnded(run.state);
   const { spec } = run;
@@ -52,7 +56,7 @@ function Run({ run }: { run: RunDetail }) {
         <LostRankList run={run} />
         <EndedAttempts run={run} />
       </div>
-      <RunCurves run={run} points={points} />
+      <RunCurves run={run} points={points} finer={finer.series} onRange={setRange} />
       <StepTimePanel run={run} series={series} />
       {spec.kind === "program" ? (
         <>

@@ -4,6 +4,8 @@ import { recordAnswer, recordServerError, recordSignedOut, recordUnreachable } f
 import type { components, paths } from "./schema";
 import { userHeader } from "./user";
 
+const READINESS = "/api/v1/ready";
+
 export const client = createClient<paths>({
   baseUrl: window.location.origin,
   fetch: (request) => globalThis.fetch(request),
@@ -17,6 +19,8 @@ client.use({
   async onResponse({ request, response }) {
     const { pathname } = new URL(request.url);
     if (response.status === 401) recordSignedOut();
+    else if (pathname === READINESS)
+      recordAnswer(pathname); // its 503 is an answer: the API itself works
     else if (response.status >= 500) recordServerError(pathname, await detailOf(response.clone()));
     else recordAnswer(pathname);
   },

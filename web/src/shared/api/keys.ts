@@ -3,6 +3,7 @@ import type { QueryKey } from "@tanstack/react-query";
 import type { Target } from "./target";
 
 export const keys = {
+  readiness: (): QueryKey => ["readiness"],
   clusters: (): QueryKey => ["clusters"],
   collectivePrices: (network: object): QueryKey => ["collective-prices", network],
   collectivePlan: (collective: object | undefined, hosts: number, ranksPerHost: number): QueryKey => [
@@ -16,10 +17,12 @@ export const keys = {
   experiment: (id: number): QueryKey => ["experiment", id],
   experimentName: (id: number): QueryKey => ["experiment", id, "name"],
   experimentRuns: (id: number): QueryKey => ["experiment", id, "runs"],
+  experimentAnswer: (id: number, choice: object): QueryKey => ["experiment", id, "answer", choice],
   experimentSeries: (id: number, name: string): QueryKey => ["experiment", id, "points", name],
-  experimentCurves: (id: number, name: string, restarts: number): QueryKey => [
+  experimentCurves: (id: number, name: string, restarts: number, view: readonly unknown[]): QueryKey => [
     ...keys.experimentSeries(id, name),
     restarts,
+    ...view,
   ],
   size: (target: Target): QueryKey => [target.kind, target.id, "size"],
   checkpointAdvice: (id: number): QueryKey => ["checkpoint-advice", id],
@@ -29,7 +32,11 @@ export const keys = {
   fieldValues: (name: string): QueryKey => ["run-fields", name],
   run: (id: number): QueryKey => ["run", id],
   runPoints: (id: number): QueryKey => ["run", id, "points"],
-  attemptPoints: (id: number, attempt: number): QueryKey => [...keys.runPoints(id), attempt],
+  attemptCurves: (id: number, attempt: number, view: readonly unknown[]): QueryKey => [
+    ...keys.runPoints(id),
+    attempt,
+    ...view,
+  ],
   runLog: (id: number): QueryKey => ["run", id, "log"],
   runDifferences: (id: number, other: number | null): QueryKey => ["run", id, "differences", other],
   runStacks: (id: number, attempt: number): QueryKey => ["run", id, "stacks", attempt],

@@ -112,6 +112,28 @@ export interface paths {
         patch: operations["patch_experiment"];
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Answer
+         * @description Return the figure of the experiment over its axes, times to one accuracy, and a sentence of result.
+         *
+         *     Times and speed-ups are those of the first 100 runs; diverged runs count in no mean.
+         */
+        get: operations["get_answer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/checkpoints": {
         parameters: {
             query?: never;
@@ -124,6 +146,26 @@ export interface paths {
          * @description Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks.
          */
         get: operations["get_checkpoint_advice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Experiment Curves
+         * @description Return one series of runs of an experiment between two steps in buckets, for an overlay.
+         */
+        get: operations["get_experiment_curves"];
         put?: never;
         post?: never;
         delete?: never;
@@ -403,6 +445,26 @@ export interface paths {
          * @description Change the labels of a run.
          */
         patch: operations["patch_run"];
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Curves
+         * @description Return series of a run between two steps in buckets, whose least and greatest values a chart draws.
+         */
+        get: operations["get_run_curves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/runs/{run_id}/differences": {
@@ -999,6 +1061,220 @@ export interface components {
             kind: "alexnet_bn";
         };
         /**
+         * Answer
+         * @description The figure of an experiment over its axes.
+         */
+        Answer: {
+            /**
+             * Baseline
+             * @description Index of the group with which speed-ups compare; null without a target.
+             * @example 0
+             */
+            baseline: number | null;
+            /**
+             * Diverged
+             * @description Number of runs that diverged; no mean counts them.
+             * @example 1
+             */
+            diverged: number;
+            /**
+             * Failed
+             * @description Number of runs that failed for another reason.
+             * @example 0
+             */
+            failed: number;
+            /** @description The figure that is drawn; null before any run has reported one. */
+            figure: components["schemas"]["AnswerFigure"] | null;
+            /**
+             * Figures
+             * @description The figures that can be drawn: values of the parameter `figure`.
+             */
+            figures: components["schemas"]["AnswerFigure"][];
+            /**
+             * Groups
+             * @description The places of the picture, in the order of the grid.
+             */
+            groups: components["schemas"]["AnswerGroup"][];
+            /**
+             * Notes
+             * @description Facts that a reader must know to interpret the picture.
+             * @example [
+             *       "the baseline has 4 ranks: this is not a speed-up over one rank"
+             *     ]
+             */
+            notes: string[];
+            /**
+             * Over
+             * @description The field that repeats runs, over which means are taken; null without one.
+             * @example seed
+             */
+            over: string | null;
+            /** @description The form of the picture, which follows from the axes. */
+            picture: components["schemas"]["Picture"];
+            /**
+             * Sentence
+             * @description The result in plain words.
+             * @example The best held-out accuracy is highest with batch 256: 98.33 %.
+             */
+            sentence: string;
+            /**
+             * Target
+             * @description The accuracy to which times are compared, 0 to 1: the requested one, else the highest one that every run which is
+             *     done has reached, if that is close to the best; null without one.
+             * @example 0.97
+             */
+            target: number | null;
+            /**
+             * Unfinished
+             * @description Number of runs that have not ended.
+             * @example 2
+             */
+            unfinished: number;
+            /** @description The horizontal axis; null without a numeric axis. */
+            x: components["schemas"]["AnswerAxis"] | null;
+            /** @description The vertical axis of a heat map; null in other pictures. */
+            y: components["schemas"]["AnswerAxis"] | null;
+        };
+        /**
+         * AnswerAxis
+         * @description A numeric axis of a picture.
+         */
+        AnswerAxis: {
+            /**
+             * Name
+             * @description Short name of the field.
+             * @example rate
+             */
+            name: string;
+            /**
+             * Path
+             * @description Dotted path of the field.
+             * @example schedule.rate
+             */
+            path: string;
+            /** @description The scale of the axis: log2 where each value is a power of two times another. */
+            scale: components["schemas"]["AxisScale"];
+            /**
+             * Values
+             * @description The values, ascending.
+             * @example [
+             *       64,
+             *       128,
+             *       256
+             *     ]
+             */
+            values: number[];
+        };
+        /**
+         * AnswerFigure
+         * @description A figure of a run that a picture may show.
+         */
+        AnswerFigure: {
+            /**
+             * Higher Is Better
+             * @description Whether the highest value is the best one, instead of the lowest.
+             * @example true
+             */
+            higher_is_better: boolean;
+            /**
+             * Name
+             * @description Name of the figure: `best_accuracy`, `seconds_to_target`, `step_s`, `run_s`, or the name of a series.
+             * @example best_accuracy
+             */
+            name: string;
+            /**
+             * Title
+             * @description The name as a part of a sentence.
+             * @example best held-out accuracy
+             */
+            title: string;
+            /** @description How the figure is written. */
+            unit: components["schemas"]["FigureUnit"];
+        };
+        /**
+         * AnswerGroup
+         * @description The runs at one place of a picture: they differ in the seed alone.
+         */
+        AnswerGroup: {
+            /** @description The best held-out accuracy; null if no run was evaluated. */
+            accuracy: components["schemas"]["FigureSpread"] | null;
+            /**
+             * Diverged
+             * @description Number of runs that diverged; no figure counts them.
+             * @example 0
+             */
+            diverged: number;
+            /**
+             * Done
+             * @description Number of runs that are done.
+             * @example 3
+             */
+            done: number;
+            /** @description The figure of the picture; null if no run has it. */
+            figure: components["schemas"]["FigureSpread"] | null;
+            /**
+             * Is Preliminary
+             * @description Whether no run is done, so that the figures are those of runs that have not ended or were stopped.
+             * @example false
+             */
+            is_preliminary: boolean;
+            /**
+             * Label
+             * @description The line, the map or the bar to which the group belongs; empty where there is one only.
+             * @example torus rows 2
+             */
+            label: string;
+            /**
+             * Parts
+             * @description Mean seconds of each part of a step over the newest steps; empty if no run reports them.
+             * @example {
+             *       "communication_s": 0.008,
+             *       "compute_s": 0.021
+             *     }
+             */
+            parts: {
+                [key: string]: number;
+            };
+            /**
+             * Refusals
+             * @description Why a speed-up would be misleading, as sentences.
+             * @example [
+             *       "run 2 never reached an accuracy of 90.00 %: its best is 89.00 %"
+             *     ]
+             */
+            refusals: string[];
+            /**
+             * Runs
+             * @description Ids of all its runs, in the order of the grid.
+             * @example [
+             *       42,
+             *       43,
+             *       44
+             *     ]
+             */
+            runs: number[];
+            /**
+             * Speedup
+             * @description The baseline's seconds to the target divided by those of the group; null without a fair comparison.
+             * @example 1.8
+             */
+            speedup: number | null;
+            /** @description Seconds of training until the target accuracy; null if a run that is done did not reach it. */
+            to_target: components["schemas"]["FigureSpread"] | null;
+            /**
+             * X
+             * @description Value of the axis `x`; null in a picture without it.
+             * @example 256
+             */
+            x: number | null;
+            /**
+             * Y
+             * @description Value of the axis `y`; null in a picture without it.
+             * @example 0.4
+             */
+            y: number | null;
+        };
+        /**
          * AsyncSGD
          * @description Asynchronous SGD: rank 0 applies each gradient on arrival. With momentum at rank 0 this is Async MSGD.
          *
@@ -1131,6 +1407,12 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * AxisScale
+         * @description The scale on which the values of an axis are evenly spread.
+         * @enum {string}
+         */
+        AxisScale: "linear" | "log2" | "log10";
+        /**
          * BatchNorm
          * @description The ranks that share training statistics, and the statistics that an evaluation uses.
          */
@@ -1167,6 +1449,104 @@ export interface components {
              * @example 30
              */
             epoch: number;
+        };
+        /**
+         * BucketedCurve
+         * @description A part of a series in buckets: what the points of each so many steps sum up to.
+         */
+        BucketedCurve: {
+            /**
+             * Counts
+             * @description Number of points in each bucket.
+             * @example [
+             *       127,
+             *       128
+             *     ]
+             */
+            counts: number[];
+            /**
+             * First Step
+             * @description First step of the whole series.
+             * @example 1
+             */
+            first_step: number;
+            /**
+             * Infinity
+             * @description The buckets, by first step, that have the value infinity.
+             * @example []
+             */
+            infinity: number[];
+            /**
+             * Last
+             * @description Value of the last step of each bucket; null if that was not a finite number.
+             * @example [
+             *       2.15,
+             *       null
+             *     ]
+             */
+            last: (number | null)[];
+            /**
+             * Last Step
+             * @description Last step of the whole series.
+             * @example 93000
+             */
+            last_step: number;
+            /**
+             * Max
+             * @description Greatest finite value in each bucket; null without any.
+             * @example [
+             *       2.31,
+             *       2.18
+             *     ]
+             */
+            max: (number | null)[];
+            /**
+             * Mean
+             * @description Mean of the finite values in each bucket; null without any.
+             * @example [
+             *       2.21,
+             *       2.06
+             *     ]
+             */
+            mean: (number | null)[];
+            /**
+             * Min
+             * @description Least finite value in each bucket; null without any.
+             * @example [
+             *       2.11,
+             *       1.98
+             *     ]
+             */
+            min: (number | null)[];
+            /**
+             * Minus Infinity
+             * @description The buckets, by first step, that have the value minus infinity.
+             * @example []
+             */
+            minus_infinity: number[];
+            /**
+             * Nan
+             * @description The buckets, by first step, that have a value that was no number (NaN).
+             * @example [
+             *       128
+             *     ]
+             */
+            nan: number[];
+            /**
+             * Steps
+             * @description First step of each bucket, ascending. Buckets without points are left out.
+             * @example [
+             *       0,
+             *       128
+             *     ]
+             */
+            steps: number[];
+            /**
+             * Width
+             * @description Number of steps of a bucket. With 1 each bucket is one point, as in every part with few points.
+             * @example 128
+             */
+            width: number;
         };
         /**
          * Change
@@ -2005,6 +2385,23 @@ export interface components {
             tags: string[] | null;
         };
         /**
+         * ExperimentCurves
+         * @description One series of an experiment's runs in buckets.
+         */
+        ExperimentCurves: {
+            /**
+             * Curves
+             * @description The curve of each run that has points there, in the order of the grid.
+             */
+            curves: components["schemas"]["RunBucketedCurve"][];
+            /**
+             * Name
+             * @description Name of the series.
+             * @example loss
+             */
+            name: string;
+        };
+        /**
          * ExperimentDetail
          * @description An experiment with its spec.
          */
@@ -2605,6 +3002,48 @@ export interface components {
             values: (number | string | boolean | null)[];
         };
         /**
+         * FigureSpread
+         * @description A figure over the runs of a group.
+         */
+        FigureSpread: {
+            /**
+             * Count
+             * @description Number of runs with the figure.
+             * @example 3
+             */
+            count: number;
+            /**
+             * Deviation
+             * @description Standard deviation of the sample; null for one run.
+             * @example 0.0021
+             */
+            deviation: number | null;
+            /**
+             * Least
+             * @description Lowest value.
+             * @example 0.979
+             */
+            least: number;
+            /**
+             * Mean
+             * @description Mean over the runs.
+             * @example 0.981
+             */
+            mean: number;
+            /**
+             * Most
+             * @description Highest value.
+             * @example 0.983
+             */
+            most: number;
+        };
+        /**
+         * FigureUnit
+         * @description How a figure is written.
+         * @enum {string}
+         */
+        FigureUnit: "share" | "seconds" | "number";
+        /**
          * FileContent
          * @description A file of a snapshot.
          */
@@ -2696,7 +3135,7 @@ export interface components {
         Folder: {
             /**
              * Classes
-             * @description Number of class folders.
+             * @description Number of classes.
              * @example 1000
              */
             classes: number;
@@ -2717,7 +3156,7 @@ export interface components {
             deviation: number[];
             /**
              * Heldout Samples
-             * @description Number of files in val/; without val/, the number of held-out files.
+             * @description Number of held-out images; of a folder without val/, the number of files to hold out.
              * @example 50000
              */
             heldout_samples: number;
@@ -2771,11 +3210,10 @@ export interface components {
             train_samples: number;
             /**
              * Workers
-             * @description Number of processes per rank that decode images; 0: the rank itself.
-             * @default 2
-             * @example 2
+             * @description Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank.
+             * @example 8
              */
-            workers: number;
+            workers?: number | null;
         };
         /**
          * GNMT
@@ -3930,6 +4368,12 @@ export interface components {
          */
         PendingKind: "resources" | "quota" | "held" | "dependency" | "reservation" | "other";
         /**
+         * Picture
+         * @description The form in which the answer is drawn.
+         * @enum {string}
+         */
+        Picture: "single" | "lines" | "heat_map" | "bars";
+        /**
          * PlanView
          * @description The plan of a collective: the sends of every round.
          */
@@ -4882,6 +5326,110 @@ export interface components {
             start: number[];
         };
         /**
+         * RunBucketedCurve
+         * @description One series of one run in buckets.
+         */
+        RunBucketedCurve: {
+            /**
+             * Counts
+             * @description Number of points in each bucket.
+             * @example [
+             *       127,
+             *       128
+             *     ]
+             */
+            counts: number[];
+            /**
+             * First Step
+             * @description First step of the whole series.
+             * @example 1
+             */
+            first_step: number;
+            /**
+             * Infinity
+             * @description The buckets, by first step, that have the value infinity.
+             * @example []
+             */
+            infinity: number[];
+            /**
+             * Last
+             * @description Value of the last step of each bucket; null if that was not a finite number.
+             * @example [
+             *       2.15,
+             *       null
+             *     ]
+             */
+            last: (number | null)[];
+            /**
+             * Last Step
+             * @description Last step of the whole series.
+             * @example 93000
+             */
+            last_step: number;
+            /**
+             * Max
+             * @description Greatest finite value in each bucket; null without any.
+             * @example [
+             *       2.31,
+             *       2.18
+             *     ]
+             */
+            max: (number | null)[];
+            /**
+             * Mean
+             * @description Mean of the finite values in each bucket; null without any.
+             * @example [
+             *       2.21,
+             *       2.06
+             *     ]
+             */
+            mean: (number | null)[];
+            /**
+             * Min
+             * @description Least finite value in each bucket; null without any.
+             * @example [
+             *       2.11,
+             *       1.98
+             *     ]
+             */
+            min: (number | null)[];
+            /**
+             * Minus Infinity
+             * @description The buckets, by first step, that have the value minus infinity.
+             * @example []
+             */
+            minus_infinity: number[];
+            /**
+             * Nan
+             * @description The buckets, by first step, that have a value that was no number (NaN).
+             * @example [
+             *       128
+             *     ]
+             */
+            nan: number[];
+            /**
+             * Run Id
+             * @description Id of the run.
+             * @example 42
+             */
+            run_id: number;
+            /**
+             * Steps
+             * @description First step of each bucket, ascending. Buckets without points are left out.
+             * @example [
+             *       0,
+             *       128
+             *     ]
+             */
+            steps: number[];
+            /**
+             * Width
+             * @description Number of steps of a bucket. With 1 each bucket is one point, as in every part with few points.
+             * @example 128
+             */
+            width: number;
+        };
+        /**
          * RunChange
          * @description Changes of a run's labels; a field that is absent or null changes nothing.
          */
@@ -4958,6 +5506,19 @@ export interface components {
              *     ]
              */
             values: (number | null)[];
+        };
+        /**
+         * RunCurves
+         * @description Series of one run in buckets.
+         */
+        RunCurves: {
+            /**
+             * Series
+             * @description The curve of each series that has points there, by its name.
+             */
+            series: {
+                [key: string]: components["schemas"]["BucketedCurve"];
+            };
         };
         /**
          * RunDetail
@@ -5403,7 +5964,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
+            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Shards"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
             /**
              * Device
              * @description Device of every rank, `gpu` or `cpu`; null: a GPU if `resources` requests GPUs or every rank of a node sees one.
@@ -5798,6 +6359,93 @@ export interface components {
              * @description Format of float32 values in messages, whose sums are always float32; null: float32.
              */
             wire?: ("bfloat16" | "float16") | null;
+        };
+        /**
+         * Shards
+         * @description Images in tar files with an index; `python -m trainers.data.shards write` makes them and prints this spec.
+         */
+        Shards: {
+            /**
+             * Classes
+             * @description Number of classes.
+             * @example 1000
+             */
+            classes: number;
+            /**
+             * Deviation
+             * @description Standard deviation of each channel, in the same unit.
+             * @default [
+             *       0.229,
+             *       0.224,
+             *       0.225
+             *     ]
+             * @example [
+             *       0.229,
+             *       0.224,
+             *       0.225
+             *     ]
+             */
+            deviation: number[];
+            /**
+             * Heldout Samples
+             * @description Number of held-out images; of a folder without val/, the number of files to hold out.
+             * @example 50000
+             */
+            heldout_samples: number;
+            /** @description Whether the ranks hold the encoded images in memory; null: files are read for every batch. */
+            in_memory?: components["schemas"]["InMemory"] | null;
+            /**
+             * @description Always "shards": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "shards";
+            /**
+             * Max Bad Images
+             * @description Number of images that may be unreadable, over all attempts; after more of them the run fails.
+             * @default 0
+             * @example 0
+             */
+            max_bad_images: number;
+            /**
+             * Mean
+             * @description Mean of each channel, as a fraction of the largest brightness; the default is that of ImageNet.
+             * @default [
+             *       0.485,
+             *       0.456,
+             *       0.406
+             *     ]
+             * @example [
+             *       0.485,
+             *       0.456,
+             *       0.406
+             *     ]
+             */
+            mean: number[];
+            /**
+             * Path
+             * @description Path of the folder on the compute nodes.
+             * @example /data/imagenet
+             */
+            path: string;
+            /**
+             * Size
+             * @description Height and width of the net's input, in pixels.
+             * @default 224
+             * @example 224
+             */
+            size: number;
+            /**
+             * Train Samples
+             * @description Number of training images.
+             * @example 1281167
+             */
+            train_samples: number;
+            /**
+             * Workers
+             * @description Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank.
+             * @example 8
+             */
+            workers?: number | null;
         };
         /**
          * Slurm
@@ -7346,6 +7994,97 @@ export interface operations {
             };
         };
     };
+    get_answer: {
+        parameters: {
+            query?: {
+                /** @description Name of the figure to draw, one of `figures` of the answer; without it the one that the axes ask for. */
+                figure?: string | null;
+                /** @description Accuracy to which times are compared; without it the highest that all runs reached. */
+                target?: number | null;
+                /** @description Index of the group to compare with; default: 0. */
+                baseline?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_checkpoint_advice: {
         parameters: {
             query?: never;
@@ -7365,6 +8104,103 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Advice"][];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_experiment_curves: {
+        parameters: {
+            query?: {
+                /** @description Name of the series. */
+                name?: string;
+                /** @description Ids of runs; without one, the first 200 of the grid. */
+                run?: number[];
+                /** @description First step of the chart. */
+                from?: number;
+                /** @description Last step of the chart. */
+                to?: number;
+                /** @description RUN:STEP for each run (its id) of which the caller has the points up to this step: only later buckets of it are returned. A chart that grows asks for its last bucket again. */
+                after?: string[];
+                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 100,000 buckets. */
+                buckets?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentCurves"];
                 };
             };
             /** @description The response has not changed since the one with the ETag in If-None-Match. */
@@ -8861,6 +9697,99 @@ export interface operations {
             };
             /** @description The content type of the body is not supported. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_curves: {
+        parameters: {
+            query?: {
+                /** @description Names of series, at most 50; without one, loss, accuracy and times first. */
+                name?: string[];
+                /** @description First step of the chart. */
+                from?: number;
+                /** @description Last step of the chart. */
+                to?: number;
+                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 100,000 buckets. */
+                buckets?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCurves"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run or snapshot. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,8 +1,10 @@
 /** A uPlot that follows a changing view: new points without flicker, highlights without a rebuild. */
 import uPlot from "uplot";
-import { drawMarks } from "./marks";
+import type { StepRange } from "@/shared/curves/view";
+import { drawHighlight } from "./highlight";
+import { drawMarks, drawNotFinite } from "./marks";
 import { fullX, optionsFor, token } from "./options";
-import type { Line, View } from "./view";
+import type { View } from "./view";
 
 const FAR = -1000; // above the chart, far from all lines
 
@@ -10,6 +12,8 @@ export class Chart {
   private plot: uPlot | null = null;
   private view: View | null = null;
   private index: number | null = null;
+  private drawn: View["highlighted"] = null; // the highlight on the canvas
+  private range: StepRange = null;
   private moving = false; // the code moves the crosshair, not the pointer: no line is selected
   private readonly watcher: ResizeObserver;
 
@@ -25,7 +29,7 @@ export class Chart {
     const before = this.view;
     this.view = view;
     if (!this.plot || !before || shape(before) !== shape(view)) this.build(view);
-    else if (before.aligned !== view.aligned || before.xMax !== view.xMax) this.updateData(view, before);
+    else if (hasNewRange(before, view)) this.updateData(view, before);
     this.highlight(view);
   }
 
@@ -68,11 +72,14 @@ export class Chart {
 
   private build(view: View): void {
     this.plot?.destroy();
+    this.drawn = null;
     const options = optionsFor(view, () => this.view ?? view, this.size());
     options.hooks = {
       draw: [
         (plot) => {
           drawMarks(plot, this.view?.marks ?? [], token("--muted"));
+          this.drawHighlight(plot);
+          if (this.view?.notFinite) drawNotFinite(plot, this.view);
         },
       ],
       setCursor: [
@@ -84,7 +91,7 @@ export class Chart {
       ],
       setScale: [
         (plot, key) => {
-          if (key === "x" && this.view) this.view.onZoom?.(isZoomed(plot, this.view));
+          if (key === "x") this.reportRange(plot);
         },
       ],
       setSeries: [
@@ -115,23 +122,38 @@ export class Chart {
   private highlight(view: View): void {
     const plot = this.plot;
     if (!plot) return;
-    let repaint = false;
     for (const [index, line] of view.lines.entries()) {
       const series = plot.series[index + 1];
-      if (!series) continue;
       const hidden = view.hidden?.has(line.key) ?? false;
-      if (series.show === hidden) plot.setSeries(index + 1, { show: !hidden });
-      const [alpha, width] = weight(line, view);
-      repaint ||= series.alpha !== alpha;
-      Object.assign(series, { alpha, width });
+      if (series && series.show === hidden) plot.setSeries(index + 1, { show: !hidden });
     }
-    if (repaint) plot.redraw(false, false);
+    if (view.highlighted !== this.drawn) this.drawHighlight(plot);
+  }
+
+  /** Draw the highlighted lines above the others, without a repaint of those. */
+  private drawHighlight(plot: uPlot): void {
+    const view = this.view;
+    const wanted = view?.highlighted ?? null;
+    const lines = (view?.lines ?? []).flatMap(({ key, color, dash = [], fill }, index) =>
+      wanted?.has(key) && !fill && !view?.hidden?.has(key) ? [{ series: index + 1, color, dash }] : [],
+    );
+    if (wanted || this.drawn) drawHighlight(plot, wanted && lines, token("--surface"));
+    this.drawn = wanted;
   }
 
   private reportIndex(index: number | null): void {
     if (index === this.index) return;
     this.index = index;
     this.view?.onIndex?.(index);
+  }
+
+  private reportRange(plot: uPlot): void {
+    const { min, max } = plot.scales.x ?? {};
+    if (!this.view || min === undefined || max === undefined) return;
+    const range: StepRange = isZoomed(plot, this.view) ? [min, max] : null;
+    if (String(range) === String(this.range)) return;
+    this.range = range;
+    this.view.onRange?.(range);
   }
 
   private reportNearest(index: number | null): void {
@@ -150,6 +172,11 @@ function isZoomed(plot: uPlot, view: View): boolean {
   return min !== from || max !== to;
 }
 
+/** Return whether a view has other points or another range than the view before. */
+function hasNewRange(before: View, view: View): boolean {
+  return before.aligned !== view.aligned || before.xMax !== view.xMax || before.yRange !== view.yRange;
+}
+
 /** Return the parts of a view that need a new uPlot when they change. */
 function shape(view: View): string {
   const lines = view.lines.map((line) => [line.key, line.dash, line.fill, line.dots, line.behind]);
@@ -164,10 +191,4 @@ function dataOf(view: View): uPlot.AlignedData {
       )
     : view.aligned.ys;
   return [view.aligned.x, ...ys];
-}
-
-function weight(line: Line, view: View): [alpha: number, width: number] {
-  const plain = line.fill ? 0 : line.behind ? 1 : 1.6;
-  if (!view.highlighted) return [line.behind ? 0.3 : 1, plain];
-  return view.highlighted.has(line.key) ? [1, plain && 2.4] : [0.13, plain];
 }

@@ -1,6 +1,7 @@
 /** The options of uPlot for a view. */
 import uPlot from "uplot";
 import { formatTick } from "@/shared/format/number";
+import { nearestIndex } from "./hover";
 import type { Line, View } from "./view";
 
 const FONT = '12px "Plex", system-ui, sans-serif';
@@ -23,11 +24,16 @@ export function optionsFor(
     cursor: {
       y: false,
       drag: { x: true, y: false, dist: 5 },
-      points: { size: (_, index) => (view.lines[index - 1]?.behind ? 0 : 7), width: 0 },
+      points: {
+        size: (_, index) => (view.lines[index - 1]?.behind ? 0 : 7),
+        width: 0,
+        one: view.selectsNearest ?? false, // a dot for each of 200 curves takes longer than a frame
+      },
+      dataIdx: (u, index, at) => (index ? nearestIndex(u.data[index] ?? [], at) : at),
       ...(view.selectsNearest ? { focus: { prox: 30 } } : {}),
       ...(sync ? { sync } : {}),
     },
-    scales: { x: xScale(current), y: yScale(view) },
+    scales: { x: xScale(current), y: yScale(view, current) },
     axes: [xAxis(), yAxis(current)],
     series: [{}, ...view.lines.map((line, index) => series(line, index, current))],
     bands: bands(view),
@@ -71,13 +77,13 @@ function xScale(current: () => View): uPlot.Scale {
     time: false,
     range: (u, low, high) => {
       const [x] = u.data;
-      const isFull = x.length < 2 || (low === x[0] && high === x.at(-1));
+      const isFull = !x.length || (low === x[0] && high === x.at(-1));
       return isFull ? fullX(current()) : [low, high];
     },
   };
 }
 
-function yScale(view: View): uPlot.Scale {
+function yScale(view: View, current: () => View): uPlot.Scale {
   if (view.logarithmic) return logarithmicScale();
   const floor = { pad: 0.08, soft: 0, mode: view.lines.some((line) => line.fill) ? 1 : 3 } as const;
   const top = view.ceiling === undefined ? { pad: 0.08 } : { pad: 0.08, hard: view.ceiling };
@@ -85,9 +91,16 @@ function yScale(view: View): uPlot.Scale {
     range: (_, low, high) => {
       // no value yet: an empty frame
       if (!Number.isFinite(low)) return [0, 1];
-      return uPlot.rangeNum(low, high, { min: floor, max: { mode: 0, soft: 0, ...top } });
+      const [from, to] = within(current().yRange, low, high);
+      return uPlot.rangeNum(from, to, { min: floor, max: { mode: 0, soft: 0, ...top } });
     },
   };
+}
+
+/** Return the part of low to high that lies in the range of the view, or all of it where nothing does. */
+function within(range: View["yRange"], low: number, high: number): [number, number] {
+  const [from, to] = [Math.max(low, range?.low ?? low), Math.min(high, range?.high ?? high)];
+  return from < to ? [from, to] : [low, high];
 }
 
 function logarithmicScale(): uPlot.Scale {

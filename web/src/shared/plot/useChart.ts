@@ -1,5 +1,6 @@
 /** The chart of a component: created with it, updated with each view, repainted for each theme. */
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { StepRange } from "@/shared/curves/view";
 import { useTheme } from "@/shared/theme/theme";
 import { Chart } from "./chart";
 import type { View } from "./view";
@@ -33,10 +34,11 @@ export function useChart(view: View): ChartState {
       setIndex(at);
       view.onIndex?.(at);
     };
-    const onZoom = (now: boolean) => {
-      setZoomed(now);
+    const onRange = (range: StepRange) => {
+      setZoomed(range !== null);
+      view.onRange?.(range);
     };
-    chart.current?.show({ ...view, onIndex, onZoom });
+    chart.current?.show({ ...view, onIndex, onRange });
   });
 
   useEffect(() => chart.current?.repaint(), [theme]);

@@ -1,5 +1,7 @@
 /** The content of a chart: its lines, its data and its options. */
 import type { Aligned } from "@/shared/curves/column";
+import type { NotFinite } from "@/shared/curves/curve";
+import type { StepRange } from "@/shared/curves/view";
 
 export interface Line {
   key: string;
@@ -17,14 +19,16 @@ export interface View {
   tick: (value: number) => string;
   logarithmic?: boolean;
   ceiling?: number;
+  yRange?: { low: number; high: number } | null; // of y; values beyond it are cut off
   marks?: readonly number[]; // x positions with a dashed line: where a run resumed
+  notFinite?: readonly (readonly NotFinite[])[]; // of each line: where its value is NaN or infinite
   xMax?: number; // the x axis ends here or later
   sync?: string; // charts with the same name share crosshair and zoom
   hidden?: ReadonlySet<string>;
   highlighted?: ReadonlySet<string> | null; // null: no line is highlighted
   selectsNearest?: boolean; // the pointer selects the nearest line
   onIndex?: (index: number | null) => void; // the crosshair's index in aligned.x
-  onZoom?: (zoomed: boolean) => void;
+  onRange?: (range: StepRange) => void; // the zoomed range of x; null for all of it
   onSelect?: (key: string | null) => void;
 }
 

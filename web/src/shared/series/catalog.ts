@@ -1,5 +1,5 @@
 /** The catalog of series: title, format and axis of each. A user's own series take their names as titles. */
-import { formatCount, formatMemory, formatNumber, formatPercent } from "@/shared/format/number";
+import { formatCount, formatMemory, formatNumber, formatPercent, formatTick } from "@/shared/format/number";
 import { formatStepTime } from "@/shared/format/time";
 import { baseOf, rankOf, withoutRanks } from "./ranks";
 
@@ -23,25 +23,37 @@ export interface SeriesKind {
   name: string;
   title: string;
   format: (value: number | null | undefined) => string;
+  unit?: string; // follows the title where the title does not name it
+  tick?: (value: number) => string; // a value of the axis; default: a short number
   ceiling?: number; // the maximum of all values
   logarithmic?: boolean; // offer a logarithmic axis
   noisy?: boolean; // offer smoothing: the series has one value per step
 }
 
+const percentTick = (value: number) => `${formatTick(value * 100)}%`;
+const TIME = { unit: "s", tick: formatStepTime };
+
 /** The known series in the order of the page. */
 const KNOWN: SeriesKind[] = [
-  { name: HELDOUT_ACCURACY, title: "Held-out accuracy", format: formatPercent, ceiling: 1 },
+  {
+    name: HELDOUT_ACCURACY,
+    title: "Held-out accuracy",
+    format: formatPercent,
+    unit: "%",
+    tick: percentTick,
+    ceiling: 1,
+  },
   { name: HELDOUT_LOSS, title: "Held-out loss", format: formatNumber, logarithmic: true },
   { name: LOSS, title: "Training loss", format: formatNumber, logarithmic: true, noisy: true },
   { name: RATE, title: "Learning rate", format: formatNumber, logarithmic: true },
   { name: SAMPLES_PER_S, title: "Samples/s", format: formatNumber, noisy: true },
-  { name: COMPUTE_S, title: "Compute", format: formatStepTime, noisy: true },
-  { name: UPDATE_S, title: "Update", format: formatStepTime, noisy: true },
-  { name: COMMUNICATION_S, title: "Communication", format: formatStepTime, noisy: true },
-  { name: INPUT_S, title: "Input", format: formatStepTime, noisy: true },
-  { name: IDLE_S, title: "Idle", format: formatStepTime, noisy: true },
-  { name: BATCH, title: "Batch", format: (value) => (value ? formatCount(value) : "–") },
-  { name: PEAK_MEMORY_BYTES, title: "Peak memory", format: formatMemory },
+  { name: COMPUTE_S, title: "Compute", format: formatStepTime, ...TIME, noisy: true },
+  { name: UPDATE_S, title: "Update", format: formatStepTime, ...TIME, noisy: true },
+  { name: COMMUNICATION_S, title: "Communication", format: formatStepTime, ...TIME, noisy: true },
+  { name: INPUT_S, title: "Input", format: formatStepTime, ...TIME, noisy: true },
+  { name: IDLE_S, title: "Idle", format: formatStepTime, ...TIME, noisy: true },
+  { name: BATCH, title: "Batch", unit: "samples", format: (value) => (value ? formatCount(value) : "–") },
+  { name: PEAK_MEMORY_BYTES, title: "Peak memory", format: formatMemory, unit: "bytes", tick: formatMemory },
 ];
 
 const BY_NAME = new Map(KNOWN.map((kind) => [kind.name, kind]));
@@ -55,6 +67,11 @@ export function seriesKind(name: string): SeriesKind {
 /** Return the kind of a series that only the user's own script reports: its name is its title. */
 function ownKind(name: string): SeriesKind {
   return { name, title: name, format: formatNumber, logarithmic: true, noisy: true };
+}
+
+/** Return "Compute, s". */
+export function titleWithUnit({ title, unit }: SeriesKind): string {
+  return unit ? `${title}, ${unit}` : title;
 }
 
 // the checkpoint advice shows these

@@ -1,4 +1,5 @@
 /** The legend of the axes: the pointer on a value highlights its runs, a click hides or shows them. */
+import { useState } from "react";
 import type { RunView } from "@/shared/api/types";
 import { valueText } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
@@ -7,6 +8,8 @@ import { type Axis, runsWith, sortValues } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import styles from "./AxisLegend.module.css";
+
+const MOST_ENTRIES = 24; // of an axis, before a click shows all
 
 interface Props {
   axes: Axis[];
@@ -26,13 +29,7 @@ export function AxisLegend({ axes, lineStyles, runs, selection, onColorBy }: Pro
           <span className={styles.legendName} title={axis.path}>
             {axis.name}
           </span>
-          {sortValues(axis.values).map((value) => (
-            <Entry
-              key={valueText(value)}
-              {...{ axis, value, lineStyles, selection }}
-              keys={runsWith(runs, axis, value).map((run) => String(run.id))}
-            />
-          ))}
+          <Entries {...{ axis, lineStyles, selection, runs }} />
           {varied.length > 1 && lineStyles.colored !== axis && (
             <button
               className={classNames("plain small", styles.legendAction)}
@@ -51,6 +48,34 @@ export function AxisLegend({ axes, lineStyles, runs, selection, onColorBy }: Pro
         </button>
       )}
     </div>
+  );
+}
+
+type EntriesProps = Pick<Props, "lineStyles" | "selection" | "runs"> & { axis: Axis };
+
+/** The values of an axis that have a loaded run; of a long list a few, and the number of the others. */
+function Entries({ axis, lineStyles, selection, runs }: EntriesProps) {
+  const [unfolded, setUnfolded] = useState(false);
+  const present = sortValues(axis.values)
+    .map((value) => ({ value, keys: runsWith(runs, axis, value).map((run) => String(run.id)) }))
+    .filter(({ keys }) => keys.length > 0);
+  const shown = unfolded ? present : present.slice(0, MOST_ENTRIES);
+  return (
+    <>
+      {shown.map(({ value, keys }) => (
+        <Entry key={valueText(value)} {...{ axis, value, lineStyles, selection, keys }} />
+      ))}
+      {present.length > shown.length && (
+        <button
+          className={classNames("plain small", styles.legendAction)}
+          onClick={() => {
+            setUnfolded(true);
+          }}
+        >
+          {present.length - shown.length} more
+        </button>
+      )}
+    </>
   );
 }
 
@@ -74,7 +99,6 @@ function Entry({ axis, value, lineStyles, selection, keys }: EntryProps) {
     <button
       className={styles.legendEntry}
       aria-pressed={shown}
-      disabled={!keys.length}
       onClick={() => {
         selection.toggle(keys);
       }}

@@ -1,7 +1,7 @@
 /** The toolbar of the overlaid curves: the series, and the switches that apply to it. */
 import { RadioTabs } from "@/shared/controls/RadioTabs";
 import { Switch } from "@/shared/controls/Switch";
-import type { SeriesKind } from "@/shared/series/catalog";
+import { type SeriesKind, titleWithUnit } from "@/shared/series/catalog";
 import type { Choices, CurveOptions } from "./useCurveOptions";
 import styles from "./CurvesToolbar.module.css";
 
@@ -10,18 +10,19 @@ interface Props {
   options: CurveOptions;
   onChange: (change: Partial<Choices>) => void;
   hasEpochs: boolean;
+  hasRange: boolean; // the chart shows a part of the range of y
 }
 
-export function CurvesToolbar({ kinds, options, onChange, hasEpochs }: Props) {
-  const { kind, byEpoch, smoothed, logarithmic } = options;
-  const set = (name: "byEpoch" | "smoothed" | "logarithmic") => (on: boolean) => {
+export function CurvesToolbar({ kinds, options, onChange, hasEpochs, hasRange }: Props) {
+  const { kind, byEpoch, smoothed, logarithmic, whole } = options;
+  const set = (name: "byEpoch" | "smoothed" | "logarithmic" | "whole") => (on: boolean) => {
     onChange({ [name]: on });
   };
   return (
     <header className={styles.toolbar}>
       <RadioTabs
         label="Series"
-        options={kinds.map((each) => [each.name, each.title])}
+        options={kinds.map((each) => [each.name, titleWithUnit(each)])}
         value={kind.name}
         onChange={(name) => {
           onChange({ name });
@@ -36,6 +37,11 @@ export function CurvesToolbar({ kinds, options, onChange, hasEpochs }: Props) {
         {kind.noisy && (
           <Switch on={smoothed} onChange={set("smoothed")}>
             smooth
+          </Switch>
+        )}
+        {hasRange && (
+          <Switch on={whole} onChange={set("whole")}>
+            whole range
           </Switch>
         )}
         {kind.logarithmic && (

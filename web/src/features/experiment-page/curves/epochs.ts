@@ -1,5 +1,7 @@
 /** Steps as epochs: a run reports its epoch at the end of each one, since its batch may change from epoch to epoch. */
 import type { Column } from "@/shared/api/types";
+import type { Curves } from "@/shared/curves/useCurves";
+import type { StepRange } from "@/shared/curves/view";
 
 interface Mark {
   step: number;
@@ -16,6 +18,18 @@ export function inEpochs({ steps, values }: Column, epochs: Column | undefined):
     return between(marks[at - 1], marks[at], step);
   });
   return { steps: places, values };
+}
+
+/** Return the steps in which the runs have the epochs of a range. */
+export function stepsOf(range: StepRange, epochs: Curves): StepRange {
+  if (!range) return null;
+  const [from, to] = range;
+  const steps = [...epochs.values()].flatMap((curve) => {
+    const marks = marksOf(curve.last);
+    const before = marks.findLast((mark) => mark.epoch <= from)?.step ?? 0;
+    return [before, marks.find((mark) => mark.epoch >= to)?.step ?? curve.end];
+  });
+  return steps.length ? [Math.min(...steps), Math.max(...steps)] : null;
 }
 
 /** Return the reported epochs in the order of their steps, with epoch 0 at step 0. */

@@ -10,11 +10,12 @@ export interface Choices {
   byEpoch: boolean;
   smoothed: boolean;
   logarithmic: boolean;
+  whole: boolean; // the whole range of y, with curves that are far out
 }
 
 export type CurveOptions = Choices & { kind: SeriesKind };
 
-const DEFAULTS: Choices = { name: null, byEpoch: false, smoothed: false, logarithmic: false };
+const DEFAULTS: Choices = { name: null, byEpoch: false, smoothed: false, logarithmic: false, whole: false };
 
 export function useCurveOptions(experiment: ExperimentDetail, runs: RunView[]) {
   const [choices, setChoices] = useState(DEFAULTS);

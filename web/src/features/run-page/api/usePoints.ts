@@ -1,13 +1,14 @@
-/** GET /runs/{id}/points: all series of a run; each poll appends new points. */
+/** GET /runs/{id}/curves: the series of a run in buckets; each poll appends new points. */
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { hasPrefix, keys } from "@/shared/api/keys";
 import { pollInterval } from "@/shared/api/polling";
-import type { Column, RunDetail } from "@/shared/api/types";
-import { append, lastStep } from "@/shared/curves/column";
+import type { RunDetail } from "@/shared/api/types";
+import { type Curve, grow, isTooFine, lastBucket } from "@/shared/curves/curve";
+import { bucketsOf, rangeQuery, type StepRange } from "@/shared/curves/view";
 import { hasEnded } from "@/shared/state/state";
 
-export type Series = Readonly<Record<string, Column>>;
+export type Series = Readonly<Record<string, Curve>>;
 
 export interface Points {
   series: Series;
@@ -16,14 +17,16 @@ export interface Points {
 }
 
 const NONE: Series = {};
+const SHARE = 0.5; // of the window's width: two charts side by side
 
-export function usePoints(run: RunDetail): Points {
+export function usePoints(run: RunDetail, range: StepRange = null): Points {
+  const view = { buckets: bucketsOf(SHARE), ...rangeQuery(range) };
   // A new attempt repeats steps, so its points replace the known ones.
-  const key = keys.attemptPoints(run.id, run.attempt);
+  const key = keys.attemptCurves(run.id, run.attempt, [view.buckets, view.from ?? 0, view.to ?? null]);
   const query = useQuery({
     queryKey: key,
     queryFn: ({ client: cache, signal }) =>
-      fetchNewPoints(run.id, cache.getQueryData<Series>(key) ?? NONE, signal),
+      fetchNewBuckets(run.id, view, cache.getQueryData<Series>(key) ?? NONE, signal),
     placeholderData: (before, earlier) =>
       hasPrefix(earlier?.queryKey, keys.runPoints(run.id)) ? before : undefined,
     refetchInterval: pollInterval(!hasEnded(run.state)),
@@ -32,31 +35,26 @@ export function usePoints(run: RunDetail): Points {
   return { series: query.data ?? NONE, isPending: query.isPending, error: query.error };
 }
 
+interface CurveView {
+  buckets: number;
+  from?: number;
+  to?: number;
+}
+
 /** Return `known` with all newer points; return `known` itself when there are none. */
-async function fetchNewPoints(runId: number, known: Series, signal: AbortSignal): Promise<Series> {
-  let series = known;
+async function fetchNewBuckets(
+  runId: number,
+  view: CurveView,
+  known: Series,
+  signal: AbortSignal,
+): Promise<Series> {
+  const tooFine = Object.values(known).some((curve) => isTooFine(curve, view.buckets));
+  const base = tooFine ? NONE : known;
   // Series of an epoch's end may arrive later than other series of the same step, so request the last step again.
-  let after = Math.max(-1, ...Object.values(known).map(lastStep)) - 1;
-  for (;;) {
-    const params = { path: { run_id: runId }, query: { after: Math.max(-1, after) } };
-    const answer = await body(client.GET("/api/v1/runs/{run_id}/points", { params, signal }));
-    series = appendPoints(series, answer.series, after);
-    if (!answer.more) return series;
-    after = Math.max(...Object.values(answer.series).map(lastStep));
-  }
-}
-
-function appendPoints(known: Series, fresh: Series, after: number): Series {
-  const columns = Object.entries(fresh).map(([name, column]): [string, Column] => {
-    const old = known[name];
-    return [name, old && hasSameEnd(old, column, after) ? old : append(old, column, after)];
-  });
-  return columns.every(([name, column]) => known[name] === column) ? known : Object.fromEntries(columns);
-}
-
-/** Return whether the answer has no points beyond the last known step. */
-function hasSameEnd(known: Column, fresh: Column, after: number): boolean {
-  return lastStep(known) <= after
-    ? !fresh.steps.length
-    : fresh.steps.length === 1 && lastStep(known) === lastStep(fresh);
+  const from = Math.max(view.from ?? 0, ...Object.values(base).map(lastBucket));
+  const params = { path: { run_id: runId }, query: { ...view, from } };
+  const answer = await body(client.GET("/api/v1/runs/{run_id}/curves", { params, signal }));
+  const fresh = Object.entries(answer.series).filter(([name, curve]) => base[name]?.end !== curve.last_step);
+  if (!fresh.length) return base;
+  return { ...base, ...Object.fromEntries(fresh.map(([name, curve]) => [name, grow(base[name], curve)])) };
 }

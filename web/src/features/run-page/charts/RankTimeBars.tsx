@@ -6,10 +6,11 @@ import { formatStepTime } from "@/shared/format/time";
 import { errorText } from "@/shared/messages/errorText";
 import { classNames } from "@/shared/page/classNames";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { useWidth } from "@/shared/plot/useWidth";
+import { PARTS } from "@/shared/series/timeParts";
 import { useTheme } from "@/shared/theme/theme";
 import { useRankTimes } from "../api/useRankTimes";
 import styles from "./RankTimeBars.module.css";
-import { PARTS } from "./timeSplit";
 
 export function RankTimeBars({ run }: { run: RunDetail }) {
   const { times, error } = useRankTimes(run);
@@ -47,35 +48,57 @@ interface BarsProps {
   onPoint: (rank: number | null) => void;
 }
 
+const BAR_PX = 4; // of the narrowest bar that can be seen and pointed at
+const WIDE_PX = 8; // bars from this width on have gaps
+
 function Bars({ ranks, slowest, selected, onPoint }: BarsProps) {
   const theme = useTheme();
-  const totals = ranks.map(({ seconds }) => PARTS.reduce((sum, part) => sum + timeOf(seconds, part.name), 0));
-  const longest = Math.max(...totals);
+  const [host, width] = useWidth();
+  const per = Math.ceil(ranks.length / Math.max(1, Math.floor(width / BAR_PX)));
+  const shown = slowestOfEach(ranks, per);
+  const longest = Math.max(...shown.map(totalTime));
   return (
-    <div
-      className={styles.rankBars}
-      role="img"
-      aria-label={`Time of a step on each of ${ranks.length} ranks; the slowest is rank ${slowest}`}
-      onPointerLeave={() => {
-        onPoint(null);
-      }}
-    >
-      {ranks.map(({ rank, seconds }) => (
-        <div
-          key={rank}
-          className={rank === selected ? styles.selectedRank : undefined}
-          onPointerEnter={() => {
-            onPoint(rank);
-          }}
-        >
-          {PARTS.map((part) => {
-            const height = `${(100 * timeOf(seconds, part.name)) / longest}%`;
-            return <i key={part.name} style={{ height, background: part.color[theme] }} />;
-          })}
-        </div>
-      ))}
+    <div ref={host}>
+      <div
+        className={classNames(styles.rankBars, width / shown.length < WIDE_PX && styles.narrowBars)}
+        role="img"
+        aria-label={`Time of a step on each of ${ranks.length} ranks; the slowest is rank ${slowest}`}
+        onPointerLeave={() => {
+          onPoint(null);
+        }}
+      >
+        {shown.map(({ rank, seconds }) => (
+          <div
+            key={rank}
+            className={rank === selected ? styles.selectedRank : undefined}
+            onPointerEnter={() => {
+              onPoint(rank);
+            }}
+          >
+            {PARTS.map((part) => {
+              const height = `${(100 * timeOf(seconds, part.name)) / longest}%`;
+              return <i key={part.name} style={{ height, background: part.color[theme] }} />;
+            })}
+          </div>
+        ))}
+      </div>
+      {per > 1 && <p className="small muted">Each bar is the slowest of {per} ranks.</p>}
     </div>
   );
+}
+
+/** Return the slowest rank of each `per` successive ones: a page is wide enough for a few hundred bars. */
+export function slowestOfEach(ranks: RankTime[], per: number): RankTime[] {
+  if (per < 2) return ranks;
+  return Array.from({ length: Math.ceil(ranks.length / per) }, (_, index) =>
+    ranks
+      .slice(index * per, (index + 1) * per)
+      .reduce((one, other) => (busyTime(other) > busyTime(one) ? other : one)),
+  );
+}
+
+function totalTime({ seconds }: RankTime): number {
+  return PARTS.reduce((sum, part) => sum + timeOf(seconds, part.name), 0);
 }
 
 /** Return "compute 21.2 ms, idle 5.8 ms" for the parts that the rank reports. */

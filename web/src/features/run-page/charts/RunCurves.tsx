@@ -2,6 +2,8 @@
 import { useMemo, useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
+import { refine } from "@/shared/curves/curve";
+import type { StepRange } from "@/shared/curves/view";
 import { errorText } from "@/shared/messages/errorText";
 import { Loading } from "@/shared/messages/Loading";
 import { classNames } from "@/shared/page/classNames";
@@ -52,15 +54,17 @@ interface Group {
 interface Props {
   run: RunDetail;
   points: Points;
+  finer: Series; // the curves in the zoomed range
+  onRange: (range: StepRange) => void;
 }
 
-export function RunCurves({ run, points }: Props) {
-  const { series } = points;
+export function RunCurves({ run, points, finer, onRange }: Props) {
+  const series = useMemo(() => refineAll(points.series, finer), [points.series, finer]);
   const [smoothed, setSmoothed] = useState(true);
   const { kind } = run.spec;
   const restarts = run.restarts.map((restart) => restart.step);
   const groups = useMemo(() => groupsOf(kind, series), [kind, series]);
-  if (!Object.values(series).some((column) => column.steps.length)) {
+  if (!Object.keys(series).length) {
     return run.points_removed_at ? null : <NoCurves {...points} />; // the history names the removal
   }
   return (
@@ -68,7 +72,7 @@ export function RunCurves({ run, points }: Props) {
       {groups.map(({ title, names }, index) => (
         <Curve
           key={`${title} ${baseOf(names[0] ?? "")}`}
-          {...{ title, names, series, restarts, smoothed }}
+          {...{ title, names, series, restarts, smoothed, onRange }}
           sync={`run-${run.id}`}
           xMax={run.step}
           offersLog={!index || (kind === "program" && seriesKind(names[0] ?? "").logarithmic)}
@@ -99,6 +103,10 @@ function Curve({ offersLog, children, ...chart }: SeriesChartProps & { offersLog
   );
 }
 
+function refineAll(whole: Series, finer: Series): Series {
+  return Object.fromEntries(Object.entries(whole).map(([name, curve]) => [name, refine(curve, finer[name])]));
+}
+
 function NoCurves({ isPending, error }: Points) {
   if (isPending) return <Loading />;
   return (
@@ -112,13 +120,13 @@ function NoCurves({ isPending, error }: Points) {
 
 /** Return the charts of a run: those of every engine run, the batch if it changes, and one for each other series. */
 function groupsOf(kind: RunDetail["spec"]["kind"], series: Series): Group[] {
-  const present = Object.keys(series).filter((name) => series[name]?.steps.length);
+  const present = Object.keys(series);
   const ordered = kind === "program" ? keySeries(present, present.length) : [];
   const own = groupByRank(new Set([...ordered, ...present])).filter(
     ({ base }) => !NOT_OWN.has(base) && hasCurve(base),
   );
   const charts = own.map(({ base, names }) => ({ title: seriesKind(base).title, names }));
-  const batch = new Set(series[BATCH]?.values).size > 1 ? [{ title: "Batch", names: [BATCH] }] : [];
+  const batch = new Set(series[BATCH]?.envelope.values).size > 1 ? [{ title: "Batch", names: [BATCH] }] : [];
   const standard = kind === "program" ? programGroups(present) : ENGINE;
   return [...standard, ...batch, ...charts];
 }

@@ -2,12 +2,14 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { Column } from "@/shared/api/types";
 import { alignColumns, type Aligned, smooth } from "@/shared/curves/column";
+import type { Curve, NotFinite } from "@/shared/curves/curve";
+import type { StepRange } from "@/shared/curves/view";
 import { formatCount, formatTick } from "@/shared/format/number";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { LineSwatch } from "@/shared/plot/LineSwatch";
 import { category, ramp } from "@/shared/plot/palette";
 import { Plot } from "@/shared/plot/Plot";
-import type { Line } from "@/shared/plot/view";
+import type { Line, View } from "@/shared/plot/view";
 import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
 import { baseOf, rankOf } from "@/shared/series/ranks";
 import { type Theme, useTheme } from "@/shared/theme/theme";
@@ -26,32 +28,35 @@ export interface SeriesChartProps {
   restarts: readonly number[]; // steps from which an attempt resumed
   smoothed?: boolean;
   logarithmic?: boolean;
+  onRange?: (range: StepRange) => void;
   children?: ReactNode;
 }
 
 interface Layer {
   column: Column;
   line: Line;
+  notFinite: NotFinite[];
   kind: SeriesKind | null; // null for the raw line behind a smoothed one, which has no value above the chart
 }
 
-export function SeriesChart({ title, names, series, restarts, children, ...options }: SeriesChartProps) {
+export function SeriesChart({
+  title,
+  names,
+  series,
+  restarts,
+  onRange,
+  children,
+  ...options
+}: SeriesChartProps) {
   const { sync, xMax, smoothed = false, logarithmic = false } = options;
   const theme = useTheme();
   const [index, setIndex] = useState<number | null>(null);
-  const shown = useMemo(() => names.filter((name) => series[name]?.steps.length), [names, series]);
-  const layers = useMemo(
-    () =>
-      kindsOf(shown).flatMap((kind, at) =>
-        layersOf(kind, series[kind.name], smoothed, colorOf(at, shown.length, theme)),
-      ),
-    [shown, series, smoothed, theme],
-  );
+  const shown = useMemo(() => names.filter((name) => series[name]), [names, series]);
+  const layers = useMemo(() => allLayers(shown, series, smoothed, theme), [shown, series, smoothed, theme]);
   const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
   const values = layers.flatMap(({ line, kind }, at): Value[] =>
     kind ? [{ line, kind, value: valueAt(aligned, at, index) }] : [],
   );
-  const ceiling = shown[0] === undefined ? undefined : seriesKind(shown[0]).ceiling;
   return (
     <ChartPanel title={title}>
       <PanelHeader actions={children}>
@@ -63,17 +68,31 @@ export function SeriesChart({ title, names, series, restarts, children, ...optio
         height={200}
         lines={layers.map((layer) => layer.line)}
         aligned={aligned}
+        notFinite={layers.map((layer) => layer.notFinite)}
         readout={values.length > MOST_VALUES ? rangeText(values) : values.map(valueText).join(", ")}
-        tick={ceiling === 1 ? (value) => `${formatTick(value * 100)}%` : formatTick}
+        {...scaleOf(shown[0])}
         logarithmic={logarithmic}
-        {...(ceiling === undefined ? {} : { ceiling })}
         sync={sync}
         xMax={xMax}
         marks={restarts}
         onIndex={setIndex}
+        {...(onRange ? { onRange } : {})}
       />
     </ChartPanel>
   );
+}
+
+function allLayers(names: string[], series: Series, smoothed: boolean, theme: Theme): Layer[] {
+  return kindsOf(names).flatMap((kind, at) =>
+    layersOf(kind, series[kind.name], smoothed, colorOf(at, names.length, theme)),
+  );
+}
+
+/** Return the ticks and the ceiling of the chart whose first series has this name. */
+function scaleOf(name: string | undefined): Pick<View, "tick" | "ceiling"> {
+  const ceiling = name === undefined ? undefined : seriesKind(name).ceiling;
+  const tick = ceiling === 1 ? (value: number) => `${formatTick(value * 100)}%` : formatTick;
+  return ceiling === undefined ? { tick } : { tick, ceiling };
 }
 
 interface Value {
@@ -127,14 +146,15 @@ function kindsOf(names: string[]): SeriesKind[] {
 }
 
 /** Return two lines for a noisy series, faint raw values behind smoothed ones; otherwise one line. */
-function layersOf(kind: SeriesKind, column: Column | undefined, smoothed: boolean, color: string): Layer[] {
-  if (!column) return [];
+function layersOf(kind: SeriesKind, curve: Curve | undefined, smoothed: boolean, color: string): Layer[] {
+  if (!curve) return [];
+  const { envelope: column, notFinite } = curve;
   const { name } = kind;
   const line = { key: name, label: kind.title, color, dots: true };
-  if (!kind.noisy || !smoothed) return [{ column, kind, line }];
+  if (!kind.noisy || !smoothed) return [{ column, kind, line, notFinite }];
   return [
-    { column, kind: null, line: { ...line, key: `${name} raw`, behind: true, dots: false } },
-    { column: smooth(column), kind, line },
+    { column, kind: null, line: { ...line, key: `${name} raw`, behind: true, dots: false }, notFinite },
+    { column: smooth(curve.mean), kind, line, notFinite: [] },
   ];
 }
 

@@ -1,20 +1,11 @@
 /** The split of a step's time: compute, update, communication, and waiting for input or for slower ranks. */
-import type { Column } from "@/shared/api/types";
 import type { Aligned } from "@/shared/curves/column";
-import { COMMUNICATION_S, COMPUTE_S, IDLE_S, INPUT_S, SLOWEST_RANK, UPDATE_S } from "@/shared/series/catalog";
+import type { Curve } from "@/shared/curves/curve";
+import { COMPUTE_S, IDLE_S, SLOWEST_RANK } from "@/shared/series/catalog";
+import { type Part, PARTS } from "@/shared/series/timeParts";
 import type { Series } from "../api/usePoints";
 
 const BINS = 160; // a page is too narrow for single steps, so each bin is an average
-
-export const PARTS = [
-  { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
-  { name: UPDATE_S, title: "Update", color: { light: "#8a5fb5", dark: "#a57fd0" } },
-  { name: COMMUNICATION_S, title: "Communication", color: { light: "#c97524", dark: "#e0924a" } },
-  { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },
-  { name: IDLE_S, title: "Idle", color: { light: "#a3a3ad", dark: "#75757f" } },
-] as const;
-
-export type Part = (typeof PARTS)[number];
 
 export interface TimeSplit {
   parts: Part[]; // that the run reports
@@ -25,19 +16,17 @@ export interface TimeSplit {
 
 /** Return the split, or null before the first step. */
 export function splitTime(series: Series): TimeSplit | null {
-  const x = series[COMPUTE_S]?.steps ?? [];
-  const parts = PARTS.filter((part) => series[part.name]?.steps.length === x.length);
-  const columns = parts.map((part) => series[part.name]);
+  const x = series[COMPUTE_S]?.mean.steps ?? [];
+  const parts = PARTS.filter((part) => series[part.name]?.mean.steps.length === x.length);
+  const curves = parts.map((part) => series[part.name]);
   if (!x.length) return null;
   const per = Math.ceil(x.length / BINS);
   const ends = Array.from({ length: Math.ceil(x.length / per) }, (_, bin) =>
     Math.min((bin + 1) * per, x.length),
   );
   const steps = ends.map((end) => x[end - 1] ?? 0);
-  const ys = columns.map((column) => ends.map((end) => mean(column, end - per, end)));
-  const totals = columns.map((column) =>
-    (column?.values ?? []).reduce<number>((sum, value) => sum + (value ?? 0), 0),
-  );
+  const ys = curves.map((curve) => ends.map((end) => mean(curve, end - per, end)));
+  const totals = curves.map((curve) => sumUp(curve, 0, x.length).sum);
   const total = totals.reduce((sum, value) => sum + value, 0) || 1;
   return {
     parts,
@@ -47,10 +36,10 @@ export function splitTime(series: Series): TimeSplit | null {
   };
 }
 
-/** Return the rank that was the slowest most often, and its share of the steps; null for a single rank. */
+/** Return the rank that was the slowest most often, and its share of the steps that are shown; null for a single rank. */
 export function slowestRank(series: Series): { rank: number; share: number } | null {
-  const ranks = (series[SLOWEST_RANK]?.values ?? []).filter((rank) => rank !== null);
-  const waited = (series[IDLE_S]?.values ?? []).some((idle) => (idle ?? 0) > 0);
+  const ranks = (series[SLOWEST_RANK]?.last.values ?? []).filter((rank) => rank !== null);
+  const waited = (series[IDLE_S]?.envelope.values ?? []).some((idle) => (idle ?? 0) > 0);
   if (!ranks.length || !waited) return null;
   const times = new Map<number, number>();
   for (const rank of ranks) times.set(rank, (times.get(rank) ?? 0) + 1);
@@ -58,9 +47,21 @@ export function slowestRank(series: Series): { rank: number; share: number } | n
   return { rank, share: most / ranks.length };
 }
 
-function mean(column: Column | undefined, from: number, to: number): number {
-  const values = (column?.values.slice(Math.max(0, from), to) ?? []).filter((value) => value !== null);
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+function mean(curve: Curve | undefined, from: number, to: number): number {
+  const { sum, count } = sumUp(curve, Math.max(0, from), to);
+  return sum / Math.max(1, count);
+}
+
+/** Return the sum over the points of some buckets, and their number; a bucket has the mean of its points. */
+function sumUp(curve: Curve | undefined, from: number, to: number): { sum: number; count: number } {
+  let [sum, count] = [0, 0];
+  for (let at = from; at < to; at += 1) {
+    const [value, size] = [curve?.mean.values[at] ?? null, curve?.counts[at] ?? 0];
+    if (value === null) continue;
+    sum += value * size;
+    count += size;
+  }
+  return { sum, count };
 }
 
 function stacked(ys: number[][]): number[][] {

@@ -1,40 +1,84 @@
-/** The timeline of a run's states: time, duration and reason of each. */
-import type { MoveView, RunDetail } from "@/shared/api/types";
-import { formatClock, formatDuration, secondsBetween } from "@/shared/format/time";
+/** The timeline of a run's states: a bar whose lengths are times, and each state with its time, duration and reason. */
+import type { RunDetail } from "@/shared/api/types";
+import { pluralize } from "@/shared/format/number";
+import { formatClock, formatDuration } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
 import { hasEnded } from "@/shared/state/state";
 import { StateMark } from "@/shared/state/StateMark";
+import { type Span, spansOf, totalsOf } from "./spans";
 import styles from "./StateTimeline.module.css";
+
+const MOST_VISIBLE = 8; // states
+const NEWEST = 4; // visible states of a longer history
 
 export function StateTimeline({ run }: { run: RunDetail }) {
   const now = useNow();
+  const spans = spansOf(run.moves, now);
+  const folded = spans.length > MOST_VISIBLE ? spans.slice(0, -NEWEST) : [];
+  const list = (some: Span[]) => some.map((span, index) => <State key={index} {...{ span, run, now }} />);
   return (
-    <ol className={styles.timeline} aria-label="States of the run">
-      {run.moves.map((move, index) => {
-        const next = run.moves[index + 1];
-        const open = !next && !hasEnded(move.new);
-        // The status panel shows the last reason.
-        const reason = next || move.reason !== run.reason ? move.reason : null;
-        return (
-          <li key={`${move.at}${move.new}`} data-state={move.new} className={classNames(open && styles.open)}>
-            <StateMark state={move.new} />
-            <span className="small muted">
-              <time dateTime={move.at} title={new Date(move.at).toLocaleString("en-GB")}>
-                {formatClock(move.at, now)}
-              </time>
-              {durationText(move, next, now)}
-            </span>
-            {reason && <span className={classNames("small", styles.timelineReason)}>{reason}</span>}
-          </li>
-        );
-      })}
-    </ol>
+    <div className={styles.timeline}>
+      <TimeBar spans={spans} />
+      <ol className={styles.states} aria-label="States of the run">
+        {list(spans.slice(folded.length))}
+      </ol>
+      {folded.length > 0 && (
+        <details className="small">
+          <summary className="muted">
+            {pluralize(folded.length, "earlier state")}; in total {totalsText(spans)}
+          </summary>
+          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
+          <div className={styles.earlier} role="region" aria-label="Earlier states" tabIndex={0}>
+            <ol>{list(folded)}</ol>
+          </div>
+        </details>
+      )}
+    </div>
   );
 }
 
-/** Return ", 41 s" for a past state and ", for 41 s" for the current one. */
-function durationText(move: MoveView, next: MoveView | undefined, now: number): string {
-  if (!next && hasEnded(move.new)) return "";
-  return `, ${next ? "" : "for "}${formatDuration(Math.max(0, secondsBetween(move.at, next?.at ?? now)))}`;
+/** One segment for each state, as long as its share of the time. */
+function TimeBar({ spans }: { spans: Span[] }) {
+  const shown = spans.filter(({ seconds }) => seconds > 0);
+  if (!shown.length) return null;
+  return (
+    <div className={styles.timeBar} role="img" aria-label={`Time in each state: ${totalsText(spans)}`}>
+      {shown.map(({ move, seconds, open }, index) => (
+        <i
+          key={index}
+          data-state={move.new}
+          className={classNames(open && styles.open)}
+          style={{ flexGrow: seconds }}
+          title={`${move.new}, ${formatDuration(seconds)}`}
+        />
+      ))}
+    </div>
+  );
+}
+
+function State({ span: { move, seconds, open }, run, now }: { span: Span; run: RunDetail; now: number }) {
+  const isLast = move === run.moves.at(-1);
+  // The status panel shows the last reason.
+  const reason = !isLast || move.reason !== run.reason ? move.reason : null;
+  const ended = isLast && hasEnded(move.new);
+  return (
+    <li data-state={move.new}>
+      <StateMark state={move.new} />
+      <span className="small muted">
+        <time dateTime={move.at} title={new Date(move.at).toLocaleString("en-GB")}>
+          {formatClock(move.at, now)}
+        </time>
+        {!ended && `, ${open ? "for " : ""}${formatDuration(seconds)}`}
+      </span>
+      {reason && <span className={classNames("small", styles.timelineReason)}>{reason}</span>}
+    </li>
+  );
+}
+
+/** Return "queued 12 s, running 5 h 3 min". */
+function totalsText(spans: Span[]): string {
+  return totalsOf(spans)
+    .map(([state, seconds]) => `${state} ${formatDuration(seconds)}`)
+    .join(", ");
 }

@@ -1,5 +1,6 @@
 /** The metrics of a run: progress, speed, memory and quality. */
 import type { RunDetail } from "@/shared/api/types";
+import { recentMean } from "@/shared/curves/curve";
 import { formatCount, formatMemory, formatNumber, formatPercent } from "@/shared/format/number";
 import { formatDuration, formatRoughly, secondsBetween } from "@/shared/format/time";
 import { useNow } from "@/shared/page/useNow";
@@ -28,7 +29,7 @@ interface Props {
 
 export function RunMetrics({ run, series }: Props) {
   const { spec } = run;
-  const rate = recentMean(series[SAMPLES_PER_S]?.values ?? []);
+  const rate = recentMean(series[SAMPLES_PER_S], RECENT);
   const steps = run.steps ? `of ${formatCount(run.steps)}` : "";
   const from = run.started_at;
   return (
@@ -72,7 +73,8 @@ function EngineValues({ run, series, epochs, batch, rate }: EngineProps) {
       <Metric name="Epochs" value={formatNumber(run.latest[EPOCH] ?? 0, 3)} note={`of ${epochs}`} />
       <Metric name="Loss" value={formatNumber(run.latest[LOSS])} />
       <Accuracy run={run} series={series} />
-      <Metric name="Samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
+      {/* the chart's head has the value of the newest step alone */}
+      <Metric name="Mean samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
     </>
   );
 }
@@ -83,7 +85,7 @@ function PeakMemory({ run }: { run: RunDetail }) {
 }
 
 function Accuracy({ run, series }: Props) {
-  const best = bestOf(series[HELDOUT_ACCURACY]?.values ?? []);
+  const best = bestOf(series[HELDOUT_ACCURACY]?.envelope.values ?? []);
   return (
     <Metric
       name="Held-out accuracy"
@@ -114,12 +116,6 @@ function remainingOf(run: RunDetail, rate: number | null, elapsed_s: number): nu
   const rest = Math.max(0, run.steps - run.step);
   if (rate !== null && batch !== null) return (rest * batch) / rate;
   return run.attempt === 1 && run.spec.kind === "program" ? (rest * elapsed_s) / run.step : null;
-}
-
-/** Return the harmonic mean: times add up, rates do not. Return null when there is no value. */
-function recentMean(values: (number | null)[]): number | null {
-  const recent = values.slice(-RECENT).filter((value) => value !== null && value > 0) as number[];
-  return recent.length ? recent.length / recent.reduce((sum, value) => sum + 1 / value, 0) : null;
 }
 
 function bestOf(values: (number | null)[]): number | null {

@@ -1,0 +1,111 @@
+"""Curves in buckets, for charts: the cost follows the number of pixels, and a spike of one point is in its bucket."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
+
+from api.database import Reading
+from api.errors import Invalid
+from api.http.statuses import ITEM
+from api.parameters import MAX_CURVES, MAX_INTEGER, MAX_SERIES, ExperimentId, RunCursor, RunId, SeriesName, steps_of
+from api.rows import found_run, see_experiment
+from contract.api.curves import BucketedCurve, ExperimentCurves, RunBucketedCurve, RunCurves
+from contract.metric_names import by_importance
+from contract.validation import ValidationIssue
+from store.metrics import points, series
+from store.metrics.buckets import Buckets, columns_of, in_buckets
+from store.metrics.series import SeriesState
+from store.metrics.table import Series
+from store.tables import Run
+
+router = APIRouter(tags=["curves"])
+MAX_OF_ANSWER = 100_000  # buckets, over all curves
+
+FromStep = Annotated[
+    int, Query(alias="from", ge=0, le=MAX_INTEGER, description="First step of the chart.", examples=[50_000])
+]
+ToStep = Annotated[
+    int, Query(alias="to", ge=0, le=MAX_INTEGER, description="Last step of the chart.", examples=[90_000])
+]
+BucketCount = Annotated[
+    int,
+    Query(
+        alias="buckets",
+        ge=1,
+        le=4_000,
+        description="In about how many buckets the steps of the chart are divided: its width in pixels. "
+        f"All curves of an answer together have at most about {MAX_OF_ANSWER:,} buckets.",
+        examples=[1000],
+    ),
+]
+
+
+@router.get("/runs/{run_id}/curves", responses=ITEM, response_model=RunCurves)
+def get_run_curves(
+    run_id: RunId,
+    db: Reading,
+    name: Annotated[
+        Sequence[SeriesName],
+        Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
+    ] = (),
+    first: FromStep = 0,
+    last: ToStep = MAX_INTEGER,
+    buckets: BucketCount = 1000,
+) -> Response:
+    """Return series of a run between two steps in buckets, whose least and greatest values a chart draws."""
+    found_run(db, run_id)
+    names = name or by_importance(points.names(db, run_id))[:MAX_SERIES]
+    if len(names) > MAX_SERIES:
+        message = f"at most {MAX_SERIES}, not {len(names)}"
+        raise Invalid("too many series", [ValidationIssue(path="name", message=message)])
+    found = series.states(db, Series.run_id == run_id, Series.name.in_(names))
+    wanted = [(state, first, last) for state in found]
+    curves = {each.state.name: BucketedCurve(**columns_of(each)) for each in _read(db, wanted, buckets)}
+    return _answer(RunCurves(series=curves))
+
+
+@router.get("/experiments/{experiment_id}/curves", responses=ITEM, response_model=ExperimentCurves)
+def get_experiment_curves(
+    experiment_id: ExperimentId,
+    db: Reading,
+    name: SeriesName = "loss",
+    run: Annotated[
+        Sequence[Annotated[int, Query(ge=0, le=MAX_INTEGER, examples=[42])]],
+        Query(max_length=MAX_CURVES, description=f"Ids of runs; without one, the first {MAX_CURVES} of the grid."),
+    ] = (),
+    first: FromStep = 0,
+    last: ToStep = MAX_INTEGER,
+    after: Annotated[
+        Sequence[RunCursor],
+        Query(
+            max_length=MAX_CURVES,
+            description="RUN:STEP for each run (its id) of which the caller has the points up to this step: only later "
+            "buckets of it are returned. A chart that grows asks for its last bucket again.",
+        ),
+    ] = (),
+    buckets: BucketCount = 1000,
+) -> Response:
+    """Return one series of runs of an experiment between two steps in buckets, for an overlay."""
+    see_experiment(db, experiment_id)
+    which: list[ColumnElement[bool]] = [Run.experiment_id == experiment_id, Run.deleted_at.is_(None)]
+    which += [Run.id.in_(run)] if run else []
+    ids = db.scalars(select(Run.id).where(*which).order_by(Run.number).limit(MAX_CURVES)).all()
+    place = {run_id: number for number, run_id in enumerate(ids)}
+    known = steps_of(after)
+    found = series.states(db, Series.run_id.in_(ids), Series.name == name)
+    found.sort(key=lambda state: place[state.run_id])
+    wanted = [(state, max(first, known.get(state.run_id, -1) + 1), last) for state in found]
+    curves = [RunBucketedCurve(run_id=each.state.run_id, **columns_of(each)) for each in _read(db, wanted, buckets)]
+    return _answer(ExperimentCurves(name=name, curves=curves))
+
+
+def _read(db: Session, wanted: Sequence[tuple[SeriesState, int, int]], buckets: int) -> Iterator[Buckets]:
+    return in_buckets(db, wanted, max(1, min(buckets, MAX_OF_ANSWER // max(1, len(wanted)))))
+
+
+def _answer(curves: RunCurves | ExperimentCurves) -> Response:
+    # pydantic writes hundreds of thousands of numbers ten times as fast as Python's json module
+    return Response(curves.model_dump_json(), media_type="application/json")

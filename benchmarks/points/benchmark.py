@@ -1,0 +1,48 @@
+"""Points: from run folders to answers of the API, beside MLflow, and the sizes and pictures of long curves.
+
+`make bench NAME=points` takes a quarter of an hour and 2 GB below $TMPDIR. It installs MLflow into a folder of its own
+there, with pip. POINTS_SIZES=1000000,10000000 limits the lengths of the curves; POINTS_PEER=no leaves MLflow out.
+"""
+
+import json
+import multiprocessing
+import os
+import platform
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.points import ingestion, long_curves, peer
+
+RESULT = Path(__file__).parents[1] / "results" / "points.json"
+SIZES = (10**6, 10**7, 10**8)
+
+
+def main() -> None:
+    """Measure, print the result and write the report."""
+    sizes = [int(size) for size in os.environ.get("POINTS_SIZES", "").split(",") if size] or list(SIZES)
+    with tempfile.TemporaryDirectory(prefix="bigbatch-points-") as folder:
+        found: dict[str, Any] = {"machine": _machine()}
+        found["ingestion"] = ingestion.measure(Path(folder) / "ingestion")
+        if os.environ.get("POINTS_PEER") != "no":
+            found["mlflow"] = peer.measure(Path(folder) / "peer")
+            found["ratios"] = _ratios(found["ingestion"], found["mlflow"])
+        found["curves"] = [long_curves.measure(Path(folder) / f"curve-{size}", size) for size in sizes]
+        found["overlay"] = long_curves.measure_overlay(Path(folder) / "overlay")
+    found["machine"]["load_at_the_end"] = os.getloadavg()[0]
+    RESULT.write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found, indent=1))
+
+
+def _machine() -> dict[str, Any]:
+    machine = {"machine": platform.machine(), "system": platform.system(), "cores": multiprocessing.cpu_count()}
+    return machine | {"load": os.getloadavg()[0], "python": platform.python_version()}
+
+
+def _ratios(ingested: dict[str, Any], logged: dict[str, Any]) -> dict[str, float]:
+    base = logged["points_per_s"]
+    return {name: round(row["points_per_s"] / base, 1) for name, row in ingested.items()}
+
+
+if __name__ == "__main__":
+    main()

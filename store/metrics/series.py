@@ -1,0 +1,95 @@
+"""Series: their rows, as the writers and readers of points need them."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from sqlalchemy import ColumnElement, bindparam, select, update
+from sqlalchemy.orm import Session
+
+from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES
+from contract.metric_names import is_of_rank
+from store.metrics.insert import insert_into
+from store.metrics.table import Series
+
+MAX_PARAMETERS = 5_000  # of one statement; PostgreSQL's driver has room for 65,535
+T = TypeVar("T")
+
+
+@dataclass
+class SeriesState:
+    """What a row of `series` says about its points."""
+
+    id: int
+    run_id: int
+    name: str
+    tail: bytes
+    first_step: int | None
+    chunked_to: int
+    open_chunk: int | None
+    cell_width: int
+
+
+_COLUMNS = (Series.id, Series.run_id, Series.name, Series.tail, Series.first_step, Series.chunked_to)
+_STATE = (*_COLUMNS, Series.open_chunk, Series.cell_width)
+
+
+def states(db: Session, *which: ColumnElement[bool]) -> list[SeriesState]:
+    """Return the series of `which`, by run and name."""
+    query = select(*_STATE).where(*which).order_by(Series.run_id, Series.name)
+    return [SeriesState(*row) for row in db.execute(query)]
+
+
+def states_of(db: Session, series_ids: Sequence[int]) -> dict[int, SeriesState]:
+    """Return the series of the ids."""
+    return {state.id: state for part in parts_of(series_ids) for state in states(db, Series.id.in_(part))}
+
+
+def save(db: Session, changed: Iterable[SeriesState]) -> None:
+    """Store the states, in the order of their ids."""
+    names = ("tail", "first_step", "chunked_to", "open_chunk", "cell_width")
+    rows = [
+        {"series": state.id, **{f"new_{name}": getattr(state, name) for name in names}}
+        for state in sorted(changed, key=lambda state: state.id)
+    ]
+    if rows:
+        table = Series.__table__
+        change = update(table).where(table.c.id == bindparam("series"))  # type: ignore[arg-type]  # mypy sees FromClause
+        db.connection().execute(change.values({name: bindparam(f"new_{name}") for name in names}), rows)
+
+
+def ids_of(db: Session, wanted: Collection[tuple[int, str]], run_ids: Sequence[int]) -> dict[tuple[int, str], int]:
+    """Return the ids of series by run and name; add missing ones, those beyond MAX_SERIES of a run left out."""
+    known = _known(db, run_ids)
+    if missing := _within_limit(sorted(set(wanted) - known.keys()), known.keys()):
+        add = insert_into(db, Series).on_conflict_do_nothing(index_elements=["run_id", "name"])
+        db.execute(add, [{"run_id": run_id, "name": name} for run_id, name in missing])
+        known = _known(db, run_ids)
+    return known
+
+
+def _within_limit(missing: Sequence[tuple[int, str]], known: Collection[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the series, by run and name, with which no run has more than MAX_SERIES.
+
+    Series of ranks above 0 are added only to a run with fewer than MAX_RANK_SERIES, so that the others have room.
+    """
+    counts, added = Counter(run_id for run_id, _ in known), []
+    for run_id, name in missing:
+        if counts[run_id] < (MAX_RANK_SERIES if is_of_rank(name) else MAX_SERIES):
+            counts[run_id] += 1
+            added.append((run_id, name))
+    return added
+
+
+def _known(db: Session, run_ids: Sequence[int]) -> dict[tuple[int, str], int]:
+    rows = db.execute(select(Series.run_id, Series.name, Series.id).where(Series.run_id.in_(run_ids))).all()
+    return {(row.run_id, row.name): row.id for row in rows}
+
+
+def parts_of(items: Iterable[T], size: int = MAX_PARAMETERS) -> Iterator[list[T]]:
+    """Yield the items in lists that a statement has room for."""
+    rest = iter(items)
+    while part := list(islice(rest, size)):
+        yield part

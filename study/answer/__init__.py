@@ -1,0 +1,1 @@
+"""The answer of an experiment: its figure over its axes, and one sentence of result."""

@@ -1,0 +1,130 @@
+"""The figures of a run that a picture may show, and the one that answers the question of an experiment.
+
+An experiment that varies how the same sums are computed (collective, resources, ...) asks for time; any other asks for
+accuracy. A program's figures are the newest values of its series.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from contract.api.answer import AnswerFigure, FigureUnit, Picture
+from contract.api.responses import RunView
+from contract.metric_names import (
+    COMMUNICATION_S,
+    EVERY_EPOCH,
+    EVERY_STEP,
+    HELDOUT_LOSS,
+    LOSS,
+    SAMPLES_PER_S,
+    is_of_rank,
+)
+from study.answer.axes import Axis
+from study.answer.measures import Measures
+from study.spread import BEST_ACCURACY, RUN_S, run_seconds
+
+TO_TARGET, STEP_S = "seconds_to_target", "step_s"
+MOST_OWN = 12  # series of a kind that are offered
+# fields that change how fast the same training runs; with the others another training runs
+TIME_FIELDS = {"collective", "resources", "rule", "checkpoint", "channels_last", "micro_batch", "precision"}
+TIME_FIELDS |= {"cudnn_benchmark", "compile", "device"}
+HIGHER = re.compile(r"acc|score|reward|return|bleu|auc|f1|samples_per_s|per_second|throughput", re.IGNORECASE)
+LOWER = re.compile(r"loss|error|perplexity", re.IGNORECASE)
+SHARE = re.compile(r"(^|[/_.-])acc(uracy)?$", re.IGNORECASE)
+
+ACCURACY_FIGURE = AnswerFigure(
+    name=BEST_ACCURACY, title="best held-out accuracy", unit=FigureUnit.SHARE, higher_is_better=True
+)
+SPEED_FIGURE = AnswerFigure(
+    name=SAMPLES_PER_S, title="samples per second", unit=FigureUnit.NUMBER, higher_is_better=True
+)
+SECONDS = {
+    TO_TARGET: "time to the target accuracy",
+    STEP_S: "time of a step",
+    COMMUNICATION_S: "communication of a step",
+    RUN_S: "time from start to end",
+}
+LOSSES = {LOSS: "last training loss", HELDOUT_LOSS: "last held-out loss"}
+
+
+def find_figures(
+    runs: Sequence[RunView], measures: Mapping[int, Measures], to_target: Mapping[int, float]
+) -> list[AnswerFigure]:
+    """Return the figures that at least one run has, the most telling first."""
+    high, low, others = _own_figures(runs)
+    losses = [
+        AnswerFigure(name=name, title=title, unit=FigureUnit.NUMBER, higher_is_better=False)
+        for name, title in LOSSES.items()
+    ]
+    times = [_seconds(TO_TARGET), _seconds(STEP_S), SPEED_FIGURE, _seconds(COMMUNICATION_S)]
+    offered = [ACCURACY_FIGURE, *high, *losses, *low, *times, *others, _seconds(RUN_S)]
+    known = {name for run in runs for name in _names(run, measures.get(run.id))}
+    known |= {TO_TARGET} if to_target else set()
+    return [figure for figure in offered if figure.name in known]
+
+
+def choose_figure(figures: Sequence[AnswerFigure], axes: Sequence[Axis], picture: Picture) -> AnswerFigure | None:
+    """Return the figure that answers the question of an experiment; None if no run has any."""
+    by_name = {figure.name: figure for figure in figures}
+    asks_time = bool(axes) and all(axis.paths[0].split(".")[0] in TIME_FIELDS for axis in axes)
+    times = [STEP_S, TO_TARGET] if picture is Picture.BARS else [TO_TARGET, STEP_S]
+    wanted = [*(times if asks_time else []), *(figure.name for figure in figures)]
+    return next((by_name[name] for name in wanted if name in by_name), None)
+
+
+def value_of(figure: AnswerFigure, run: RunView, measures: Measures | None, to_target: float | None) -> float | None:
+    """Return the finite value of a run's figure; None without one."""
+    match figure.name:
+        case "best_accuracy":
+            found: float | None = run.best_accuracy
+        case "seconds_to_target":
+            found = to_target
+        case "run_s":
+            found = run_seconds(run)
+        case "step_s":
+            found = measures.step_s if measures else None
+        case "samples_per_s" if measures:
+            found = measures.samples_per_s
+        case "communication_s":
+            found = measures.parts.get(COMMUNICATION_S) if measures else None
+        case name:
+            found = run.latest.get(name)
+    return found if found is not None and math.isfinite(found) else None
+
+
+def _seconds(name: str) -> AnswerFigure:
+    return AnswerFigure(name=name, title=SECONDS[name], unit=FigureUnit.SECONDS, higher_is_better=False)
+
+
+def _own_figures(runs: Sequence[RunView]) -> tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]]:
+    """Return the series that are no series of the engine: of which high values are good, low values, and others."""
+    names = dict.fromkeys(name for run in runs for name in run.latest)
+    own = [name for name in names if not is_of_rank(name) and name not in {*EVERY_STEP, *EVERY_EPOCH}]
+    own = [name for name in own if not name.startswith("checkpoint_")]
+    found: tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]] = ([], [], [])
+    for name in own:
+        unit = FigureUnit.SHARE if SHARE.search(name) and _is_share(name, runs) else FigureUnit.NUMBER
+        rank = 0 if HIGHER.search(name) else 1 if LOWER.search(name) else 2
+        if len(found[rank]) < MOST_OWN:
+            figure = AnswerFigure(name=name, title=f"last {name}", unit=unit, higher_is_better=rank == 0)
+            found[rank].append(figure)
+    return found
+
+
+def _is_share(name: str, runs: Sequence[RunView]) -> bool:
+    values = [value for run in runs if (value := run.latest.get(name)) is not None]
+    return all(0 <= value <= 1 for value in values)
+
+
+def _names(run: RunView, measures: Measures | None) -> Iterator[str]:
+    """Yield the names of the figures that a run has, without its time to the target."""
+    yield from (name for name, value in run.latest.items() if value is not None)
+    if run.best_accuracy is not None:
+        yield BEST_ACCURACY
+    if run_seconds(run) is not None:
+        yield RUN_S
+    if measures and measures.parts:
+        yield STEP_S
+        yield from measures.parts
+    if measures and measures.samples_per_s is not None:
+        yield SAMPLES_PER_S

@@ -1,0 +1,150 @@
+"""One sentence of result in plain words."""
+
+import math
+from collections.abc import Sequence
+
+from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, FigureUnit, Picture
+from contract.metric_names import COMMUNICATION_S
+from study.answer.figures import STEP_S, TO_TARGET
+from study.answer.groups import Layout
+from study.answer.texts import figure_text, seconds_text, spread_text, value_text
+from study.spread import BEST_ACCURACY
+
+MOST_BEST = 6  # places of an axis whose best value the sentence of a heat map lists
+ALIKE = 0.01  # accuracies within one percentage point count as equal
+
+
+def result_sentence(
+    layout: Layout, figure: AnswerFigure | None, groups: Sequence[AnswerGroup], over: str | None, target: float | None
+) -> str:
+    """Return the result; without a figure, that there is none yet."""
+    measured = [group for group in groups if group.figure]
+    if figure is None or not measured:
+        return "No run has reported a figure yet."
+    if figure.name == TO_TARGET and target is not None:
+        figure = figure.model_copy(update={"title": f"time to {figure_text(target, FigureUnit.SHARE)}"})
+    match layout.picture:
+        case Picture.SINGLE:
+            text = _single(figure, measured[0], over)
+        case Picture.LINES:
+            text = _line(layout, figure, measured)
+        case Picture.HEAT_MAP:
+            text = _best_by_x(layout, figure, measured)
+        case Picture.BARS:
+            text = _bars(figure, measured)
+    means = f"; means over {over.split('.')[-1]}" if over and layout.picture is not Picture.SINGLE else ""
+    so_far = " (so far: no run is done)" if all(group.is_preliminary for group in measured) else ""
+    return text + means + so_far + "."
+
+
+def _single(figure: AnswerFigure, group: AnswerGroup, over: str | None) -> str:
+    value = spread_text(_figure(group), figure)
+    if over:
+        return f"The {figure.title} is {value} over {_figure(group).count} runs with different values of {over}"
+    after = f", reached after {seconds_text(group.to_target.mean)} of training" if group.to_target else ""
+    after = after if figure.name == BEST_ACCURACY else ""
+    step = f"; a step takes {seconds_text(sum(group.parts.values()))}" if group.parts else ""
+    return f"The {figure.title} of run {group.runs[0]} is {value}{after}{step}"
+
+
+def _line(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> str:
+    best = _best(figure, groups)
+    word = "highest" if figure.higher_is_better else "lowest"
+    text = f"The {figure.title} is {word} at {_place(layout, best)}: {spread_text(_figure(best), figure)}"
+    if len(labels := {group.label for group in groups}) > 1:
+        return text + _other_lines(layout, figure, groups, best.label, labels)
+    line = sorted(groups, key=lambda group: group.x or 0)
+    ends = [group for group in (line[0], line[-1]) if group is not best]
+    others = [f"{figure_text(_figure(group).mean, figure.unit)} at {_place(layout, group)}" for group in ends]
+    return f"{text}; {' and '.join(others)}" if others else text
+
+
+def _other_lines(
+    layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup], best: str, labels: set[str]
+) -> str:
+    """Return the best value of each other line, for a few lines."""
+    others = sorted(labels - {best})
+    if len(others) > MOST_BEST:
+        return f", the best of {len(labels)} lines"
+    tops = [_best(figure, [group for group in groups if group.label == label]) for label in others]
+    return "; " + ", ".join(f"{figure_text(_figure(top).mean, figure.unit)} at {_place(layout, top)}" for top in tops)
+
+
+def _best_by_x(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> str:
+    assert layout.x
+    assert layout.y
+    best = _best(figure, groups)
+    columns = sorted({group.x for group in groups if group.x is not None})
+    if len(columns) > MOST_BEST or len({group.label for group in groups}) > 1:
+        word = "highest" if figure.higher_is_better else "lowest"
+        return f"The {figure.title} is {word} at {_place(layout, best)}: {spread_text(_figure(best), figure)}"
+    tops = [_best(figure, [group for group in groups if group.x == column]) for column in columns]
+    found = [
+        f"{value_text(top.y)} at {layout.x.name} {value_text(top.x)} ({figure_text(_figure(top).mean, figure.unit)})"
+        for top in tops
+    ]
+    return f"The {layout.y.name} with the best {figure.title.removeprefix('best ')} is {', '.join(found)}"
+
+
+def _bars(figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> str:
+    ordered = sorted(groups, key=lambda group: _figure(group).mean, reverse=figure.higher_is_better)
+    first, last = ordered[0], ordered[-1]
+    if len(ordered) == 1:
+        return f"The {figure.title} with {first.label} is {spread_text(_figure(first), figure)}"
+    if figure.name == STEP_S:
+        return "; ".join([_step_times(first, last), *_communication(groups), *_accuracies(groups)])
+    word = "highest" if figure.higher_is_better else "lowest"
+    text = f"The {figure.title} is {word} with {first.label}, {spread_text(_figure(first), figure)}"
+    if _is_within_deviation(_figure(first), _figure(ordered[1])):
+        text += f" (its lead over {ordered[1].label} is within one deviation)"
+    other = "lowest" if figure.higher_is_better else "highest"
+    return f"{text}, and {other} with {last.label}, {spread_text(_figure(last), figure)}"
+
+
+def _step_times(first: AnswerGroup, last: AnswerGroup) -> str:
+    times = [seconds_text(_figure(one).mean) for one in (first, last)]
+    return f"A step takes from {times[0]} with {first.label} to {times[1]} with {last.label}"
+
+
+def _communication(groups: Sequence[AnswerGroup]) -> list[str]:
+    found = [group.parts[COMMUNICATION_S] for group in groups if COMMUNICATION_S in group.parts]
+    if not any(found):
+        return []
+    least, most = seconds_text(min(found)), seconds_text(max(found))
+    return [f"communication takes {least} to {most} of it"]
+
+
+def _accuracies(groups: Sequence[AnswerGroup]) -> list[str]:
+    found = [group.accuracy.mean for group in groups if group.accuracy]
+    if len(found) < 2:
+        return []
+    least, most = (figure_text(value, FigureUnit.SHARE) for value in (min(found), max(found)))
+    if max(found) - min(found) < 1e-9:
+        return [f"all reach the same accuracy, {most}"]
+    word = (
+        "the accuracies agree within a percentage point" if max(found) - min(found) < ALIKE else "the accuracies differ"
+    )
+    return [f"{word}: {least} to {most}"]
+
+
+def _best(figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> AnswerGroup:
+    sign = 1 if figure.higher_is_better else -1
+    return max(groups, key=lambda group: sign * _figure(group).mean)
+
+
+def _figure(group: AnswerGroup) -> FigureSpread:
+    assert group.figure
+    return group.figure
+
+
+def _place(layout: Layout, group: AnswerGroup) -> str:
+    """Return "batch 256, rate 0.4 with lars"."""
+    axes = ((layout.x, group.x), (layout.y, group.y))
+    place = ", ".join(f"{axis.name} {value_text(value)}" for axis, value in axes if axis)
+    return f"{place} with {group.label}" if group.label else place
+
+
+def _is_within_deviation(one: FigureSpread, other: FigureSpread) -> bool:
+    if one.deviation is None or other.deviation is None:
+        return False
+    return abs(one.mean - other.mean) < math.hypot(one.deviation, other.deviation)

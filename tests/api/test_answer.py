@@ -1,0 +1,66 @@
+"""The answer of an experiment by REST, from stored points, on both databases."""
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from contract.lifecycle.state import State
+from contract.spec.experiment import ExperimentSpec
+from store.session import transaction
+from tests.testing.answers import experiment
+from tests.testing.seed_answers import carry_out, create
+
+COLLECTIVES = experiment({"collective": [{"kind": "native"}, {"kind": "ring"}, {"kind": "torus"}]})
+
+
+def fill(engine: Engine, spec: ExperimentSpec, *, diverged: int | None = None) -> int:
+    """Store an experiment whose runs are done, but one that diverged."""
+    with transaction(engine) as db:
+        experiment_id, runs = create(db, spec)
+        for run in runs:
+            has_diverged = run.number == diverged
+            reason = "rank 0 on a: Diverged: at step 9 the loss is nan" if has_diverged else None
+            carry_out(db, run, end=State.FAILED if has_diverged else State.DONE, reason=reason)
+    return experiment_id
+
+
+def test_the_answer_has_parts_times_and_speedups(both: TestClient, engine: Engine) -> None:
+    path = f"/api/v1/experiments/{fill(engine, COLLECTIVES)}/answer"
+    answer = both.get(path).json()
+    assert (answer["picture"], answer["figure"]["name"]) == ("bars", "step_s")
+    native, ring, torus = answer["groups"]
+    assert [group["label"] for group in answer["groups"]] == ["native", "ring", "torus"]
+    assert native["parts"]["communication_s"] > torus["parts"]["communication_s"] > 0
+    assert torus["speedup"] > 1 > ring["speedup"]
+    other = both.get(path, params={"baseline": 2}).json()["groups"][0]
+    assert other["speedup"] * torus["speedup"] == pytest.approx(1)
+
+
+def test_a_diverged_run_is_marked_and_refused(both: TestClient, engine: Engine) -> None:
+    answer = both.get(f"/api/v1/experiments/{fill(engine, COLLECTIVES, diverged=1)}/answer").json()
+    assert (answer["diverged"], answer["failed"]) == (1, 0)
+    assert answer["groups"][1]["figure"] is None
+    assert answer["groups"][1]["diverged"] == 1
+
+
+def test_a_reader_may_choose_figure_and_target(both: TestClient, engine: Engine) -> None:
+    path = f"/api/v1/experiments/{fill(engine, COLLECTIVES)}/answer"
+    accuracy = both.get(path, params={"figure": "best_accuracy"}).json()
+    assert accuracy["groups"][0]["figure"]["mean"] == accuracy["groups"][0]["accuracy"]["mean"]
+    half, full = (both.get(path, params={"target": target}).json()["groups"][0] for target in (0.5, 0.97))
+    assert 0 < half["to_target"]["mean"] < full["to_target"]["mean"]
+    assert both.get(path, params={"target": 0.999}).json()["groups"][1]["refusals"]
+
+
+def test_a_wrong_choice_is_refused_with_what_there_is(both: TestClient, engine: Engine) -> None:
+    path = f"/api/v1/experiments/{fill(engine, COLLECTIVES)}/answer"
+    answer = both.get(path, params={"figure": "speed"})
+    assert answer.status_code == 422
+    assert "there are best_accuracy, " in answer.json()["errors"][0]["message"]
+    assert both.get(path, params={"baseline": 9}).status_code == 422
+    assert both.get("/api/v1/experiments/999/answer").status_code == 404
+
+
+def test_an_experiment_that_has_not_begun_says_so(both: TestClient) -> None:
+    answer = both.get("/api/v1/experiments/1/answer").json()
+    assert (answer["sentence"], answer["unfinished"]) == ("No run has reported a figure yet.", 1)

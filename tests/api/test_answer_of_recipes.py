@@ -1,0 +1,104 @@
+"""Every recipe answers its own description: which picture of which figure its experiment opens with, in which words."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from contract.spec.experiment import ExperimentSpec
+from contract.yaml_reader import read_document
+from store.session import transaction
+from tests.testing.seed_answers import carry_out, create
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+FILES = sorted([*RECIPES.glob("*.yaml"), *RECIPES.glob("programs/*.yaml")])
+ONE_RUN = (
+    "single",
+    "best_accuracy",
+    r"^The best held-out accuracy of run 1 is \d+\.\d\d %, reached after .+ of training",
+)
+OWN_LOSS = ("single", "loss", r"^The last training loss of run 1 is \d\.\d+\.$")
+
+EXPECTED = {
+    # does everything work: nearly all digits right within seconds
+    "first-run": (
+        "single",
+        "best_accuracy",
+        r"is 98\.40 %, reached after [\d.]+ s of training; a step takes [\d.]+ ms\.",
+    ),
+    # what a step's communication takes with each all-reduce, at equal accuracy
+    "torus-against-ring": (
+        *("bars", "step_s"),
+        r"^A step takes from [\d.]+ ms with torus rows 2 to [\d.]+ ms with ring; "
+        r"communication takes [\d.]+ ms to [\d.]+ ms of it; all reach the same accuracy, 98\.40 %\.$",
+    ),
+    "collectives": (
+        "bars",
+        "step_s",
+        r"with torus to [\d.]+ ms with server servers 1; communication takes .*same accuracy",
+    ),
+    "easgd": (
+        "bars",
+        "step_s",
+        r"^A step takes from .* with easgd variant hogwild to .* with easgd variant original; communication takes",
+    ),
+    # which optimizer learns the digits at its usual rate
+    "optimizers": (
+        *("bars", "best_accuracy"),
+        r"^The best held-out accuracy is highest with lars, 98\.\d\d % ± 0\.\d\d.*"
+        r"and lowest with torch\.optim:RMSprop alpha 0\.9, .*; means over seed\.$",
+    ),
+    # how far one rate carries when the batch grows
+    "linear-scaling": (
+        *("lines", "best_accuracy"),
+        r"^The best held-out accuracy is highest at batch (64|128): .*; .*95\.\d\d % at batch 1024; means over seed\.$",
+    ),
+    # which rate each batch needs
+    "rate-against-batch": (
+        *("heat_map", "best_accuracy"),
+        r"^The rate with the best held-out accuracy is 2 at batch 64 \(.*\), 7 at batch 256 \(.*\), 20 at batch 512",
+    ),
+    # does a rate that grows with the batch keep the accuracy
+    "glyphs": (
+        "heat_map",
+        "best_accuracy",
+        r"is 0\.1 at batch 128 \(.*\), 0\.4 at batch 512 \(.*\), 0\.4 at batch 2048",
+    ),
+    # the time to equal accuracy
+    "knl": ("lines", "seconds_to_target", r"^The time to 97\.50 % is lowest at parts 4: .*; .* at parts 1\.$"),
+    "knl-16": ("lines", "seconds_to_target", r"is lowest at parts 16: .*; .* at parts 1\.$"),
+    "programs/ddp": ("lines", "accuracy", r"^The last accuracy is highest at lr 0\.1: \d+\.\d\d %; .* at lr 0\.05\.$"),
+    "programs/least-squares": (
+        "lines",
+        "loss",
+        r"^The last training loss is lowest at rate 0\.5: .*; .* at rate 0\.1\.$",
+    ),
+    "programs/pi": ("single", "error", r"^The last error of run 1 is 1e-40\.$"),
+    "programs/trainer": ("single", "train/loss", r"^The last train/loss of run 1 is 2\.1"),
+    **dict.fromkeys(["programs/ddp-with-bigbatch", "programs/fsdp", "programs/with-lightning"], OWN_LOSS),
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RECIPES).with_suffix("").as_posix())
+def test_a_recipe_opens_with_the_answer_to_its_question(path: Path, client: TestClient, sqlite_engine: Engine) -> None:
+    picture, figure, sentence = EXPECTED.get(path.relative_to(RECIPES).with_suffix("").as_posix(), ONE_RUN)
+    with transaction(sqlite_engine) as db:
+        experiment, created = create(db, ExperimentSpec.model_validate(read_document(path.read_text())))
+        for run in created:
+            carry_out(db, run)
+    answer: dict[str, Any] = client.get(f"/api/v1/experiments/{experiment}/answer").json()
+    assert (answer["picture"], answer["figure"]["name"]) == (picture, figure)
+    assert re.search(sentence, answer["sentence"]), answer["sentence"]
+    assert sum(len(group["runs"]) for group in answer["groups"]) == len(created)
+    assert all(group["figure"]["count"] == len(group["runs"]) for group in answer["groups"])
+    labels = [group["label"] for group in answer["groups"]]
+    assert len({(g["label"], g["x"], g["y"]) for g in answer["groups"]}) == len(labels)
+
+
+def test_every_picture_is_that_of_a_recipe() -> None:
+    names = {path.relative_to(RECIPES).with_suffix("").as_posix() for path in FILES}
+    assert set(EXPECTED) <= names
+    assert {one[0] for one in EXPECTED.values()} == {"single", "lines", "heat_map", "bars"}

@@ -1,0 +1,74 @@
+"""Runs of an experiment as the API returns them, with measures of their curves."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from contract.api.responses import RunView
+from contract.lifecycle.state import State
+from contract.spec.any_run import read_run
+from contract.spec.experiment import ExperimentSpec
+from study.answer.measures import Measures, measure
+
+AT = datetime(2026, 11, 23, tzinfo=UTC)
+BASE: dict[str, Any] = {
+    "optimizer": {"kind": "sgd"},
+    "schedule": {"kind": "constant", "rate": 0.1},
+    "batch": 64,
+    "epochs": 2,
+    "resources": {"kind": "local", "ranks_per_node": 1},
+}
+
+
+def experiment(
+    axes: Mapping[str, list[Any]] | None = None, variants: Sequence[Mapping[str, Any]] = (), **base: Any
+) -> ExperimentSpec:
+    """Return the spec of an experiment."""
+    document = {"name": "a grid", "base": {**BASE, **base}, "axes": axes or {}, "variants": list(variants)}
+    return ExperimentSpec.model_validate(document)
+
+
+def runs_of(spec: ExperimentSpec, *accuracies: float | None, state: State = State.DONE) -> list[RunView]:
+    """Return the runs of an experiment, the first ones with these accuracies."""
+    known = [*accuracies, *[None] * len(spec.points())]
+    return [
+        a_run(number, values, accuracy, state=state)
+        for number, ((values, _), accuracy) in enumerate(zip(spec.points(), known, strict=False))
+    ]
+
+
+def a_run(number: int, values: Mapping[str, Any], accuracy: float | None, **changes: Any) -> RunView:
+    """Return a run that is done, with an accuracy and a loss."""
+    fields: dict[str, Any] = {
+        "id": number + 1,
+        "experiment_id": 1,
+        "number": number,
+        "values": values,
+        "state": State.DONE,
+        "attempt": 1,
+        "cluster": "local",
+        "world": 1,
+        "created_at": AT,
+        "step": 20,
+        "steps": 20,
+        "latest": {"loss": 0.5},
+        "tags": [],
+        "stopping": False,
+        "best_accuracy": accuracy,
+    }
+    empty = dict.fromkeys(RunView.model_fields.keys() - fields.keys())
+    return RunView.model_validate({**empty, **fields, **changes})
+
+
+def measures_of(spec: ExperimentSpec, *seconds: float, accuracy: float = 0.9, **series: float) -> dict[int, Measures]:
+    """Return measures: run n reaches half of `accuracy` after half of its seconds, and all of it after all of them."""
+    found = {}
+    for number, ((_, run), total) in enumerate(zip(spec.points(), seconds, strict=False)):
+        points: dict[str, list[tuple[int, float | None]]] = {
+            "epoch": [(10, 1.0), (20, 2.0)],
+            "trained_s": [(10, total / 2), (20, total)],
+            "heldout_accuracy": [(10, accuracy / 2), (20, accuracy)],
+            **{name: [(19, value), (20, value)] for name, value in series.items()},
+        }
+        found[number + 1] = measure(read_run(run.model_dump(mode="json")), points)
+    return found

@@ -1,0 +1,113 @@
+/** The choices for a picture: its figure, the accuracy to which times are compared, and the baseline. */
+import { useId, useState } from "react";
+import type { Answer } from "@/shared/api/types";
+import { formatPercent } from "@/shared/format/number";
+import styles from "./AnswerPanel.module.css";
+import { placeText } from "./figureText";
+
+interface Props {
+  answer: Answer;
+  onChange: (change: { figure?: string; target?: string; baseline?: string }) => void;
+}
+
+const MOST_BASELINES = 100; // a longer list helps no reader
+
+export function AnswerControls({ answer, onChange }: Props) {
+  const { figure, figures, target, baseline, groups } = answer;
+  const hasAccuracy = figures.some(({ name }) => name === "best_accuracy");
+  const compares = hasAccuracy && groups.length > 1 && groups.length <= MOST_BASELINES;
+  if (figures.length < 2) return null;
+  return (
+    <div className={styles.answerChoices}>
+      <Choice
+        label="Show"
+        value={figure?.name ?? ""}
+        options={figures.map(({ name, title }) => [name, title])}
+        onChange={(name) => {
+          onChange({ figure: name });
+        }}
+      />
+      {compares && <TargetField target={target} onChange={onChange} />}
+      {compares && target !== null && (
+        <Choice
+          label="Baseline"
+          value={String(baseline ?? 0)}
+          options={groups.map((group, index) => [String(index), placeText(group, namesOf(answer))])}
+          onChange={(index) => {
+            onChange({ baseline: index });
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  options: [value: string, text: string][];
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, value, options, onChange }: ChoiceProps) {
+  const id = useId();
+  return (
+    <span className={styles.answerChoice}>
+      <label htmlFor={id} className="small muted">
+        {label}
+      </label>
+      <select
+        id={id}
+        className="textInput small"
+        value={value}
+        onChange={(event) => {
+          onChange(event.target.value);
+        }}
+      >
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </span>
+  );
+}
+
+/** The target in percent; empty for the default. It counts when the reader leaves the field or presses Enter. */
+function TargetField({ target, onChange }: { target: number | null; onChange: Props["onChange"] }) {
+  const id = useId();
+  const shown = target === null ? "" : formatPercent(target).replace("%", "");
+  const [draft, setDraft] = useState<string | null>(null);
+  const commit = () => {
+    if (draft !== null && draft !== shown) onChange({ target: draft.trim() });
+    setDraft(null);
+  };
+  return (
+    <span className={styles.answerChoice}>
+      <label htmlFor={id} className="small muted">
+        Target accuracy, %
+      </label>
+      <input
+        id={id}
+        className="textInput small"
+        inputMode="decimal"
+        size={6}
+        placeholder="none"
+        value={draft ?? shown}
+        onChange={(event) => {
+          setDraft(event.target.value);
+        }}
+        onBlur={commit}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") commit();
+        }}
+      />
+    </span>
+  );
+}
+
+/** Return the names of the picture's axes. */
+export function namesOf({ x, y }: Answer): { x?: string; y?: string } {
+  return { ...(x ? { x: x.name } : {}), ...(y ? { y: y.name } : {}) };
+}

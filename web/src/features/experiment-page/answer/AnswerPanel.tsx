@@ -1,0 +1,86 @@
+/** The answer of an experiment: a sentence of result, the picture of its figure, and what it leaves out. */
+import type { Answer, ExperimentDetail } from "@/shared/api/types";
+import { pluralize } from "@/shared/format/number";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { classNames } from "@/shared/page/classNames";
+import { hasEnded } from "@/shared/state/state";
+import { useAnswer } from "../api/useAnswer";
+import { AnswerControls } from "./AnswerControls";
+import styles from "./AnswerPanel.module.css";
+import { AnswerPicture } from "./AnswerPicture";
+import { AnswerTable } from "./AnswerTable";
+import { useAnswerChoice } from "./useAnswerChoice";
+
+export function AnswerPanel({ experiment }: { experiment: ExperimentDetail }) {
+  const [choice, onChange] = useAnswerChoice();
+  const { data, error } = useAnswer(experiment.id, choice, !hasEnded(experiment.state));
+  if (!data && !error) return <QueryStatus error={null} />;
+  return (
+    <section className={classNames("panel", styles.answerPanel)} aria-label="Answer">
+      {error && (
+        <p className={styles.answerError} role="alert">
+          {error.message}{" "}
+          <button
+            className="button small"
+            onClick={() => {
+              onChange({ figure: "", target: "", baseline: "" });
+            }}
+          >
+            Reset the choices
+          </button>
+        </p>
+      )}
+      {data && (
+        <>
+          <p className={styles.sentence}>{data.sentence.replaceAll(" %", "\u00a0%")}</p>
+          <AnswerControls answer={data} onChange={onChange} />
+          <AnswerPicture answer={data} />
+          <Notes answer={data} />
+          {data.groups.length > 1 && <AnswerTable answer={data} />}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** What the picture leaves out, and what a reader must know of its figures. */
+function Notes({ answer }: { answer: Answer }) {
+  const notes = [
+    ...exclusions(answer),
+    ...means(answer),
+    ...refusals(answer),
+    ...answer.notes.map(capitalized),
+  ];
+  if (!notes.length) return null;
+  return (
+    <ul className={classNames("small muted", styles.notes)} aria-label="Notes">
+      {notes.map((note) => (
+        <li key={note}>{note}</li>
+      ))}
+    </ul>
+  );
+}
+
+function exclusions({ diverged, failed, unfinished }: Answer): string[] {
+  const left = [
+    diverged && `${pluralize(diverged, "run")} diverged`,
+    failed && `${pluralize(failed, "run")} failed`,
+    unfinished && `${pluralize(unfinished, "run")} ${unfinished === 1 ? "has" : "have"} not ended`,
+  ].filter(Boolean);
+  return left.length ? [`${left.join(", ")}: means count runs that are done.`] : [];
+}
+
+function means({ over }: Answer): string[] {
+  const name = over?.split(".").at(-1);
+  return name ? [`Means over ${name}; ± is one standard deviation of the sample.`] : [];
+}
+
+/** Return each refusal of a speed-up once, with the group that it concerns. */
+function refusals({ groups }: Answer): string[] {
+  const found = groups.flatMap(({ refusals: reasons }) => reasons);
+  return [...new Set(found)].map((reason) => `No speed-up: ${reason}.`).slice(0, 5);
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+}
