@@ -9,14 +9,14 @@ configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes several times a
 vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./testing/fakeChart")).FakeChart }));
 
 // jsdom has no layout: a table that draws the rows in view alone is as high as a page
-for (const size of ["clientHeight", "clientWidth"] as const)
-  Object.defineProperty(Element.prototype, size, { get: () => 800 });
+Object.defineProperty(Element.prototype, "clientHeight", { get: () => 800 });
 vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
 vi.stubGlobal("scrollTo", () => undefined);
 vi.stubGlobal(
   "ResizeObserver",
   class {
     observe = () => undefined;
+    unobserve = () => undefined;
     disconnect = () => undefined;
   },
 );
