@@ -26,7 +26,8 @@ def leaves(document: Mapping[str, Any]) -> Leaves:
 def different_leaves(document: Mapping[str, Any], base: Mapping[str, Any]) -> Leaves:
     """Return the fields of a document that differ from those of `base`, those that it lacks as ABSENT."""
     names = document.keys() | base.keys()
-    changed = [name for name in sorted(names) if document.get(name) != base.get(name)]
+    # by their texts, because False equals 0
+    changed = [name for name in sorted(names) if repr(document.get(name)) != repr(base.get(name))]
     own = leaves({name: document.get(name) for name in changed})
     before = leaves({name: base.get(name) for name in changed})
     different = {path: leaf for path, leaf in own.items() if before.get(path) != leaf}
