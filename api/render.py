@@ -59,8 +59,7 @@ def run_page(runs: Sequence[ListedRun], tags: Mapping[int, Sequence[str]], follo
 
 def table_row(run: ListedRun, cells: Sequence[Cell]) -> TableRow:
     """Return a row of the table of runs."""
-    names = ("id", "experiment_id", "number", "values", "state", "step", "steps", "archived_at")
-    fields = {name: getattr(run, name) for name in names}
+    fields = {name: getattr(run, name) for name in ("id", "experiment_id", "number", "values", "state", "archived_at")}
     return TableRow(
         **fields,
         reason=_reason(run, run.job),

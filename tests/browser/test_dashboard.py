@@ -130,7 +130,7 @@ def test_the_page_names_the_slowest_rank_and_the_pointer_selects_another_rank(
 @pytest.mark.parametrize("width", [360, 800, 1440])
 def test_no_page_scrolls_sideways(open_page: Opener, dashboard: Dashboard, width: int) -> None:
     ids = dashboard.ids
-    paths = ["/", f"/experiments/{ids['grid']}", f"/runs/{ids['growing']}", f"/runs/{ids['failed']}", "/clusters"]
+    paths = ["/", f"/experiments/{ids['grid']}", f"/runs/{ids['growing']}", f"/runs/{ids['failed']}", "/clusters", "/runs"]
     for path in paths:
         page = open_page(path, width=width)
         page.locator("h1").wait_for()
