@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import CDPSession, Locator, Page, expect
 
 from bigbatch.client import Client
 from tests.testing.dashboard import LATEST_S, NEWEST, TRIES, Dashboard
@@ -130,13 +130,44 @@ def test_the_page_names_the_slowest_rank_and_the_pointer_selects_another_rank(
 @pytest.mark.parametrize("width", [360, 800, 1440])
 def test_no_page_scrolls_sideways(open_page: Opener, dashboard: Dashboard, width: int) -> None:
     ids = dashboard.ids
-    paths = ["/", f"/experiments/{ids['grid']}", f"/runs/{ids['growing']}", f"/runs/{ids['failed']}", "/clusters", "/runs"]
+    paths = [
+        "/",
+        f"/experiments/{ids['grid']}",
+        f"/runs/{ids['growing']}",
+        f"/runs/{ids['failed']}",
+        "/clusters",
+        "/runs",
+    ]
     for path in paths:
         page = open_page(path, width=width)
         page.locator("h1").wait_for()
         page.wait_for_timeout(500)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide == 0, path
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/experiments/{grid}", "/runs/{failed}"])
+def test_a_page_that_nobody_touches_leaves_the_processor_idle(
+    open_page: Opener, dashboard: Dashboard, path: str
+) -> None:
+    page = open_page(path.format(**dashboard.ids))
+    page.locator("h1").wait_for()
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def busy_share() -> float:
+        """Return the share of two seconds in which the page's thread worked."""
+        before = _measured(session)
+        page.wait_for_timeout(2000)
+        after = _measured(session)
+        return (after["TaskDuration"] - before["TaskDuration"]) / (after["Timestamp"] - before["Timestamp"])
+
+    # a page that renders without an end has a share of one; a busy machine lengthens the first picture
+    wait_for("an idle page", lambda: busy_share() < 0.5, 60)
+
+
+def _measured(session: CDPSession) -> dict[str, float]:
+    return {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
 
 
 def test_the_keyboard_leads_from_the_list_to_a_run(open_page: Opener, dashboard: Dashboard) -> None:

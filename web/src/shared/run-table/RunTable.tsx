@@ -152,6 +152,7 @@ function useRows(
     getCoreRowModel: getCoreRowModel(),
     getRowId: (row) => String(row.id),
     manualSorting: true, // the service sorts all runs
+    autoResetAll: false, // a reset after each render renders again, without an end
   });
   return new Map(table.getRowModel().rows.map((row) => [row.original.id, row]));
 }
