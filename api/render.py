@@ -59,7 +59,8 @@ def run_page(runs: Sequence[ListedRun], tags: Mapping[int, Sequence[str]], follo
 
 def table_row(run: ListedRun, cells: Sequence[Cell]) -> TableRow:
     """Return a row of the table of runs."""
-    fields = {name: getattr(run, name) for name in ("id", "experiment_id", "number", "values", "state", "archived_at")}
+    names = ("id", "experiment_id", "number", "values", "state", "step", "steps", "archived_at")
+    fields = {name: getattr(run, name) for name in names}
     return TableRow(
         **fields,
         reason=_reason(run, run.job),

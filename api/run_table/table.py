@@ -20,9 +20,9 @@ from store.lists import run_list
 from store.lists.order import ListOrder
 from store.run_table import names
 from store.run_table.columns import BuiltIn, Kind
-from store.run_table.fields import Field, MetricField, SpecField, TagField, find_field
+from store.run_table.fields import Field, MetricField, SpecField, TagField, find_column, find_field
 from store.run_table.page import FieldOrder, Listed, cells_of, ordered_ids
-from store.run_table.query import QueryError
+from store.run_table.query import Name, QueryError
 from store.run_table.where import condition_of
 from store.tables import Run
 
@@ -63,7 +63,12 @@ Columns = Annotated[
 ]
 OfExperiment = Annotated[
     int | None,
-    Query(ge=0, le=MAX_INTEGER, description="Only the runs of this experiment, archived ones too.", examples=[17]),
+    Query(
+        ge=0,
+        le=MAX_INTEGER,
+        description="Only the runs of this experiment, archived ones too; a column that no run has is empty.",
+        examples=[17],
+    ),
 ]
 Offset = Annotated[int, Query(ge=0, le=MAX_INTEGER, description="Number of rows before the page.")]
 
@@ -82,8 +87,10 @@ def get_run_table(
 ) -> TablePage:
     """Return a page of the table of runs: those of a query, in any order, with any columns."""
     which = _which(db, where, q, experiment, archived=archived)
-    ids = ordered_ids(db, *which, by=_orders(db, sort))
-    fields = _in("column", lambda: [find_field(db, parse_name(name)) for name in column])
+    # the page of an experiment asks for metrics that its runs have not reported yet
+    find = find_field if experiment is None else find_column
+    ids = ordered_ids(db, *which, by=_orders(db, sort, find))
+    fields = _in("column", lambda: [find(db, parse_name(name)) for name in column])
     shown_ids = ids[offset : offset + limit]
     shown, _ = run_list.page(db, Run.id.in_(shown_ids), order=ListOrder([], [Run.id.asc()]), limit=limit)
     cells = cells_of(db, [Listed(run.id, run.experiment_id) for run in shown], fields)
@@ -130,10 +137,10 @@ def _which(
     return which
 
 
-def _orders(db: Session, sort: str | None) -> list[FieldOrder]:
+def _orders(db: Session, sort: str | None, find: Callable[[Session, Name], Field]) -> list[FieldOrder]:
     if not sort or not sort.strip():
         return []
-    return _in("sort", lambda: [FieldOrder(find_field(db, one.name), one.is_descending) for one in parse_orders(sort)])
+    return _in("sort", lambda: [FieldOrder(find(db, one.name), one.is_descending) for one in parse_orders(sort)])
 
 
 def _in(parameter: str, read: Callable[[], T]) -> T:

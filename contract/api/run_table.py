@@ -40,6 +40,10 @@ class TableRow(DescribedModel):
     """Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason."""
     stopping: bool = Field(examples=[False])
     """Whether a stop was requested and the run has not ended yet."""
+    step: int = Field(examples=[1200])
+    """The newest stored step; 0 before the first."""
+    steps: int = Field(examples=[4875])
+    """Number of steps of the whole run; 0 if it is not known."""
     archived_at: datetime | None = Field(examples=["2026-11-23T08:00:00Z"])
     """When the run was archived; null: it is not archived."""
     cells: list[Cell] = Field(examples=[[256, "lars", 0.983]])

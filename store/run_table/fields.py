@@ -68,16 +68,31 @@ def find_field(db: Session, name: Name) -> Field:
     raise QueryError(_unknown(db, name.text), name.place)
 
 
+def find_column(db: Session, name: Name) -> Field:
+    """Return the field of a name; a field or metric that no run has yet is one without values."""
+    try:
+        return find_field(db, name)
+    except QueryError:
+        if name.figure is None:
+            return SpecField(name.text)
+        return MetricField(name.text, _column_of(name, name.figure))
+
+
 def _metric_field(db: Session, name: Name, figure: str) -> MetricField:
-    column = FIGURES.get(figure)
-    if figure == BEST:
-        column = "most" if is_better_when_higher(name.text) else "least"
-    if column is None:
-        raise QueryError(f"expected last, best, min, max or mean, not {figure!r}", name.place)
+    column = _column_of(name, figure)
     if not _has_metric(db, name.text):
         metrics = [one.name for one in all_names(db) if one.is_metric]
         raise QueryError(f"no run has the metric {name.text!r}{_near(name.text, metrics)}", name.place)
     return MetricField(name.text, column)
+
+
+def _column_of(name: Name, figure: str) -> str:
+    """Return the column of the figures' table; raise QueryError."""
+    if figure == BEST:
+        return "most" if is_better_when_higher(name.text) else "least"
+    if figure not in FIGURES:
+        raise QueryError(f"expected last, best, min, max or mean, not {figure!r}", name.place)
+    return FIGURES[figure]
 
 
 def _has_path(db: Session, path: str) -> bool:

@@ -174,6 +174,8 @@ def test_a_page_within_an_experiment_has_its_archived_runs_too(table: TestClient
     assert 4 not in ids(table, "")
     assert ids(table, "", archived=True) == [4]
     assert ids(table, "", experiment=2, sort="number") == [2, 3, 4, 5, 6, 7]
+    empty = rows(table, experiment=2, column=["last(later)", "clip_norm"], sort="-best(later)")
+    assert (empty["total"], empty["rows"][0]["cells"]) == (6, [None, None])
 
 
 def test_a_wrong_order_or_column_is_refused(table: TestClient) -> None:

@@ -158,7 +158,7 @@ test("the page of programs has columns and tabs of what they report, and the fir
   openPage("/experiments/3?tab=curves");
   await screen.findByRole("link", { name: "Run 10" });
   expect(screen.getAllByRole("columnheader").map((heading) => heading.textContent)).toEqual([
-    "Run↑",
+    "run",
     "lr",
     "State",
     "Progress",

@@ -8,7 +8,7 @@ export function Header() {
   const theme = useTheme();
   const [location] = useLocation();
   const other = theme === "dark" ? "light" : "dark";
-  const isRuns = location === "/runs" || location.startsWith("/compare");
+  const isRuns = location === "/runs";
   const isClusters = location.startsWith("/clusters");
   const isCollectives = location.startsWith("/collectives");
   return (

@@ -102,7 +102,10 @@ test("an action on a selection changes each of its runs, and a refusal names its
   openPage("/runs");
   await userEvent.click(await screen.findByRole("checkbox", { name: "Select run 1" }));
   await userEvent.click(screen.getByRole("checkbox", { name: "Select run 3" }));
-  expect(screen.getByRole("link", { name: "Compare" })).toHaveAttribute("href", "/compare?runs=1,3");
+  expect(screen.getByRole("link", { name: "Show only these" })).toHaveAttribute(
+    "href",
+    "/runs?where=id+in+%281%2C+3%29",
+  );
   await userEvent.click(screen.getByRole("button", { name: /Actions/ }));
   await userEvent.click(screen.getByRole("menuitem", { name: "Add a tag…" }));
   await userEvent.type(screen.getByRole("textbox", { name: "Tag" }), "lars");

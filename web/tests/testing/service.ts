@@ -1,6 +1,7 @@
 /** A fake service that answers with the objects of the API. */
 import { vi } from "vitest";
 import type { components } from "@/shared/api/schema";
+import { tableOf } from "./tableOf";
 import type { ExperimentDetail, ProgramSpec, RunDetail, RunView } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
@@ -36,10 +37,17 @@ export class Service {
     if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));
     const problem = this.refused[key];
     if (problem) return Promise.resolve(Response.json(problem, { status: problem.status }));
-    const found = this.answers[key];
+    const found = this.answers[key] ?? this.tableOfExperiment(key, url);
     if (found) return Promise.resolve(Response.json(found(url)));
     const absent = { code: "not_found", detail: `there is no ${key}`, errors: [] };
     return Promise.resolve(Response.json(absent, { status: 404 }));
+  }
+
+  /** The table of an experiment has the runs of its list. */
+  private tableOfExperiment(key: string, url: URL): Answer | undefined {
+    const list = this.answers[`GET /experiments/${url.searchParams.get("experiment") ?? ""}/runs`];
+    if (key !== "GET /runs/table" || !list) return undefined;
+    return tableOf((list(url) as { items: RunView[] }).items);
   }
 }
 

@@ -24,7 +24,7 @@ export function tableOf(runs: RunView[]): (url: URL) => TablePage {
 }
 
 function metricOf(column: string): string | null {
-  return /^(?:last|best)\((.+)\)$/.exec(column)?.[1] ?? null;
+  return /^(?:last|best)\((.+)\)$/.exec(column)?.[1]?.replaceAll("`", "") ?? null;
 }
 
 function kindOf(column: string): string {

@@ -52,7 +52,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
       {data ? (
         <>
           <SpreadTable {...{ runs, metrics, axes }} />
-          <RunTable {...{ runs, metrics, axes, lineStyles, selection }} />
+          <RunTable {...{ experiment, metrics, axes, lineStyles, selection }} />
         </>
       ) : (
         <QueryStatus error={error} />
@@ -63,7 +63,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
             More runs
           </button>{" "}
           <span className="muted">
-            {runs.length} of {pluralize(experiment.runs, "run")}; the chart shows the first 200
+            the curves and means are those of {runs.length} of {pluralize(experiment.runs, "run")}
           </span>
         </p>
       )}

@@ -26,7 +26,7 @@ export function axesOf(experiment: ExperimentDetail): Axis[] {
 }
 
 /** Return a run's value at an axis. */
-export function axisValue(run: RunView | undefined, axis: Axis): unknown {
+export function axisValue(run: Pick<RunView, "values"> | undefined, axis: Axis): unknown {
   return run && axis.path in run.values ? run.values[axis.path] : axis.base;
 }
 

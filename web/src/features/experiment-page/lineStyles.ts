@@ -11,7 +11,7 @@ export interface LineStyles {
   dashed: Axis | null;
   color: (axisValue: unknown) => string;
   dash: (axisValue: unknown) => number[];
-  of: (run: RunView | undefined) => { color: string; dash: number[] };
+  of: (run: Pick<RunView, "values"> | undefined) => { color: string; dash: number[] };
 }
 
 /** Color by the axis `path`, or by the first axis with several values when `path` is null. */
@@ -21,7 +21,7 @@ export function lineStylesOf(axes: Axis[], path: string | null, theme: Theme): L
   const dashed = varied.find((axis) => axis !== colored && axis.values.length <= DASHES.length) ?? null;
   const color = (value: unknown) => (colored ? colorOf(colored.values, value, theme) : category(0, theme));
   const dash = (value: unknown) => DASHES[dashed ? indexOf(sortValues(dashed.values), value) : 0] ?? [];
-  const of = (run: RunView | undefined) => ({
+  const of = (run: Pick<RunView, "values"> | undefined) => ({
     color: color(colored && axisValue(run, colored)),
     dash: dash(dashed && axisValue(run, dashed)),
   });

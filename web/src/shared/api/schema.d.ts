@@ -7041,6 +7041,18 @@ export interface components {
             /** @description State of the run. */
             state: components["schemas"]["State"];
             /**
+             * Step
+             * @description The newest stored step; 0 before the first.
+             * @example 1200
+             */
+            step: number;
+            /**
+             * Steps
+             * @description Number of steps of the whole run; 0 if it is not known.
+             * @example 4875
+             */
+            steps: number;
+            /**
              * Stopping
              * @description Whether a stop was requested and the run has not ended yet.
              * @example false
@@ -9256,7 +9268,7 @@ export interface operations {
                 sort?: string | null;
                 /** @description Fields whose values the rows have; repeat it. */
                 column?: string[];
-                /** @description Only the runs of this experiment, archived ones too. */
+                /** @description Only the runs of this experiment, archived ones too; a column that no run has is empty. */
                 experiment?: number | null;
                 /** @description Return what is archived, instead of what is not. */
                 archived?: boolean;

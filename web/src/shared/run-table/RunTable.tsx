@@ -177,6 +177,7 @@ function BodyRow({ index, row, columns, selection, onPoint, isMarked }: RowProps
     <tr
       aria-rowindex={index + 2}
       aria-selected={selection ? isSelected : undefined}
+      data-highlighted={isMarked?.(run)}
       className={classNames(styles.row, (isSelected || isMarked?.(run)) && styles.markedRow)}
       onPointerEnter={() => onPoint?.(run)}
       onPointerLeave={() => onPoint?.(null)}

@@ -1,132 +1,109 @@
-/** The table of runs: the values of the axes, state, progress and results, sorted by a column. */
+/** The table of an experiment's runs: the values of the axes, state, progress and results; the service sorts all runs. */
 import { useState } from "react";
-import type { RunView } from "@/shared/api/types";
+import { pollInterval } from "@/shared/api/polling";
+import type { ExperimentDetail, TableRow } from "@/shared/api/types";
+import { formatPercent } from "@/shared/format/number";
+import { valueText } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
+import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
+import { StateCell } from "@/shared/run-table/cells";
+import { nextSort } from "@/shared/run-table/columns";
+import { type RunColumn, RunTable as Table } from "@/shared/run-table/RunTable";
+import { useRowSelection } from "@/shared/run-table/useRowSelection";
 import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
-import { stepShare } from "@/shared/state/progress";
+import { hasEnded } from "@/shared/state/state";
 import { type Axis, axisValue } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
-import { RunRow } from "./RunRow";
+import { Progress, RunCell } from "./RunCells";
 import styles from "./RunTable.module.css";
 
 interface Props {
-  runs: RunView[];
+  experiment: ExperimentDetail;
   metrics: string[]; // the series with a column
   axes: Axis[];
   lineStyles: LineStyles;
-  selection: Selection;
+  selection: Selection; // of curves
 }
 
-type SortKey = (run: RunView) => unknown;
-interface Column {
-  id: string;
-  title: string;
-  key: SortKey;
-  isNumber?: boolean;
-  bestFirst?: boolean; // the first click on its heading sorts the highest value to the top
-}
-/** The headline of the page takes the maximum of this column. */
-const BEST_ACCURACY: Column = {
-  id: "Best accuracy",
-  title: "Best accuracy",
-  key: (run) => run.best_accuracy,
-  isNumber: true,
-  bestFirst: true,
-};
+const BEST = `best(${HELDOUT_ACCURACY})`;
 
-interface Order {
-  column: string; // its id
-  down: boolean;
-}
-
-export function RunTable({ runs, metrics, axes, lineStyles, selection }: Props) {
-  const [order, setOrder] = useState<Order>({ column: "Run", down: false });
-  const columns = columnsOf(axes, metrics);
-  const best = Math.max(...runs.map((run) => run.best_accuracy ?? -1));
+export function RunTable({ experiment, metrics, axes, lineStyles, selection }: Props) {
+  const [sort, setSort] = useState("number");
+  const rows = useRowSelection();
+  const columns = columnsOf(experiment, axes, metrics);
+  const point = (row: TableRow | null) => {
+    selection.highlight(row && [String(row.id)]);
+  };
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
-    <div className={classNames("scroll panel", styles.runs)} role="region" aria-label="Runs" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <Heading key={column.id} {...{ column, order }} onOrder={setOrder} />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sorted(runs, columns.find(({ id }) => id === order.column)?.key, order.down).map((run) => (
-            <RunRow
-              key={run.id}
-              {...{ run, metrics, axes, lineStyles, selection }}
-              best={run.best_accuracy === best}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <section className={styles.runs} aria-label="Table of runs">
+      <SelectionBar selection={rows} />
+      <Table
+        label="Runs"
+        asked={{
+          where: "",
+          q: "",
+          sort,
+          columns: columns.map(({ field }) => field),
+          archived: false,
+          experiment: experiment.id,
+        }}
+        columns={columns}
+        every={pollInterval(!hasEnded(experiment.state))}
+        selection={rows}
+        onSort={(field) => {
+          const metric = field.endsWith(`(${HELDOUT_ACCURACY})`) ? HELDOUT_ACCURACY : null;
+          setSort(nextSort(sort, field === "id" ? "number" : field, metric) || "number");
+        }}
+        renderRun={(row) => <RunCell {...{ row, lineStyles, selection }} onPoint={point} />}
+        onPoint={point}
+        isMarked={(row) => selection.highlighted?.has(String(row.id)) ?? false}
+      />
+    </section>
   );
 }
 
-/** Return the columns; two series or axes may have the same title, but not the same id. */
-function columnsOf(axes: Axis[], metrics: string[]): Column[] {
+function columnsOf(experiment: ExperimentDetail, axes: Axis[], metrics: string[]): RunColumn[] {
   return [
-    { id: "Run", title: "Run", key: (run) => run.number },
-    ...axes.map((axis) => ({ id: axis.path, title: axis.name, key: (run: RunView) => axisValue(run, axis) })),
-    { id: "State", title: "State", key: (run) => run.state },
-    { id: "Progress", title: "Progress", key: (run) => stepShare(run) ?? 0 },
-    ...metrics.map((name) => ({
-      id: `series ${name}`,
-      title: name === LOSS ? "Loss" : seriesKind(name).title,
-      key: (run: RunView) => run.latest[name],
-      isNumber: true,
-      bestFirst: name === HELDOUT_ACCURACY,
+    ...axes.map((axis): RunColumn => ({
+      ...{ field: axis.path, title: axis.name, width: 130, isNumeric: false },
+      render: (row) => valueText(axisValue(row, axis)),
     })),
-    ...(metrics.includes(HELDOUT_ACCURACY) ? [BEST_ACCURACY] : []),
+    {
+      ...{ field: "state", title: "State", width: 230, isNumeric: false },
+      render: (row) => <StateCell row={row} />,
+    },
+    {
+      ...{ field: "progress", title: "Progress", width: 210, isNumeric: false },
+      render: (row) => <Progress row={row} />,
+    },
+    ...metrics.map(metricColumn),
+    ...(metrics.includes(HELDOUT_ACCURACY) ? [bestColumn(experiment.best_accuracy)] : []),
   ];
 }
 
-/** Sort by the column's value; a run without a value comes last in both directions. */
-function sorted(runs: RunView[], key: SortKey | undefined, down: boolean): RunView[] {
-  if (!key) return runs;
-  return runs.toSorted((one, other) => {
-    const [a, b] = [key(one), key(other)];
-    if (a === null || a === undefined || b === null || b === undefined)
-      return Number(a == null) - Number(b == null);
-    const order =
-      typeof a === "number" && typeof b === "number"
-        ? a - b
-        : JSON.stringify(a).localeCompare(JSON.stringify(b));
-    return down ? -order : order;
-  });
+function metricColumn(name: string): RunColumn {
+  const { title, format } = seriesKind(name);
+  return {
+    ...{ field: `last(${inside(name)})`, title: name === LOSS ? "Loss" : title, width: 150, isNumeric: true },
+    render: (_, cell) => format(typeof cell === "number" ? cell : null),
+  };
 }
 
-interface HeadingProps {
-  column: Column;
-  order: Order;
-  onOrder: (order: Order) => void;
+/** The headline of the page is the maximum of this column, over all runs. */
+function bestColumn(best: number | null): RunColumn {
+  return {
+    ...{ field: BEST, title: "Best accuracy", width: 130, isNumeric: true },
+    render: (_, cell) => (
+      <span className={classNames(cell !== null && cell === best && styles.best)}>
+        {cell !== null && cell === best && <span className="visually-hidden">best: </span>}
+        {formatPercent(typeof cell === "number" ? cell : null)}
+      </span>
+    ),
+  };
 }
 
-function Heading({ column, order, onOrder }: HeadingProps) {
-  const { id, title, isNumber = false, bestFirst = false } = column;
-  const isSorted = order.column === id;
-  const down = isSorted ? !order.down : bestFirst;
-  return (
-    <th
-      scope="col"
-      aria-sort={isSorted ? (order.down ? "descending" : "ascending") : undefined}
-      className={classNames(isNumber && "number", isNumber && styles.numberHeading)}
-    >
-      <button
-        className={classNames("plain", styles.sortButton)}
-        onClick={() => {
-          onOrder({ column: id, down });
-        }}
-      >
-        {title}
-        <span aria-hidden="true">{isSorted ? (order.down ? "↓" : "↑") : ""}</span>
-      </button>
-    </th>
-  );
+/** A metric's name inside the brackets of a figure. */
+function inside(name: string): string {
+  return /^[a-z_][\w./-]*$/i.test(name) ? name : `\`${name}\``;
 }

@@ -1,4 +1,4 @@
-/** What may be done with the selected runs: compare, stop, retry, tag, archive, delete. */
+/** What may be done with the selected runs: show them alone, stop, retry, tag, archive, delete. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -11,7 +11,7 @@ import { ActionDialog } from "./ActionDialog";
 import { type Action, type Applied, applyToRuns } from "./apply";
 import styles from "./SelectionBar.module.css";
 
-const MOST_COMPARED = 500;
+const MOST_NAMED = 200; // runs of a query: its text has at most 2,000 characters
 
 export function SelectionBar({ selection }: { selection: RowSelection }) {
   const { runs, clear } = selection;
@@ -27,9 +27,9 @@ export function SelectionBar({ selection }: { selection: RowSelection }) {
       {runs.length > 0 && (
         <>
           <strong>{pluralize(runs.length, "run")} selected</strong>
-          {runs.length <= MOST_COMPARED && (
-            <Link className="button primary" href={compareAddress(runs.map(({ id }) => id))}>
-              Compare
+          {runs.length <= MOST_NAMED && (
+            <Link className="button" href={queryAddress(runs.map(({ id }) => id))}>
+              Show only these
             </Link>
           )}
           <Menu label="Actions" items={itemsOf(runs, start, setAsked)} />
@@ -65,8 +65,10 @@ function Refusals({ texts }: { texts: string[] }) {
   );
 }
 
-export function compareAddress(ids: number[]): string {
-  return `/compare?runs=${ids.join(",")}`;
+/** Return the address of the table with these runs alone. */
+function queryAddress(ids: number[]): string {
+  const where = `id in (${ids.join(", ")})`;
+  return `/runs?${new URLSearchParams({ where }).toString()}`;
 }
 
 function itemsOf(
