@@ -163,22 +163,25 @@ function contentOf(cell: ModelCell<TableRow, unknown>): ReactNode {
   return typeof render === "function" ? (render(cell.getContext()) as ReactNode) : null;
 }
 
+const never = () => false;
+
 interface RowProps extends Props {
   index: number;
   row: Row<TableRow> | undefined;
 }
 
-function BodyRow({ index, row, columns, selection, onPoint, isMarked }: RowProps) {
+function BodyRow({ index, row, columns, selection, onPoint, isMarked = never }: RowProps) {
   if (!row) return null;
   const run = row.original;
   const isSelected = selection?.ids.has(run.id) ?? false;
+  const isPointedAt = isMarked(run);
   const [first, ...cells] = row.getVisibleCells();
   return (
     <tr
       aria-rowindex={index + 2}
       aria-selected={selection ? isSelected : undefined}
-      data-highlighted={isMarked?.(run)}
-      className={classNames(styles.row, (isSelected || isMarked?.(run)) && styles.markedRow)}
+      data-highlighted={isPointedAt}
+      className={classNames(styles.row, (isSelected || isPointedAt) && styles.markedRow)}
       onPointerEnter={() => onPoint?.(run)}
       onPointerLeave={() => onPoint?.(null)}
     >

@@ -10,15 +10,15 @@ import styles from "./RunTable.module.css";
 import type { RunColumn } from "./RunTable";
 
 const WIDTHS: Record<string, number> = {
-  name: 230,
-  state: 190,
-  tag: 130,
+  name: 210,
+  state: 170,
+  tag: 110,
   notes: 220,
-  owner: 100,
-  created: 100,
+  owner: 80,
+  created: 90,
 };
-const NUMBER_PX = 116;
-const TEXT_PX = 130;
+const NUMBER_PX = 110;
+const TEXT_PX = 100;
 
 /** Return the column of a field. */
 export function columnOf(field: string, names: FieldName[], now: number): RunColumn {
