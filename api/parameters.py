@@ -184,6 +184,10 @@ SeriesName = Annotated[
     str, Query(min_length=1, max_length=200, pattern=NO_NUL, description="Name of the series.", examples=["loss"])
 ]
 MAX_SERIES = 50  # of one answer
+SeriesNames = Annotated[
+    Sequence[SeriesName],
+    Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
+]
 MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
 RunCursor = Annotated[str, Query(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$", examples=["42:1200"])]
 

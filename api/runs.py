@@ -1,6 +1,6 @@
 """Runs: list, details, points as columns, log by offset, stop."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -21,7 +21,7 @@ from api.parameters import (
     RunId,
     RunOrder,
     RunState,
-    SeriesName,
+    SeriesNames,
     Since,
     list_order,
 )
@@ -99,10 +99,7 @@ def _readable(read: Callable[[], T | None]) -> T | None:
 def get_run_points(
     run_id: RunId,
     db: Reading,
-    name: Annotated[
-        Sequence[SeriesName],
-        Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
-    ] = (),
+    name: SeriesNames = (),
     after: AfterStep = -1,
     limit: Annotated[
         int, Query(ge=MAX_SERIES, le=500_000, description="Largest number of points, over all series.")

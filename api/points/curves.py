@@ -10,7 +10,17 @@ from sqlalchemy.orm import Session
 from api.database import Reading
 from api.errors import Invalid
 from api.http.statuses import ITEM
-from api.parameters import MAX_CURVES, MAX_INTEGER, MAX_SERIES, ExperimentId, RunCursor, RunId, SeriesName, steps_of
+from api.parameters import (
+    MAX_CURVES,
+    MAX_INTEGER,
+    MAX_SERIES,
+    ExperimentId,
+    RunCursor,
+    RunId,
+    SeriesName,
+    SeriesNames,
+    steps_of,
+)
 from api.rows import found_run, see_experiment
 from contract.api.curves import BucketedCurve, ExperimentCurves, RunBucketedCurve, RunCurves
 from contract.metric_names import by_importance
@@ -47,10 +57,7 @@ BucketCount = Annotated[
 def get_run_curves(
     run_id: RunId,
     db: Reading,
-    name: Annotated[
-        Sequence[SeriesName],
-        Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
-    ] = (),
+    name: SeriesNames = (),
     first: FromStep = 0,
     last: ToStep = MAX_INTEGER,
     buckets: BucketCount = 1000,

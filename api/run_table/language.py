@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
 
@@ -82,7 +83,7 @@ def _depth(text: str) -> int:
     return text.count("(") + len(re.findall(r"\bnot\b", text, re.IGNORECASE))
 
 
-def _parse(text: str, start: str):  # type: ignore[no-untyped-def]  # the type depends on the start
+def _parse(text: str, start: str) -> Any:
     try:
         return _Trees().transform(_parser().parse(text, start=start))
     except UnexpectedInput as error:

@@ -73,7 +73,6 @@ def _store_best_accuracies(db: Session, found: Mapping[tuple[int, str], Lists]) 
     }
     if not best:
         return
-    run = Run.__table__
-    is_better = or_(run.c.best_accuracy.is_(None), run.c.best_accuracy < bindparam("new"))
-    change = update(run).where(run.c.id == bindparam("run"), is_better).values(best_accuracy=bindparam("new"))  # type: ignore[arg-type]  # mypy sees FromClause
+    is_better = or_(Run.best_accuracy.is_(None), Run.best_accuracy < bindparam("new"))
+    change = update(Run).where(Run.id == bindparam("run"), is_better).values(best_accuracy=bindparam("new"))
     db.connection().execute(change, [{"run": run_id, "new": value} for run_id, value in best.items()])

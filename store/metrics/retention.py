@@ -88,8 +88,7 @@ def remove_points_of(db: Session, run_id: int, limit: int) -> int:
             first = select(*place).where(*which).order_by(*place)
             if last := db.execute(first.offset(limit - removed - 1).limit(1)).first():
                 which.append(tuple_(*place) <= tuple_(*last))
-            gone = db.execute(delete(table).where(*which).execution_options(synchronize_session=False))
-            removed += int(gone.rowcount)  # type: ignore[attr-defined]  # a DELETE has a CursorResult
+            removed += db.connection().execute(delete(table).where(*which)).rowcount
     _begin_at_remaining_chunks(db, run_id)
     return removed
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, bindparam, select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES
@@ -51,13 +51,11 @@ def save(db: Session, changed: Iterable[SeriesState]) -> None:
     """Store the states, in the order of their ids."""
     names = ("tail", "first_step", "chunked_to", "open_chunk", "cell_width")
     rows = [
-        {"series": state.id, **{f"new_{name}": getattr(state, name) for name in names}}
+        {"id": state.id, **{name: getattr(state, name) for name in names}}
         for state in sorted(changed, key=lambda state: state.id)
     ]
     if rows:
-        table = Series.__table__
-        change = update(table).where(table.c.id == bindparam("series"))  # type: ignore[arg-type]  # mypy sees FromClause
-        db.connection().execute(change.values({name: bindparam(f"new_{name}") for name in names}), rows)
+        db.execute(update(Series), rows)
 
 
 def ids_of(db: Session, wanted: Collection[tuple[int, str]], run_ids: Sequence[int]) -> dict[tuple[int, str], int]:

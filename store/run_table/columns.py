@@ -26,21 +26,21 @@ class Kind(StrEnum):
     ANY = "any"  # a field of a spec: numbers or texts
 
 
-class seconds_between(FunctionElement[float]):  # noqa: N801  # a function of SQL
+class SecondsBetween(FunctionElement[float]):
     """The seconds from one moment to another, which each database computes by its own functions."""
 
     type = Float()
     inherit_cache = True
 
 
-@compiles(seconds_between, "sqlite")
-def _in_sqlite(element: seconds_between, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(SecondsBetween, "sqlite")
+def _in_sqlite(element: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
     start, end = (compiler.process(clause, **options) for clause in element.clauses)
     return f"((julianday({end}) - julianday({start})) * 86400.0)"
 
 
-@compiles(seconds_between, "postgresql")
-def _in_postgresql(element: seconds_between, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(SecondsBetween, "postgresql")
+def _in_postgresql(element: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
     start, end = (compiler.process(clause, **options) for clause in element.clauses)
     return f"CAST(extract(epoch FROM ({end}) - ({start})) AS DOUBLE PRECISION)"
 
@@ -85,10 +85,10 @@ def built_ins() -> dict[str, BuiltIn]:
         BuiltIn("started", Kind.MOMENT, "when the first attempt began", Run.started_at, can_be_null=True),
         BuiltIn("ended", Kind.MOMENT, "when the run ended", Run.ended_at, can_be_null=True),
         BuiltIn(
-            "duration", Kind.DURATION, "time since the start", seconds_between(Run.started_at, ended), can_be_null=True
+            "duration", Kind.DURATION, "time since the start", SecondsBetween(Run.started_at, ended), can_be_null=True
         ),
         BuiltIn(
-            "waited", Kind.DURATION, "time before the start", seconds_between(Run.created_at, begun), can_be_null=True
+            "waited", Kind.DURATION, "time before the start", SecondsBetween(Run.created_at, begun), can_be_null=True
         ),
     )
     return {column.name: column for column in columns}

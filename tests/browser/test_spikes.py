@@ -8,13 +8,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
-from contract.spec.experiment import ExperimentSpec
 from store import runs
 from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
 from store.session import transaction
 from store.tables import Run
+from tests.testing.answers import experiment
 from tests.testing.dashboard import Dashboard
 from tests.testing.servers import wait_for
 
@@ -39,18 +39,10 @@ UPPER = """(chart) => {
 @pytest.fixture
 def experiment_id(dashboard: Dashboard) -> int:
     """An experiment with one run, whose training loss has one spike."""
-    spec = {
-        "optimizer": {"kind": "sgd"},
-        "schedule": {"kind": "constant", "rate": 0.05},
-        "batch": 64,
-        "epochs": 2,
-        "resources": {"kind": "local"},
-    }
     steps = np.arange(1, POINTS + 1)
     values = np.where(steps == SPIKE_AT, SPIKE, 2.0 + np.sin(steps))
     with transaction(dashboard.engine) as db:
-        document = {"name": "a spike", "base": spec}
-        experiment_id, (run_id,) = runs.create(db, ExperimentSpec.model_validate(document))[:2]
+        experiment_id, (run_id,) = runs.create(db, experiment())
         series_id = ids_of(db, [(run_id, "loss")], [run_id])[run_id, "loss"]
         write_points(db, {series_id: Points(steps, values)})
         db.execute(update(Run).where(Run.id == run_id).values(latest={"loss": 2.0}, step=POINTS))

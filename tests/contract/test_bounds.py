@@ -80,7 +80,9 @@ def test_metric_values_that_are_not_finite_stay_so() -> None:
     event = read_record(event_reader, line)
     assert isinstance(event, Points)
     assert str(event.values) == "{'a': nan, 'b': -inf, 'c': inf, 'd': 0.5, 'e': None}"
-    assert str(read(json.loads(event.model_dump_json())).values) == str(event.values)  # type: ignore[attr-defined]
+    again = read(json.loads(event.model_dump_json()))
+    assert isinstance(again, Points)
+    assert str(again.values) == str(event.values)
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "a\x00b", "a\nb", "\x1b[31m"])

@@ -12,6 +12,7 @@ PACKAGES = {
     "faketime": "faketime",
     "iproute2": "ip",
     "mariadb-server": "mariadbd",
+    "libjpeg-turbo-progs": "jpegtran",
     "libopenmpi-dev": "mpicc",
     "munge": "munged",
     "numactl": "numactl",

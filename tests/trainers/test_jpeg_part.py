@@ -1,6 +1,6 @@
 """A part of a JPEG with restart markers has the pixels of the whole, and what has no segments is left whole."""
 
-from functools import partial
+from collections.abc import Callable, Sequence
 from io import BytesIO
 
 import numpy as np
@@ -8,7 +8,7 @@ import pytest
 import simplejpeg
 from PIL import Image
 
-from tests.testing.trainers.photographs import photograph
+from tests.testing.trainers.photographs import needs_jpegtran, photograph
 from trainers.data.images import decoder
 from trainers.data.images.crop import UNITS, Box, center_square, fixed_square, random_box
 from trainers.data.images.decoder import decode_square
@@ -83,18 +83,19 @@ def test_the_part_at_the_edges_of_an_image_has_its_last_pixels() -> None:
 
 
 @pytest.mark.parametrize("size", [16, 40, 100])
-@pytest.mark.parametrize("choose", [random_box, fixed_square, center_square])
+@pytest.mark.parametrize("choose", [random_box, fixed_square, lambda width, height, _: center_square(width, height)])
 def test_a_square_is_the_same_from_a_part_and_from_the_whole(
-    monkeypatch: pytest.MonkeyPatch, size: int, choose: object
+    monkeypatch: pytest.MonkeyPatch, size: int, choose: Callable[[int, int, Sequence[float]], Box]
 ) -> None:
     """The sizes need reductions of 1, 2, 4 and 8, and boxes with fractions of a pixel, whose sums may round by one."""
     content = with_markers(480, 352, restart_marker_blocks=3)
     for number in range(12):
-        box = center_square if choose is center_square else partial(choose, unit_U=units(number))  # type: ignore
-        from_part = decode_square(content, box, size)
+        unit_U = units(number)
+        box = choose(480, 352, unit_U)
+        from_part = decode_square(content, lambda *_, box=box: box, size)
         with monkeypatch.context() as patch:
             patch.setattr(decoder, "cut_part", lambda *_, **__: None)
-            difference_CHW = (from_part.int() - decode_square(content, box, size).int()).abs()
+            difference_CHW = (from_part.int() - decode_square(content, lambda *_, box=box: box, size).int()).abs()
         assert difference_CHW.max() <= 1, number
         assert difference_CHW.count_nonzero() <= 5, number
 
@@ -115,7 +116,7 @@ def test_what_has_no_segments_or_not_all_is_left_whole(content: bytes) -> None:
     assert cut_part(content, (10, 10, 60, 60), margin=2) is None
 
 
-@pytest.mark.skipif(not Conversion.can_add_restarts(), reason="jpegtran is not installed")
+@needs_jpegtran
 @pytest.mark.parametrize(("width", "interval"), [(500, 4), (336, 3), (300, 1), (160, 2)])
 @pytest.mark.parametrize("how", [{}, {"progressive": True}, {"mode": "L"}])
 def test_markers_are_added_without_a_change_of_a_pixel(width: int, interval: int, how: dict[str, object]) -> None:
@@ -141,7 +142,7 @@ def test_a_jpeg_that_shrinks_gets_markers_too_and_other_images_none() -> None:
     assert Conversion(has_restarts=True)(file.getvalue(), "png") == (file.getvalue(), "png")
 
 
-@pytest.mark.skipif(not Conversion.can_add_restarts(), reason="jpegtran is not installed")
+@needs_jpegtran
 def test_a_damaged_jpeg_is_stored_unchanged() -> None:
     torn = photograph(224, 150)[:-400]
     assert Conversion(has_restarts=True)(torn, "jpg") == (torn, "jpg")

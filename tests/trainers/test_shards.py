@@ -17,6 +17,7 @@ from PIL import Image
 
 from contract.spec.choices.data import Shards
 from tests.testing.trainers.jobs import HOUSE
+from tests.testing.trainers.photographs import needs_jpegtran
 from tests.testing.trainers.pictures import tree
 from tests.testing.trainers.shards import contents, write
 from trainers.data.images.bad_images import BadImages
@@ -122,7 +123,7 @@ def test_pixels_give_the_batch_of_their_jpegs(folder: Path, written: Path, tmp_p
     assert torch.equal(*batches), "a box of less than 96 pixels is not decoded at a half"
 
 
-@pytest.mark.skipif(not Conversion.can_add_restarts(), reason="jpegtran is not installed")
+@needs_jpegtran
 def test_restart_markers_change_no_batch(folder: Path, written: Path, tmp_path: Path) -> None:
     marked = trained(write(folder, tmp_path / "marked", Conversion(has_restarts=True)))
     assert marked.read(7) != trained(written).read(7)

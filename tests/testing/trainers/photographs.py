@@ -4,7 +4,12 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
+
+from trainers.data.shards.conversion import Conversion
+
+needs_jpegtran = pytest.mark.skipif(not Conversion.can_add_restarts(), reason="jpegtran is not installed")
 
 
 def photograph(width: int, height: int, *, mode: str = "RGB", **how: Any) -> bytes:

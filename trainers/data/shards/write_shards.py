@@ -98,6 +98,7 @@ def _write_part(part: Part) -> Written:
     undecodable: list[str] = []
 
     def save(file: HashingWriter) -> None:
+        # a stream is written alone, but the type of `fileobj` has reading and seeking, too
         with tarfile.open(fileobj=file, mode="w|", format=tarfile.USTAR_FORMAT) as tar:  # type: ignore[call-overload]
             for place, number in enumerate(part.number_S.tolist()):
                 content, ending = _convert(part, place, undecodable)

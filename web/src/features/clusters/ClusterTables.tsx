@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import type { ClusterView } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import styles from "./ClusterTables.module.css";
 import { isDown } from "./NodeGrid";
 
@@ -105,8 +106,7 @@ function Table({ title, columns, children }: TableProps) {
   const rest = children.length - most;
   return (
     <div>
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
-      <div className={className} role="region" aria-label={title} tabIndex={0}>
+      <ScrollRegion className={className} label={title}>
         <table>
           <thead>
             <tr>
@@ -119,7 +119,7 @@ function Table({ title, columns, children }: TableProps) {
           </thead>
           <tbody>{children.slice(0, most)}</tbody>
         </table>
-      </div>
+      </ScrollRegion>
       {rest > 0 && (
         <p className={classNames("small", styles.rest)}>
           <button

@@ -1,15 +1,9 @@
 /** The table of runs: any number of rows, of which the page has those in view; a heading sorts all of them. */
-import {
-  type Cell as ModelCell,
-  type ColumnDef,
-  getCoreRowModel,
-  type Row,
-  useReactTable,
-} from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useRef, useState } from "react";
 import type { TableRow } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { type Asked, type RunTableData, useRunTable } from "./api/useRunTable";
 import type { Cell } from "./columns";
 import { HeadRow } from "./HeadRow";
@@ -62,9 +56,7 @@ export function RunTable(props: Props) {
   const width = columns.reduce((sum, column) => sum + column.width, FIRST_WIDTH);
   return (
     <div className={classNames("panel", styles.tablePanel)}>
-      {/* eslint-disable jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
-      <div ref={scroller} className={styles.scroller} role="region" aria-label={label} tabIndex={0}>
-        {/* eslint-enable jsx-a11y/no-noninteractive-tabindex */}
+      <ScrollRegion ref={scroller} className={styles.scroller} label={label}>
         <table
           className={styles.runTable}
           style={{ minWidth: width }}
@@ -75,7 +67,7 @@ export function RunTable(props: Props) {
           <HeadRow {...{ columns, asked, data }} selection={props.selection} onSort={props.onSort} />
           <Body {...props} data={data} items={virtual.getVirtualItems()} height={virtual.getTotalSize()} />
         </table>
-      </div>
+      </ScrollRegion>
       <TableStatus data={data} />
     </div>
   );
@@ -102,21 +94,16 @@ interface BodyProps extends Props {
 
 /** The rows in view between two empty rows in the place of all others. */
 function Body({ data, items, height, ...props }: BodyProps) {
-  const shown = items.map(({ index }) => ({ index, row: data.rowAt(index) }));
-  const loaded = shown.flatMap(({ row }) => row ?? []);
-  const rows = useRows(loaded, props.columns, data, props.renderRun);
   const [above, below] = [items[0]?.start ?? 0, height - (items.at(-1)?.end ?? 0)];
   const columns = props.columns.length + 1;
   return (
     <tbody>
       <Gap height={above} columns={columns} />
-      {shown.map(({ index, row }) =>
-        row ? (
-          <BodyRow key={row.id} index={index} row={rows.get(row.id)} {...props} />
-        ) : (
-          <Gap key={`gap ${index}`} height={ROW_PX} columns={columns} />
-        ),
-      )}
+      {items.map(({ index }) => {
+        const run = data.rowAt(index);
+        if (!run) return <Gap key={`gap ${index}`} height={ROW_PX} columns={columns} />;
+        return <BodyRow key={run.id} {...{ index, run, data }} {...props} />;
+      })}
       <Gap height={below} columns={columns} />
     </tbody>
   );
@@ -131,51 +118,17 @@ function Gap({ height, columns }: { height: number; columns: number }) {
   );
 }
 
-/** Return the rows of the table's model by the ids of their runs. */
-function useRows(
-  loaded: TableRow[],
-  columns: RunColumn[],
-  data: RunTableData,
-  renderRun: Props["renderRun"],
-): ReadonlyMap<number, Row<TableRow>> {
-  // eslint-disable-next-line react-hooks/incompatible-library -- this hook alone calls its functions
-  const table = useReactTable({
-    data: loaded,
-    columns: [
-      { id: "run", cell: ({ row }) => renderRun(row.original) },
-      ...columns.map((column, index): ColumnDef<TableRow> => {
-        const cell: ColumnDef<TableRow>["cell"] = ({ row }) =>
-          column.render(row.original, row.original.cells[index] ?? null, data);
-        return { id: column.field, cell, meta: { isNumeric: column.isNumeric } };
-      }),
-    ],
-    getCoreRowModel: getCoreRowModel(),
-    getRowId: (row) => String(row.id),
-    manualSorting: true, // the service sorts all runs
-    autoResetAll: false, // a reset after each render renders again, without an end
-  });
-  return new Map(table.getRowModel().rows.map((row) => [row.original.id, row]));
-}
-
-/** Call the column's function: as a component it would be another one after each render, and lose the focus. */
-function contentOf(cell: ModelCell<TableRow, unknown>): ReactNode {
-  const { cell: render } = cell.column.columnDef;
-  return typeof render === "function" ? (render(cell.getContext()) as ReactNode) : null;
-}
-
 const never = () => false;
 
 interface RowProps extends Props {
   index: number;
-  row: Row<TableRow> | undefined;
+  run: TableRow;
+  data: RunTableData;
 }
 
-function BodyRow({ index, row, columns, selection, onPoint, isMarked = never }: RowProps) {
-  if (!row) return null;
-  const run = row.original;
+function BodyRow({ index, run, data, columns, selection, onPoint, isMarked = never, renderRun }: RowProps) {
   const isSelected = selection?.ids.has(run.id) ?? false;
   const isPointedAt = isMarked(run);
-  const [first, ...cells] = row.getVisibleCells();
   return (
     <tr
       aria-rowindex={index + 2}
@@ -197,12 +150,12 @@ function BodyRow({ index, row, columns, selection, onPoint, isMarked = never }: 
               }}
             />
           )}
-          {first && contentOf(first)}
+          {renderRun(run)}
         </span>
       </th>
-      {cells.map((cell, place) => (
-        <td key={cell.id} className={classNames(columns[place]?.isNumeric && "number")}>
-          {contentOf(cell)}
+      {columns.map(({ field, isNumeric, render }, place) => (
+        <td key={field} className={classNames(isNumeric && "number")}>
+          {render(run, run.cells[place] ?? null, data)}
         </td>
       ))}
     </tr>

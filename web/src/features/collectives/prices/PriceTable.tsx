@@ -4,6 +4,7 @@ import type { PriceList, PriceView } from "@/shared/api/types";
 import { formatCount, formatNumber } from "@/shared/format/number";
 import { formatBytes, formatSeconds } from "@/shared/format/quantities";
 import { classNames } from "@/shared/page/classNames";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { keyOf, nameOf, shapeOf } from "../names";
 import styles from "./PriceTable.module.css";
 
@@ -16,8 +17,7 @@ interface Props {
 export function PriceTable({ list, chosen, onChoose }: Props) {
   const wideNumber = classNames("number", styles.wideOnly);
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
-    <div className={classNames("scroll panel", styles.prices)} role="region" aria-label="Prices" tabIndex={0}>
+    <ScrollRegion className={classNames("scroll panel", styles.prices)} label="Prices">
       <table>
         <thead>
           <tr>
@@ -43,7 +43,7 @@ export function PriceTable({ list, chosen, onChoose }: Props) {
           })}
         </tbody>
       </table>
-    </div>
+    </ScrollRegion>
   );
 }
 

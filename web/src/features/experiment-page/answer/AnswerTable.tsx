@@ -2,6 +2,7 @@
 import { Link } from "wouter";
 import type { Answer, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { formatPercent } from "@/shared/format/number";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { namesOf } from "./AnswerControls";
 import styles from "./AnswerTable.module.css";
 import { placeText, secondsText, speedupText, spreadText } from "./figureText";
@@ -15,8 +16,7 @@ export function AnswerTable({ answer }: { answer: Answer }) {
   return (
     <details className={styles.valueTable}>
       <summary className="small">Values and runs</summary>
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
-      <div className="scroll" role="region" aria-label="Values" tabIndex={0}>
+      <ScrollRegion className="scroll" label="Values">
         <table className="small">
           <thead>
             <tr>
@@ -41,7 +41,7 @@ export function AnswerTable({ answer }: { answer: Answer }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollRegion>
       {groups.length > MOST_ROWS && <p className="small muted">The first {MOST_ROWS} places.</p>}
     </details>
   );

@@ -1,6 +1,7 @@
 /** A list whose newest entries are visible; earlier ones of a long list are folded, so that they push nothing away. */
 import type { ReactNode } from "react";
 import { pluralize } from "@/shared/format/number";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import styles from "./FoldedList.module.css";
 
 const MOST_VISIBLE = 5;
@@ -20,10 +21,9 @@ export function FoldedList({ label, noun, items, className }: Props) {
       {folded.length > 0 && (
         <details>
           <summary className="muted">{pluralize(folded.length, `earlier ${noun}`)}</summary>
-          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
-          <div className={styles.folded} role="region" aria-label={`Earlier: ${label}`} tabIndex={0}>
+          <ScrollRegion className={styles.folded} label={`Earlier: ${label}`}>
             <ol>{folded}</ol>
-          </div>
+          </ScrollRegion>
         </details>
       )}
       <ol aria-label={label}>{items.slice(folded.length)}</ol>

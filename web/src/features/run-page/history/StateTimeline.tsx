@@ -3,6 +3,7 @@ import type { RunDetail } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { formatClock, formatDuration } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { useNow } from "@/shared/page/useNow";
 import { hasEnded } from "@/shared/state/state";
 import { StateMark } from "@/shared/state/StateMark";
@@ -28,10 +29,9 @@ export function StateTimeline({ run }: { run: RunDetail }) {
           <summary className="muted">
             {pluralize(folded.length, "earlier state")}; in total {totalsText(spans)}
           </summary>
-          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
-          <div className={styles.earlier} role="region" aria-label="Earlier states" tabIndex={0}>
+          <ScrollRegion className={styles.earlier} label="Earlier states">
             <ol>{list(folded)}</ol>
-          </div>
+          </ScrollRegion>
         </details>
       )}
     </div>
